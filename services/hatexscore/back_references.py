@@ -16,6 +16,7 @@ from services.hatexscore.vocabulary import Clause, Reading
 
 Span = tuple[int, int]  # half-open character offsets
 DEFINING = ("general", "hypothetical", "asked")  # moods in which conditions are told
+NEAR = 16  # characters behind an answer that hold its verb
 REACH = 100  # characters before a word that may tell whose verdict it is
 AHEAD = 200  # characters of the next sentence that may reject a label
 MOST = 90  # characters at either end of a sentence that may point back
@@ -47,6 +48,10 @@ _YES_NO = re.compile(
     r"|it does not|it doesn['\u2019]t|by no means|never"
     r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:并?不是|并?不算|并?不构成|并?不属于|并非)"
     r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z])"
+)
+# "Not hateful? Of course it is": with a verb of its own it answers no denial.
+_WITH_VERB = re.compile(
+    r"\b(?:it|this|that)(?:['\u2019]s\s+not|\s+(?:\w{1,20}ly\s+)?(?:is|does|was))"
 )
 # "Is this harassment? One unanswered message isn't."
 _ANSWERED_OF = re.compile(
@@ -342,9 +347,11 @@ def answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:
     answer = _YES_NO.match(plain, *span) or _ANSWERED_OF.match(plain, *span)
     if answer is None:
         return
-    clause = Clause(
-        "bare", denials=asked.clause.denials + (answer["no"] is not None), rejected=True
-    )
+    told = _WITH_VERB.search(plain, span[0], min(span[1], answer.end() + NEAR))
+    held = 0 if told else asked.clause.denials
+    if held % 2:
+        return  # "Not hateful? No."
+    clause = Clause("bare", denials=held + (answer["no"] is not None), rejected=True)
     yield Reading(*span, asked.word, clause, asked.word.label(clause.denials), turns=True)
 
 

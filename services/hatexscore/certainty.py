@@ -55,7 +55,7 @@ _NEUTRAL = (
     r"|sentiments?|views?|afraid|glad|pleased|left|relieved|good|territory|gets?|got|begin\w*"
     r"|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable"
     r"|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two"
-    r"|both"
+    r"|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -74,7 +74,7 @@ _COUNTED = (
     r"|hard|difficult|impossible|insufficient|other|but|den(?:y|ies|ied)|doubts?|disagrees?"
     r"|rejects?|against|outside|hesitate|claim|few|wrongly|harsh|generous|paranoid|petty|dishonest"
     r"|absurd|ridiculous|odd|strange|silly|foolish|premature|unreasonable|excessive|hasty|unwise"
-    r"|disingenuous|irresponsible"
+    r"|disingenuous|irresponsible|longer"
 )
 _KNOWN = re.compile(
     rf"(?<!\w)(?:{_NEUTRAL}|{_HOSTILE}|{_COUNTED}|{cues.TEXT_NOUN}|{cues.BE}|{cues.AUXILIARY}|{cues.JUDGE}"
@@ -108,6 +108,18 @@ _OPINION = re.compile(
     r"|impression|reports?|complaints?|objection|argument|temptation|probability|likelihood|score"
     r"|difference|distinction|reporting|rejecting|denying|accusing|suspecting|pretending|topic"
     r"|subject|theme|title|name|focus|previous|earlier|former|original|other|another|different)\b"
+)
+# "The charge that it is hateful fails": unless a rule knows what is said of it.
+_OPINION_THAT = re.compile(
+    r"\W*(?:\w+ly\W+)?(?:the|this|that|any|every|your|his|her|their)\s+(?:\w+\s+)?(?:claim|idea|notion|suggestion"
+    r"|allegation|accusation|assumption|impression|objection|argument|charge|defen[cs]e|excuse|plea|theory"
+    r"|contention|assertion|explanation|suspicion|view|belief|fear|worry)\s+that\b(?!\s*\")"
+)
+_POSTED = r"(?:post|text|comment|tweet|message|statement|caption)"
+# "The reply is hateful; the post is not": which of them is this text?
+_THE_OTHER_NOT = re.compile(
+    rf"\s{{0,3}}[,;.]\s{{0,3}}(?:(?:and|but|while)\s)?(?:the|this)\s(?:\w+\s)?{_POSTED}\s"
+    r"(?:itself\s)?(?:is|was|does)(?:n['\u2019]t|\s(?:certainly\s|clearly\s)?not)\s{0,3}(?:$|[.;!])"
 )
 _OTHER_JUDGE = re.compile(
     r"\b(?:colleagues?|filters?|models?|systems?|classifiers?|detectors?|algorithms?|tools?|bots?"
@@ -199,7 +211,9 @@ _TAKEN_BACK_ZH = re.compile(
     r"|(?:找不到|没有|毫无|缺乏)(?:任何)?(?:依据|根据|证据|理由)|我(?:认为|觉得|看|判|不)|笔者|复审|申诉|冤枉|牵强|夸大|言过其实"
 )
 # Evaluations of a label that stand behind it, and turns before it that are not counted.
-_JUDGED_ZH = re.compile("[不没非未难过太欠误错偏]|为时|牵强|勉强|夸|言重|无(?!关)|有(?:些|点|失)")
+_JUDGED_ZH = re.compile(
+    "不(?!相[干关])|[没非未难过太欠误错偏]|为时|牵强|勉强|夸|言重|无(?!关)|有(?:些|点|失)"
+)
 _OBJECTS_ZH = re.compile(
     "[误错]|驳|撤销|推翻|质疑|冤枉|牵强|夸大|何尝|岂|难道|怎么|哪里|何来|才(?:是|算|叫|称|构成|属"
     "|怪)"
@@ -233,10 +247,13 @@ _PLAIN = re.compile(
     rf"(?:\s+(?:not|no|an?|any|contain|constitute|qualify\s+as|amount\s+to|\w+ly))*[\s\"]*"
 )
 # "The explanation should quote the words that make it hateful", "a score of 3 for toxic".
+_MORE = re.compile(r"(?<!\bno )(?<!hardly )\bmore\s*$")  # "not more hateful than another"
 _ASKS_FOR = re.compile(r"\b(?:should|must|needs?\s+to|has\s+to|have\s+to|please|asked|explain)\b")
 _NUMBER = re.compile(r"\d[.,]\d|\d\s*%|\d\s*/\s*\d|\bout\s+of\b|\bpercent\b")
 _MORE_THAN = re.compile(rf"\b{moods.MORE_THAN}")  # counted as a negation
 # "No intent", "no ground": of other things that are absent ("no hesitation") no rule knows.
+# "혐오라고 하기에는 근거가 약하다": what speaks against it is said next.
+_TOO_KO = re.compile(r"(?:하|보|부르)기(?:에는|엔)\s(?!\s*(?:어렵|힘들)|[^.]{0,12}없)")
 _WITHOUT_KO = re.compile("(?<=\\s)([가-힣]{2,12}?)(?:이|가|은|는|도|조차)?\\s*없")
 _MISSING_KO = re.compile(
     ".{0,12}?(?:의도|내용|요소|표현|발언|근거|이유|대상|증거|흔적|수|관련|관계|바|것|점|필요|사람"
@@ -278,7 +295,8 @@ def is_uncertain_ko(before: str, own: str, rest: str, clause: Clause, later: str
     contrasted = own.rstrip(" ,").endswith(("지만", "으나")) or _CONTRASTED_KO.match(said)
     answered = _JUDGES_KO.search(before) and (contrasted or _TAKEN_BACK_KO.search(said))
     words = own.replace("\x00", " ").split("(")[0].rstrip(" .,!\"'”’)").split()
-    if any(not _MISSING_KO.fullmatch(noun) for noun in _WITHOUT_KO.findall(own)):
+    missing = any(not _MISSING_KO.fullmatch(noun) for noun in _WITHOUT_KO.findall(own))
+    if missing or _TOO_KO.search(own):
         return True
     known = not words or len(words[-1]) < 2 or _KNOWN_KO.search(words[-1])
     return bool(answered or not known or _OBJECTS_KO.search(own) or clause.denials > 2)
@@ -300,6 +318,9 @@ def is_uncertain(around: WordContext, clause: Clause, later: str) -> bool:
         or _is_answered(around, later)
         or _only_appears(around, clause)
         or _is_subject(around.own, around.after)
+        or _THE_OTHER_NOT.match(around.after)
+        or (_OPINION_THAT.match(around.own) and clause.form != "final")
+        or (clause.denials and _MORE.search(around.own) and moods.THAN.match(around.after))
         or (_COMPARED.search(_MORE_THAN.sub(" ", around.own)) and not _is_lesser(around))
         or _has_unknown_governor(around.own, clause)
     )
@@ -373,6 +394,8 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
         return False
     if _NUMBER.search(own):
         return True
+    if moods.SAYING.match(own.strip()) and '"' in own:
+        own = own[own.rindex('"') :]  # 'calling the neighbours "lazy" is hateful'
     said = _LISTED.sub(" ", _PREFERRED.sub(" ", _JOINED.sub(" ", _MORE_THAN.sub(" not ", own))))
     words = [*_TOKEN.findall(said), ""]
     verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))

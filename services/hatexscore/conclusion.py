@@ -367,13 +367,10 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     score = label_patterns.is_low_score(after) if answered else None
     if score is not None:
         return Clause("bare", denials=int(score), rejected=True)
-    key = label_patterns.LINE.search(before)
     ends = label_patterns.ENDS.match(after)
-    if key is not None and ends is not None:
-        denials = len(label_patterns.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
-        if label_patterns.CROSSED.match(after):  # crossed out, or marked as bad: either
-            return Clause("final", "hedged", denials)
-        return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
+    clause = None if ends is None else _behind_key(before, after, word, ends)
+    if clause is not None:
+        return clause
     keyed = word.word.line_only and label_patterns.KEYED.search(before)
     if ends is not None and (
         keyed or (word.word.capitals and label_patterns.ANY_KEY.search(before))
@@ -386,6 +383,18 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     ):
         return Clause("bare")
     return None
+
+
+def _behind_key(before: str, after: str, word: WordInText, ends: re.Match[str]) -> Clause | None:
+    """The clause of "label: x"; hedged where x is crossed out or a grade says otherwise."""
+    key = label_patterns.LINE.search(before)
+    if key is None:
+        return None
+    denials = len(label_patterns.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
+    low = label_patterns.is_low_grade(key) and word.label(denials) == "hateful"
+    if low or label_patterns.CROSSED.match(after):  # crossed out, or marked as bad: either
+        return Clause("final", "hedged", denials)
+    return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
 
 
 def _language(sentence: str, language: Language) -> Language:

@@ -150,8 +150,8 @@ def _has_no_subject(own: str, after: str, word: WordInText) -> bool:
 def _word_context(sentence: str, word: WordInText) -> tuple[str, str]:
     """What stands before and behind the word, each on one line and without brackets around it."""
     before, after = word.surroundings(sentence, REACH, BEYOND)
-    before = in_plain_words(cues.QUOTED_ASIDE.sub(" ", before))
     after = cues.OWN_OPINION.sub(r"\1", after)
+    before, after = in_plain_words(cues.QUOTED_ASIDE.sub(" ", before), after)
     before = cues.ABOUT_WHOM.sub(
         r"\1 ", cues.STAND_BY.sub(_as_stood_by, cues.SMALL_TALK.sub("", before))
     )

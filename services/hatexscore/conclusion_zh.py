@@ -27,7 +27,7 @@ _IDIOM = re.compile(
     r"|无庸置疑|非常"
     r"|(?:倒|还|毋)?(?:不如|宁)说|不同(?!意)|不满|不幸|无论|不管|不论|不断|不少|不久|不禁|未来"
     r"|无意中|不过是|不外乎|无非是?|不失为"
-    r"|不亚于|无异于|不妨|莫不"
+    r"|(?:再(?:也)?)?没有?(?:什么)?比(?:这|此|它)[^，。]{0,4}更|不亚于|无异于|不妨|莫不"
     r"|(?:不能|无法|不会|难以|不足以|并不|并未|也不|没有|不)(?:能|会)?(?:改变|掩盖|掩饰|否定|抹去"
     r"|抹杀|减轻|削弱|淡化|消除)"
 )
@@ -81,7 +81,9 @@ _HEDGE = re.compile(
     r"|难以(?:判断|确定|断定|判定)|无法(?:判断|确定|断定|判定|决定)|(?:很)?难说|要么|没有?把握|说不准|接近|近乎|几近|边缘"
     r"|有人会|某些人会|疑似|嫌疑|有待|看情况|如何理解"
 )
-_LOOKS = re.compile("看似|貌似|看(?:起来|上去)(?:像|好像)")  # "看似仇恨，实则自嘲"
+_LOOKS = re.compile(
+    "[本原]想|[本原]打算|[本原]以为|看似|貌似|看(?:起来|上去)(?:像|好像)"
+)  # "看似仇恨，实则自嘲"
 _FIRST_SIGHT = re.compile(r"乍一?看|初看|起初|最初|一开始|表面上|表面看|原本|原先|先前|之前")
 _IF = re.compile(
     r"如果|假如|要是|若(?!无其事)|倘若|假设|假使|倘使|一旦|除非|换成|换作|换做|只要|只有|要不是"
@@ -146,7 +148,7 @@ _LEADING = re.compile(
     r"|斟酌|考虑)(?:全文|上下文|内容)?(?:之后|以后|后|下来)?"
     r"|(?:经过?|经由)[^，,；;。]{0,8}?(?:之后|以后|后)|这|我们?|系统|模型|审核员|审核人员|标注员"
     r"|标注者|评审员?|管理员|版主|分类器"
-    r"|算法|可以|能|会|应当?|应该|被|将|把|并|而|则|即|故|理应|应予|实则|实为|本质上|实质上|即使"
+    r"|算法|可以|能|会|应当?|应该|被|将|把|并|而|则|即|故|理应|应予|更|较为|倾向于?|实则|实为|本质上|实质上|即使"
     r"|从整体看|整体上|整体|仔细阅读后|结论"
     r"|是|属于?|不|没有?|未|无|既|也|含有?|包含|构成|存在|并非|非|视为|归类|判|认|有|具有|充满"
     r"|看不出|看不到|找不到|缺乏|尚|达|违|完全|绝对|根本|丝毫|毫|谈|称|算|只|仅|带|很|十分|非常|极"
@@ -177,9 +179,18 @@ _EVIDENT = re.compile(
     "|十分明显|非常明显|很明显)"
 )
 _LABEL_AFTER = re.compile(r"^\W?(?:的|这一|这个|这种)?(?:标签|分类|归类|判断|判定|说法|结论|认定)")
+# "不能因为有脏话就说它是": the denial is of what follows.
+_NOT_BECAUSE = re.compile(
+    "(?:不能|不可|不应该?|不该|不要)(?:仅仅?|只|单单)?因为?[^，。；不]{1,30}?[就便]"
+)
+# "维持仇恨的认定", "撤销仇恨的认定": what an appeal ends with.
+_UPHELD = re.compile(
+    "(?:维持|确认|支持|认可|[作做给]出|(?P<no>撤销|推翻|取消|驳回|否决|更正))"
+    "(?:原先?的?|该|此)?\\W*$"
+)
 _MEETS = re.compile(r"(?:符合|满足|达到|不到|够得上)\W*$")
 _UNRELATED = re.compile(
-    r"^(?:毫|完全|并)?(?:无关|不沾边|没有?(?:任何)?关系|相去甚远|相距甚远|还?(?:差得|差着|相差"
+    r"^(?:毫|完全|并)?(?:无关|不沾边|不相[干关]|无涉|没有?(?:任何)?关系|相去甚远|相距甚远|还?(?:差得|差着|相差"
     r"|隔得)?(?:很|太|还)?远)"
 )
 # "以仇恨言论为由删除": what is done to the text judges it.
@@ -252,6 +263,7 @@ def _mentions(before: str, after: str) -> bool:
 def _scope(before: str) -> tuple[str, str]:
     """The piece that holds the word; a list ("不含威胁、侮辱或") stays whole."""
     cut = 0
+    before = _NOT_BECAUSE.sub("不", before)
     for border in _BORDER.finditer(before):
         listed = _NEGATION.search(before, cut, border.start()) or _COPULA.search(
             before, cut, border.start()
@@ -276,6 +288,9 @@ def _rejection(own: str, after: str) -> bool | None:
     described = _DESCRIBED.match(after)
     if described and _DISBELIEVED.match(after, described.end()):
         return True
+    upheld = _UPHELD.search(own) if _LABEL_AFTER.match(after) else None
+    if upheld is not None:
+        return upheld["no"] is not None
     if not (_LABEL_SUBJECT.search(own) or _JUDGE.search(own) or _LABEL_AFTER.match(after)):
         return None
     if _DISBELIEVED.match(after):

@@ -23,7 +23,7 @@ FINITE = (
 )
 SUBJECT_OPENS = (
     r"it|this|these|those|they|there|i|we|he|she|you|nothing|nobody|none|no\s+one|neither|the|what"
-    r"|my|our|its|his|her|their|such|all\s+of|that(?=\s+(?:is|\w+\s+is)\b|['\u2019]s\b)"
+    r"|my|our|its|his|her|their|such|all\s+of|that(?=\s+(?:is|\w+\s+is|tips?|tipped|settles?|settled|makes?|made|pushe[sd]|moves?|moved|brings?|puts?|leaves?|takes?)\b|['\u2019]s\b)"
 )
 JUDGES = (  # finite forms by which a subject sorts a text
     r"(?:classif(?:y|ies)|categori[sz]es?|qualif(?:y|ies)|makes?|plac(?:e|es)|puts?|justif(?:y|ies)"
@@ -56,7 +56,7 @@ ADJUNCT = re.compile(
     r"|granted|of|out\s+of|among|between|considering|admittedly|unlike|no(?=\s*,)|yes"
     r"|not\s+\w+ing)\b[^,;:]{0,300},"
     # without a comma: "Even without the emoji the post would be"
-    r"|^\W*(?:in\s+the\s+absence\s+of|even\s+without|even\s+in\s+the\s+absence\s+of|despite"
+    r"|^\W*(?:in\s+the\s+absence\s+of|even\s+without|without(?=[^,;:]{1,80}?\sstill\b)|even\s+in\s+the\s+absence\s+of|despite"
     r"|in\s+spite\s+of|regardless\s+of|notwithstanding)\s+"
     rf"(?:[\w'\u2019-]+\s+){{1,5}}?(?=(?:the|this|that)\s+(?:\w+\s+)?(?:{TEXT_NOUN}|label"
     rf"|verdict|classification|answer)\s+(?:{AUXILIARY}|remains)\b|it\s+(?:{AUXILIARY}|remains)\b)"
@@ -81,6 +81,8 @@ BORDER = re.compile(
     rf"|(?:,\s*)?\b(?:and|or)\b(?=\s+(?:{SUBJECT_OPENS}|{FINITE})\b)"
     r"|(?=\bnor\s+(?:is|are|does|do|did|has|have|can|should|would|am|was)\b)"
     rf"|,\s*(?:(?:then|so|and|thus|therefore|hence)\s+)?(?=(?:{SUBJECT_OPENS})\b)"
+    r"|,?\s*\band\s+(?:so|for\s+(?:that|this|these|those)\s+reasons?|on\s+(?:that|this)\s+basis|as\s+such"
+    rf"|as\s+a\s+(?:result|consequence)|(?:in|to)\s+(?:my|our)\s+(?:view|opinion|mind)),?\s+(?=(?:{SUBJECT_OPENS})\b)"
     r"|,\s*(?=(?:which|who|whose)\b)|,\s*(?=no\s*$)|(?:(?<=\w{4})|(?<=n['\u2019]t))[.!]\s+(?=[a-z])"
     r"|,\s*(?:and\s+)?(?:so|hence|thus|therefore)\s+(?=(?:no|not|non|hardly|an?)\b|$)"
     # "Decision overturned, post removed as hateful"
@@ -120,6 +122,7 @@ JUDGE = (
     r"|scor(?:e|es|ed|ing)|read(?:s|ing)?|think(?:s|ing)?|thought|perceiv(?:e|es|ed|ing)|understood"
     r"|rank(?:s|ed)?|(?:chang|switch|revis|correct|amend|updat)\w+(?=\s+(?:it|this|that"
     r"|(?:my|the|our|its)\s+(?:\w+\s+)?(?:label|rating|verdict|decision|classification|answer|flag"
+    r"|outcome|result|status|call|disposition|assessment|ruling|finding|category"
     r"|tag))\s+(?:from\s+[\w-]+\s+)?to\b)"
     r"|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
     r"|pronounc(?:e|es|ed|ing)|return(?:s|ed)|outputs?|outputted"
@@ -175,7 +178,7 @@ PREDICATE = re.compile(
     r"|equals?|distinguish(?:es|ed|ing)?|separates?|differentiates?|mounts?\s+to"
     r"|decide[ds]?\s+(?:for|on|in\s+favou?r\s+of)|runs?|ran|(?:posts?"
     r"|posted|writ\w+|wrote|says?|said|shares?|shared)\s+(?:some|any|no)?things?|push(?:es|ed"
-    r"|ing)?|mov(?:e|es|ed|ing)|takes?|lands?|landed|drift(?:s|ed)?|brings?"
+    r"|ing)?|mov(?:e|es|ed|ing)|takes?|lands?|landed|err(?:s|ed)?|drift(?:s|ed)?|brings?"
     rf"|stray(?:s|ed|ing)?|lean(?:s|ed|ing)?|{JUDGE})\b"
     r"|\b(?:it|this|that|there|what|one)['\u2019]s\b|\b(?:isn|aren|wasn|weren|ain)['\u2019]t\b"
 )
@@ -309,7 +312,7 @@ DEFINITE = re.compile(
     r"(?:it|this|that|these|those|they|there|here|such|what|whatever|nothing|none"
     r"|neither(?:\s+\w+)?|nobody|no"
     r"|never|both|each\s+of|all\s+of|everything|any\s+of|the|her|his|their|its|my|our|your"
-    r"|given|said|not"
+    r"|given|said|not|in\s+(?:\w+\s+)?(?:violation|breach|contravention)"
     r"|does|do|is|isn|can|cannot|should|must|contains?|includes|constitutes|qualifies|meets"
     r"|falls|crosses"
     r"|amounts|uses|violates|breaches|complies|lacks|remains|classified|labell?ed|rated"
@@ -354,16 +357,17 @@ SPECIFIC = re.compile(
 JUDGED_AS = re.compile(rf"\b(?:{JUDGE})\b[^,;:]*\bas\s+(?:(?:an?|being|\w+ly)\s+){{0,2}}$")
 JUDGED_OBJECT = re.compile(
     rf"\b(?:{JUDGE})\s+(?:(?:the|its|his|her|their|your)\s+\w+|that\s*(?:(?:as|to\s+be|an?"
-    rf"|\w+ly)\s+)*$)"
+    rf"|\w+ly|[\w-]+\s+rather\s+than)\s+)*$)"
 )
 OWN_VIEW = re.compile(
     r"\b(?:(?:see|find|detect|found)(?=\s+(?:(?:\w+\s+)?\w+\s+(?:and|but|or)\s+)?(?:(?:an?\s+)?(?:clear"
     r"|plain|outright|open"
     r"|only|pure)\s+)?$)|point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence"
     r"|verdict|reason|doubt"
-    r"|decide[ds]?|end(?:s|ed)?\s+(?:up\s+)?(?:with|at|on)|arriv(?:e|ed|ing)\s+at|com(?:e"
-    r"|ing)\s+down\s+on|came\s+down\s+on|side\s+with|siding\s+with"
+    r"|decide[ds]?|end(?:s|ed)?\s+(?:up\s+)?(?:with|at|on)|arriv(?:e|ed|ing)\s+at|(?:com(?:e"
+    r"|ing)|came)\s+down\s+(?:\w+ly\s+)?(?:on|for|in\s+favou?r|against)|err(?:ed)?\s+on\s+the\s+side|side\s+with|siding\s+with"
     r"|(?:go(?:es|ing)?|went|lean(?:s|ed|ing)?)\s+(?:with|for|towards?|$)|choose|chose|pick(?:ed)?"
+    r"|(?:see|find|found|identif\w+|confirm\w*|detected?)\s+an?\s+(?:\w+\s+)?(?:violation|breach|infringement)\s+of"
     r"|select(?:ed)?|settled?\s+(?:on|for)|bet\s+on|opt(?:ed|ing)?\s+for|agree|concur"
     r"|disagree|decision|conclu\w+|judge?ment|say|vote|answer|label|classification|category"
     r"|rating)\b"
@@ -407,7 +411,7 @@ FIELD_OF_VERDICT = re.compile(
     rf"\b(?:this|it|{TEXT_NOUN}|my|in|short|overall|summary|assessment|evaluation|determination"
     r"|recommendation|action|enforcement|measure|sanction|resolution|safety|toxicity|outcome"
     r"|decided|confirmed|overruled|overturned|upheld|therefore|thus|so|hence|verdict|conclusion|final(?:ly)?"
-    r"|q|question|criteria|met|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
+    r"|q|question|a(?=\s*:)|criteria|met|nothing|decide|conclude|tl;?dr|dr|line|upshot|gist|ruling|view|opinion|step"
     r"|label|decision|classification|class|category|prediction|rating|result"
     r"|judge?ment|word|finding|point|item|yes|no|reason\s+why)\b[^:]*:\s*$"
 )

@@ -30,7 +30,7 @@ _TEXT = (
 )
 _THIS = r"(?:it|this(?:\s+one)?|that(?:\s+one)?|(?:the|your|this|that)\s+\w+)"
 _SANCTION = (
-    r"(?:strikes?|removals?|takedowns?|suspension|ban|mute|warning|penalty|sanction|restriction"
+    r"(?:(?:hate(?:\s+speech|ful\s+conduct)?|policy|conduct)\s+)?(?:strikes?|removals?|takedowns?|suspension|ban|mute|warning|penalty|sanction|restriction"
     r"|enforcement|(?:original\s+|initial\s+|our\s+)?(?:decision|action|ruling)|measure|block)"
 )
 _REPORT = r"(?:reports?|complaints?|flags?|notices?|notifications?|referrals?|alerts?)"
@@ -44,13 +44,13 @@ _AGAINST_TEXT = (
     r"|(?:permanently\s+|temporarily\s+)?(?:removed?|removal|deleted?|deletion|taken\s+down"
     r"|took\s+down|take\s+down|takedown|hidden|hide|hid|blocked|banned|suspended|muted|restricted"
     r"|rejected?|actioned|sanctioned|penali[sz]ed|struck|warned|disabled|pulled|geo-?blocked"
-    r"|quarantined|withheld|demoted|gone|kicked|purged|locked|suspension|ban))"
+    r"|down\s+it\s+(?:goes|comes|stays)|off\s+it\s+goes|quarantined|withheld|demoted|gone|kicked|purged|locked|suspension|ban))"
 )
 _FOR_TEXT = (
     rf"(?:(?:fine|ok(?:ay)?|happy)\s+(?:with\s+)?(?:hosting|keeping|leaving|publishing)\s+{_THIS}|(?:left|leave|leaving|keeping|keep|kept|let|letting|put|putting)\s+{_THIS}\s+"
     r"(?:up|alone|online|in\s+place|as\s+(?:it\s+)?is|stand|pass|through|go|be|back)"
     r"|approved?|kept(?:\s+up)?|keep(?:\s+up)?(?!\s+\w{2,20}ing\b)"
-    r"|left\s+(?:up|alone|online|in\s+place|as\s+is)"
+    r"|left\s+(?:up|alone|online|in\s+place|as\s+is)|(?:back\s+)?up\s+it\s+(?:stays|goes)"
     r"|leave\s+(?:up|alone)|(?:stays?|remains?)\s+(?:up|online|visible|live)|restored?|reinstated?|unbanned|unblocked"
     r"|cleared|allowed?|published|let\s+(?:through|stand)|put\s+back|ignored?|no\s+removal)"
 )
@@ -68,7 +68,7 @@ _GRANTED = (
 )
 _REFUSED = (
     r"(?:mistaken|wrong|incorrect|in\s+error|unjustified|dismissed|rejected|declined|denied|refused|closed\s+(?:without|with\s+no)\s+action"
-    r"|unfounded|unsubstantiated|invalid|unsuccessful|baseless|discarded|turned\s+down"
+    r"|unfounded|unsubstantiated|invalid|binned|tossed|thrown\s+out|unsuccessful|baseless|discarded|turned\s+down"
     r"|not\s+(?:upheld|accepted|confirmed|substantiated|granted|justified))"
 )
 _IS = (
@@ -196,7 +196,7 @@ _ALTERNATIVES = (
     rf"(?:{_TEXT}{_IS}|{_WHO})?{_NOT}{_LASTS}(?:(?P<against>{_AGAINST_TEXT})"
     rf"|(?P<favour>{_FOR_TEXT}))",
     r"(?P<none>no\s+(?:\w+\s+){0,2}?(?:violations?|breach(?:es)?|infringements?|action|enforcement|(?:further\s+)?(?:steps|measures)"
-    rf"|sanctions?)|nothing\s+(?:(?:here|in\s+it)\s+)?(?:for\s+(?:us|me)\s+)?(?:to\s+(?:act\s+on|action|enforce|remove|sanction)|actionable|against\s+(?:our|the)\s+{_OF_RULES})"
+    rf"|sanctions?|strikes?|penalt(?:y|ies))|nothing\s+(?:(?:here|in\s+it)\s+)?(?:for\s+(?:us|me)\s+)?(?:to\s+(?:act\s+on|action|enforce|remove|sanction)|actionable|against\s+(?:our|the)\s+{_OF_RULES})"
     rf"|(?:case\s+)?clos(?:ed|ing|e)\s+(?:{_THIS}\s+)?(?:w/o|without|with\s+no)\s+(?:\w+\s+)?action|nfa"
     rf"|{_THAT_IS}false\s+(?:positive|alarm)"
     r"|within\s+(?:our\s+|the\s+)?(?:\w+\s+)?{_OF_RULES})",
@@ -296,7 +296,8 @@ class DecisionAct:
 
 # Every act holds one of these: most sentences hold none, and the grammar is not tried.
 _STEM = re.compile(
-    r"stay|stand|remain|host|carry|publish|gone|request|\bline\b|threshold|\bbar\b|step|measures|fail|pass|cross|against|foul|near|\bnfa\b|respect|follow|compl|remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
+    r"stay|stand|remain|\b(?:down|off) it\b"
+    r"|host|carry|publish|gone|request|\bline\b|threshold|\bbar\b|step|measures|fail|pass|cross|against|foul|near|\bnfa\b|respect|follow|compl|remov|delet|t[ao]ke?n?\b|took|taking|pull|takedown|hid|block|ban|suspen|mute|restrict"
     r"|reject|action|sanction|penal|struck|warn|disabl|quarantin|withheld|demot|kick|purg|lock|left|leav|keep"
     r"|kept|let|put|approv|stays?|restor|reinstat|clear|allow|publish|ignor|strike|decision|ruling"
     r"|measure|enforce|report|complain|flag|notic|notif|referral|alert|appeal|objection|review"

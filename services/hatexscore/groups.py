@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from services.hatexscore.counter_speech import SentenceSaid, are_of_others
+from services.hatexscore import group_fields
 from services.hatexscore.group_contexts import (
     HEDGES,
     ONE_OF_THEM,
@@ -25,17 +25,13 @@ from services.hatexscore.group_contexts import (
     THING,
     TOPIC,
     WINDOW,
-    answers,
+    SentenceSaid,
+    are_of_others,
     around,
-    asks_for_target,
     concession,
-    denies_attack,
-    field_of,
     find_en_attacks,
-    is_no_attack,
     is_predicated,
     is_supposed,
-    names_nobody,
     names_of_persons,
     ordinary_word,
 )
@@ -203,7 +199,7 @@ class MentionReading:
 
     def _is_quoted_value(self, match: TermMatch) -> bool:
         """`target: "Muslims"`: a string of a field, and no quotation of the text."""
-        return field_of(self.passage.text, match.start) in ("target", "group")
+        return group_fields.field_of(self.passage.text, match.start) in ("target", "group")
 
     def _lesser_part(self, match: TermMatch) -> Objection | None:
         """One person, or a place, where the sentence says that the group is not meant."""
@@ -339,7 +335,7 @@ class MentionReading:
         attacked = sorted(
             (sentence.start + a, sentence.start + b)
             for a, b in spans
-            if not is_no_attack(plain, a, b)
+            if not group_fields.is_no_attack(plain, a, b)
         )
         if language == "en":
             found = read_en(plain, sentence.start, attacked)
@@ -364,7 +360,7 @@ class MentionReading:
         place = passage.sentence_at(match.start)
         if self._attacks(place, match) or self._is_contrasted(place, match):
             return IN_SENTENCE
-        field = field_of(passage.text, match.start)
+        field = group_fields.field_of(passage.text, match.start)
         if field is not None:
             return {"target": IN_FIELD, "group": IN_GROUP_FIELD, "mentioned": None}[field]
         if passage.sentences[place].quotes:
@@ -404,9 +400,9 @@ class MentionReading:
         start, end = self._people(match)
         text = self.passage.text
         before, after = text[sentence.start : start], text[end : sentence.end]
-        if names_nobody(before[:WINDOW]):
+        if group_fields.names_nobody(before[:WINDOW]):
             return False
-        return asks_for_target(asked) or answers(asked, before, after)
+        return group_fields.asks_for_target(asked) or group_fields.answers(asked, before, after)
 
     def _is_contrasted(self, place: int, match: TermMatch) -> bool:
         """ "It is not X who are insulted but Y": the denied attack holds of Y."""
@@ -486,7 +482,7 @@ class MentionReading:
         """Does the explanation speak of attacks, and deny each of them that a group is near?"""
         if self._denied is None:
             places = range(len(self.passage.sentences))
-            labels = any(denies_attack(self._plain(place)) for place in places)
+            labels = any(group_fields.denies_attack(self._plain(place)) for place in places)
             read = list(map(self.reading, places))
             denied = labels or any(len(one.every_attack) > len(one.attacks) for one in read)
             named = {

@@ -32,10 +32,10 @@ EARLIER = (
 )
 KEY = (
     r"labels?|verdict|conclusions?|decision|removed?|deleted?|reject(?:ed)?|approved?|allow(?:ed)?"
-    r"|kept|keep|(?:classified|labell?ed|rated|marked|judged|tagged|categori[sz]ed)(?:\s+as)?|classification|class|category|prediction|answer|rating"
+    r"|kept|keep|(?:classified|labell?ed|rated|marked|judged|tagged|categori[sz]ed)(?:\s+as)?|classification|class|category|prediction|answer|rating|score|grade"
     r"|result|judge?ment|assessment|revised|updated|amended|corrected|mine|final|ruling|tag|status"
     r"|disposition|resolution"
-    r"|determination|evaluation|output|outcome|finding|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
+    r"|determination|evaluation|output|outcome|finding|overall|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
     r"|레이블|결론|판단|판정|분류|정답|답변?|결과|예측|평가"
 )
 VALUE = (
@@ -51,7 +51,7 @@ LINE = re.compile(
     rf"|\d{{1,3}}[.):]?|[一二三四五六七八九十]+[、.])[\s_:：]*){{0,4}}(?:{KEY})"
     rf"\s*(?:\([^()]{{0,40}}\)\s*)?[\"']?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>"
     rf"|[-\u2013\u2014](?=\s)|(?:is|was)\b\s*[:：]?)"
-    rf"(?P<value>(?:[\s\"'\[(“‘【「=（]|\d{{1,2}}(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z])"
+    rf"(?P<value>(?:[\s\"'\[(“‘【「=（]|(?P<points>\d{{1,3}})(?:\s*(?:/|out\s+of|of)\s*(?P<most>\d{{1,3}}))?(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z])"
     r"|(?:removed?|deleted?|rejected|blocked|keep|kept|allowed|approved),)*)$"
 )
 CROSSED = re.compile(r"[\s\"']*[\u274c\u2717\u2718\u2716]")
@@ -73,6 +73,7 @@ ENDS = re.compile(
     r"(?P<ko>(?:이|은|가)?\s*(?:아님|아닙니다|아니다|아닌\s*것|없음|없다))?(?:임|입니다|이다|함)?"
     r"[\s\"'\])”’】」\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]*(?:$|[\n\r.,;!。，；！(（\[{|\u2014-]"
     r"|because\b|since\b|as\b|towards?\b"
+    r"|of\s+(?:the|our|its|any|this|these|your|section|rule|policy|clause|article)\b"
     r"|against\b|about\b|due\b|under\b|(?:this|the|it)\b|for\b|with\b|in\b|因为|由于|때문)"
 )
 _LEVEL = r"(?:level|rating|degree|score)"
@@ -98,7 +99,8 @@ SCORE = re.compile(
     r"\s*+(?:(?P<percent>%)|(?:/|out\s+of|of)\s*+(?P<most>\d{1,3}))?(?![\w/]|\.\d)"
 )
 ANSWERED = re.compile(
-    r"(?:^|[\n\r,;.。；，{(-]|\d[.)])[\s\"']*(?:(?:is|contains|the|text|this|post|it|a|an"
+    r"(?:^|[\n\r,;.。；，{(-]|\d[.)]|\b(?:therefore|thus|hence|overall|conclusion|verdict|answer|final"
+    r"|decision|result|summary|short|sum|line|q|question|assessment)\s?:)[\s\"']*(?:(?:is|contains|the|text|this|post|it|a|an"
     r"|probability|likelihood|chance|score|of|being"
     r"|explicitly|是否|属于|为|含|构成)[\s_]*){0,5}$"
 )
@@ -118,6 +120,11 @@ _UNANSWERED = re.compile(
 def is_unanswered(after: str) -> bool:
     """Is what follows a label in its line no answer: "hateful: null"?"""
     return _UNANSWERED.match(after) is not None
+
+
+def is_low_grade(key: re.Match[str]) -> bool:
+    """Is less than half of the most given before a label: "Rating: 1/5 (hateful)"?"""
+    return key["most"] is not None and 2 * int(key["points"]) < int(key["most"])
 
 
 def is_asked(before: str, after: str) -> bool:
@@ -333,8 +340,7 @@ LABEL_SUBJECT = re.compile(
     rf"|claim|say|argue|maintain))\b"
 )
 LABEL_NOUN_AFTER = re.compile(
-    r"^[\s\"']*(?:labels?|flags?|tags?|ratings?|classifications?|verdicts?|predictions?"
-    r"|readings?)\b"
+    r"^[\s\"']*(?:label|flag|tag|rating|classification|verdict|prediction|reading)s?\b"
 )
 
 # "A thin line between mockery and hate": named, and not yet said on which side this text is.
@@ -418,7 +424,7 @@ def level_before(own: str) -> bool | None:
 
 # "It scores low on toxicity", "a high degree of toxicity".
 LEVEL_BEFORE = re.compile(
-    r"\b(?:(?:scor|rank|rat)\w+\s+(?:\w+ly\s+)?(?:high|(?P<low>low))\s+(?:on|in|for)"
+    r"\b(?:(?:scor|rank|rat)\w+\s+(?:\w+ly\s+)?(?:high|(?P<low>low|(?:near|close\s+to|around|at)[\s-]+(?:zero|nil|the\s+bottom)|zero))\s+(?:on|in|for)"
     r"|(?:high|considerable|(?P<little>low|minimal|negligible))\s+(?:level|degree|score|rating"
     r"|amount)s?\s+(?:of|for|on|in))\s+(?:the\s+)?$"
 )

@@ -1,14 +1,19 @@
-"""A verdict that is called likely: one, where more than half speaks for it.
+"""Verdicts put in plain words: what is called likely, "hence the hateful label", superlatives.
+
+A verdict that is called likely is one where more than half speaks for it.
 
 "May be hateful" names a possibility and states nothing. "Most likely hateful", "probably hate
 speech", "an 85% chance that it is" lean to one side, as a score of 0.85 in a label line does, and
 "a 10% chance that it is" leans to the other. Whoever adds that others are to decide concludes
-nothing all the same (`conclusion_en.is_deferred`). Source: our own.
+nothing all the same (`conclusion_en.is_deferred`). "It couldn't be more hateful" denies nothing.
+Source: our own.
 """
 
 from __future__ import annotations
 
 import re
+
+from services.hatexscore.label_patterns import LABEL_NOUN_AFTER
 
 EVEN = 50.0  # percent
 
@@ -35,11 +40,31 @@ _MEASURED = re.compile(
 )
 
 
-def in_plain_words(before: str) -> str:
-    """What stands before a label word, lower case, with "likely" and "not likely" for a chance."""
+_CONCLUDED = re.compile(
+    r"[,;]?\s*\b(?:hence|therefore|thus|so)\s+(?:the|an?|my|our|this)\s+[\s\"]*$"
+)
+# "It couldn't be more hateful", "I've never read anything more hateful than this".
+_NO_MORE = re.compile(
+    r"(?:(?:\b(?:could|can|would|will|does|do|did|have|has)\s+)?\b(?:not|never|cannot|nothing|nobody|no\s+one|no\s+\w+|rarely|seldom|hardly(?:\s+ever)?)"
+    r"|\b\w{2,7}n['\u2019]t)\s[^,;:.()]{0,80}?\bmore\s+(?:\w+ly\s+)?$"
+)
+_THAN_THIS = re.compile(
+    r"\s*(?:(?!than\b)\w+\s*)?(?:$|[.,;:!)\u2014]|than\s+(?:this|that|it|these)\b)"
+)
+
+
+def in_plain_words(before: str, after: str) -> tuple[str, str]:
+    """What stands around a label word, lower case: before it "likely" and "not likely" for a
+    chance, "it is" for a superlative, a verb of judging for "hence the … label"."""
     if any(one in before for one in _OF_CHANCES):  # for the sake of time
         before = _MEASURED.sub(_as_measured, _CHANCE.sub(_as_likely, before))
-    return _LIKELY.sub("likely", before)
+    before = _LIKELY.sub("likely", before)
+    if "more" in before and _THAN_THIS.match(after):
+        before = _NO_MORE.sub(" it is ", before)
+    noun = LABEL_NOUN_AFTER.match(after) if _CONCLUDED.search(before) else None
+    if noun is None:
+        return before, after
+    return _CONCLUDED.sub("; labelled as ", before), after[noun.end() :]
 
 
 def _leans(found: re.Match[str]) -> bool | None:

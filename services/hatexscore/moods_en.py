@@ -84,7 +84,8 @@ REVEALS = re.compile(
 # "The very opposite of hateful"; "Going with hate."
 OPPOSITE = re.compile(r"\b(?:(?:an?|the|quite\s+the)\s+)?(?:very\s+)?opposite\s+of\s+")
 GOING_WITH = re.compile(
-    r"^(\W*)(?:going|settling|siding|sticking|opting)\s+(?:with|for|on)\s+(?=(?:\w+\s+){0,2}[\s\"]*$)"
+    r"^(\W*)(?:(?:going|settling|siding|sticking|opting)\s+(?:with|for|on)|(?:chang|switch|revis|amend|updat|correct)ing"
+    r"\s+(?:it|this|(?:the|my|our|its)\s+\w+)\s+(?:from\s+[\w-]+\s+)?to)\s+(?=(?:\w+\s+){0,2}[\s\"]*$)"
 )
 UNDONE = re.compile(
     r"(?<!\bnot )(?<!\bnot be )(?<!n['\u2019]t be )(?<!\bnever be )"
@@ -97,7 +98,7 @@ TURNED = re.compile(r"\b(?:turn|transform|convert|chang|soften)\w*\s+(?:an?\s+|t
 INTO = re.compile(r"\s+(?:\w+\s+)?into\b")
 # Words that look like a denial and are none, and what a reader may skip.
 IDIOM = re.compile(
-    r"\bnot\s+(?:only|just|merely|simply|solely)\b|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
+    r"(?:\bnot|n['\u2019]t)\s+(?:only|just|merely|simply|solely)\b|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
     r"|the)\s+)?(?:reasonable\s+)?(?:shadow\s+of\s+a\s+)?"
     r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
     r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+"
@@ -107,8 +108,7 @@ IDIOM = re.compile(
     r"|\bnothing\s+(?:to\s+(?:see|report|worry\s+about|add|remove|act\s+on|flag)|wrong|bad|unusual"
     r"|out\s+of\s+(?:place|the\s+ordinary)|problematic|concerning|of\s+concern|alarming|amiss"
     r"|special|serious)(?:\s+(?:here|there|(?:about|in|with)\s+\w+(?:\s+\w+)?))?"
-    r"(?=\s*[,;:.\u2014-])"
-    r"|\brather\s+than\s+(?:just|merely|only|simply)\b"
+    r"(?=\s*[,;:.\u2014-])|\brather\s+than\s+(?:just|merely|only|simply)\b"
     r"|\bno\s+\w+\s+other\s+than\b|\btakes?\s+(?:no|little)\s+\w+\s+to\b|\bno\s+less\b"
     r"|\bno\s+matter\b|\bno\s+way\s+around\b|\bno\s+choice\s+but\b"
     r"|\bnothing\s+(?:but|other\s+than|less\s+than|short\s+of)\b|\bnothing\s+if\s+not\b"
@@ -273,12 +273,14 @@ DIVIDED = re.compile(
     r"(?:divided|split)\b"
 )
 IF = re.compile(
-    r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
+    r"(?<!even )(?<!as )\bif\b(?!\s+(?:only\s+(?:just|barely|narrowly|mildly|by)|anything|any"
+    r"|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
     r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)|\w+\s*(?:$|[.;!])))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should"
     r"|replace|swap|insert)\s+(?!(?:not|never|be|have|therefore|thus|also|still)\b)\S"
-    r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b"
-    r"|\ba\s+version\b"
+    r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b|\ba\s+version\b"
+    r"|^\W*(?:without|but\s+for|absent)\s+(?!(?:an?\s+|any\s+)?(?:doubt|question|hesitation))[^,;:]{1,60}?"
+    r"\s(?:it|this|the\s+\w+)\s+(?:would|could|might)\b(?!\s+(?:still|also))"
 )
 WOULD = re.compile(
     r"\bwould\b(?!\s*$|\s*(?:not\s+)?be\s+(?:wrong|incorrect|a\s+mistake|an\s+error|fair"
@@ -289,7 +291,7 @@ WOULD = re.compile(
 WOULD_JUDGE = re.compile(
     rf"\b(?:(?:i|we|one|few|nobody|no\s+one|everyone|most(?:\s+\w+)?|moderators?|annotators?"
     rf"|reviewers?)(?:\s+would(?:n['\u2019]t)?|['\u2019]d)|would\s+(?:i|we|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|answer|argue|conclude|agree|disagree|deny|dispute"
-    rf"|go\s+(?:with|for|so\s+far\s+as\s+to|as\s+far\s+as\s+to)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|lean|tend|incline|side|bet)\b"
+    rf"|go\s+(?:with|for|so\s+far\s+as\s+to|as\s+far\s+as\s+to)|choose|pick|select|settle\s+(?:on|for)|opt\s+for|come\s+down|land|err|lean|tend|incline|side|bet)\b"
     rf"|\b(?:readers?|persons?|observers?|members?|audience)\b[^,;:]{{0,60}}?\bwould\s+"
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
@@ -359,10 +361,9 @@ PARTIAL = re.compile(
     r"|\b(?:word|title|phrase|hashtag|emoji|ending|opening)s?\s+alone\b"
     r"|\bin\s+(?:other|another|different|some|certain)\s+(?:\w+\s+)?(?:settings?|contexts?|cases?"
     r"|places|circumstances)\b|\belsewhere\b"
-    r"|\b(?:beginning|opening|ending|end|start)\s+of\s+(?:the|this)\b|\bat\s+times\b"
+    r"|\b(?:beginning|opening|ending|end|start)\s+of\s+(?:the|this)\b(?!\s+(?:\w+\s+)?(?:scale|spectrum|range)\b)|\bat\s+times\b"
     r"|\bin\s+(?:one|the\s+(?:first|second|other))(?:\s+of\s+(?:them|these|those)|\s+reading|\s+case"
-    r"|\s+sense)?\s+(?:it|this|the)\b"
-    r"|\bin\s+places\b|\bpartly\b|\bin\s+part\b"
+    r"|\s+sense)?\s+(?:it|this|the)\b|\bin\s+places\b|\bpartly\b|\bin\s+part\b"
     r"|\b(?:repl(?:y|ies)|comments?|posts?|thread|message|responses?)\s+(?:below|underneath|beneath"
     r"|it\s+answers|above\s+it)\b"
     r"|\b(?:another|other|(?<!about )the\s+original|the\s+previous|the\s+earlier|a\s+different"

@@ -72,6 +72,13 @@ _DEFINES = re.compile(
     r"|라벨\s*(?:설명|정의)|(?:이란|란)\s|(?:정책|규정|지침|규칙|법)(?:은|이|에서)\s.{0,20}금지"
     r"|가운데\s*하나로\s*답|(?:말한다|뜻한다|의미한다|뜻합니다|말합니다|의미합니다)[.]?\s*$"
 )
+# "How could this not be hateful?": a question, a doubt or a condition that states something.
+_RHETORICAL = re.compile(
+    r"\bhow\s+(?:could|can|is|would)\b[^?]{0,60}\bnot\b|\bwhat\s+else\b|\bsurpris\w+\s+if\b"
+    r"|\bwho\s+(?:would|could|can)\s+(?:deny|doubt|disagree|believe|call)\b|\bif\b[^.]{1,120}\bstill\b"
+    r"|\bonly\s+(?:someone|somebody|those|people|an?\s+\w+)\b[^.]{0,80}\b(?:could|would|can)\b"
+    r"|谁(?:会)?(?:信|同意|相信)|(?:什么|怎样|怎么)才|没有人?会|无人会|누가\s.{0,20}(?:믿|동의)"
+)
 _APPEALS = re.compile(
     r"\bno\s+place\s+(?:in|on|for)\b|\blet['\u2019]s\s+(?:all\s+)?(?:keep|stop|fight|end|stand)\b"
     r"|^\W*we\s+(?:all\s+)?(?:condemn|oppose|reject\s+\w+\s+\w+\s+in|have\s+a\s+duty|ask\s+every)\b"
@@ -174,7 +181,8 @@ _IN_EVIDENCE = re.compile(
 _DENIED = re.compile(r"(?:\b(?:not|never)|n['\u2019]t)\s+(?:\w{1,20}ly\s+|an?\s+)?$|[不非没]$")
 # "The post discusses hate speech in schools": its topic.
 _TOPIC_EN = re.compile(
-    rf"\W*(?:(?:the|this|that|an?|in)\s+)?(?:[\w'\u2019-]+\s+){{0,2}}?(?:{TEXT_NOUN}|it|s?he|author"
+    rf"\W*(?:(?:the|this|that|an?|in)\s+)?(?:(?!(?:says?|said|thinks?|claims?|found|finds)\b)[\w'\u2019-]+\s+)"
+    rf"{{0,2}}?(?:{TEXT_NOUN}|it|s?he|author"
     r"|user|writer|speaker|poster|report|topic|news|poem|book|assistant|model)\s+(?:\w+ly\s+|also\s+"
     r"|just\s+|merely\s+)?(?:(?:is|was)\s+(?:all\s+)?(?:about|on)|(?:talk|ask|complain|inform|report)"
     r"(?:s|ed)?\s+(?:about|on|how|of|for|when)|discuss(?:es|ed)?|mention(?:s|ed)?|describ(?:es|ed)"
@@ -273,6 +281,8 @@ class _Sentence:
     def is_settled(self) -> bool:
         """Is every word of a verdict in it one of which no verdict is made, whatever follows?"""
         moods = self.moods
+        if _RHETORICAL.search(self.text):
+            return False
         if _DEFINES.search(self.text) or _APPEALS.search(self.text):
             told = names_act(self.text) or any(
                 one.search(self.text) for one in (_OF_THIS_TEXT, _OF_THE_KIND)
@@ -336,6 +346,8 @@ class _Sentence:
     def is_elsewhere(self, plain: str) -> bool:
         """Is it said of another text, by another or of a part, and is nothing more said of it?"""
         moods = self.moods - {*SETTLED}
+        if _RHETORICAL.search(self.text):
+            return False
         told = moods or (self.loose and "hypothetical")
         if not told or any(map(str.isalnum, plain[self.end :][:REST])):
             return False

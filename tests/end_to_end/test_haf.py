@@ -114,6 +114,7 @@ def forced(client: httpx.Client, rows: list[Json]) -> list[Json]:
     return [
         {
             "text": row["text"],
+            "language": "en",  # one post holds so many words of another that it passes for that
             "responses": {"justify": {"text": scored["text"], "tokens": scored["tokens"]}},
             "metadata": {"model": row["model"], "dataset": row["dataset"]},
         }

@@ -43,6 +43,8 @@ FORMS = (
     "<{key}>{group}</{key}><label>hateful</label>",
     "1) {key}? {group}.\n2) Hateful? Yes.",
     "label: hateful, {key}: {group}",
+    "Q: {key}? A: {group}. Q: Final? A: Hateful.",
+    "Q1: {key}?\nA1: {group}.\nQ2: Final?\nA2: Hateful.",
 )
 TAGS = "<{key}>"  # a name of a tag has no blank
 

@@ -4,7 +4,8 @@
 labels`, then of each case the lines T (the text), @ (decision, stated verdict, TGI, CC), Q (what is
 quoted of the text), X (what is hallucinated) and E (the explanation). H hateful, N non-hateful; `-`
 for a verdict is none, for TGI that no group is to be identified, `?` null with its reason. A small
-letter, or `!` behind a number, marks what no rule reads yet. `xx` is a language without rules.
+letter (q for Q), or `!` behind a number, marks what no rule reads yet. `xx` is a language without
+rules.
 
 `python -m tests.hatexscore.whole_explanations [part of a name]` prints figures and what is wrong.
 """
@@ -61,7 +62,7 @@ def examples(files: Sequence[Path] = tuple(FILES)) -> list[WholeExplanation]:
 
 
 def _of_file(path: Path) -> Iterator[WholeExplanation]:
-    style, labels, held = "", "", dict.fromkeys("T@QXE", "")
+    style, labels, held = "", "", dict.fromkeys("T@QqXE", "")
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         mark, _, rest = line.partition(" ")
         if mark == "#":
@@ -73,7 +74,7 @@ def _of_file(path: Path) -> Iterator[WholeExplanation]:
             yield WholeExplanation(
                 name, path.stem.rpartition(".")[2], style, _request(labels, held), _expected(held)
             )
-            held = dict.fromkeys("T@QXE", "")
+            held = dict.fromkeys("T@QqXE", "")
 
 
 def _request(labels: str, held: dict[str, str]) -> HatexscoreRequest:
@@ -91,11 +92,12 @@ def _request(labels: str, held: dict[str, str]) -> HatexscoreRequest:
 def _expected(held: dict[str, str]) -> Expected:
     _, verdict, tgi, cc = held["@"].split()
     marks = {"htc": verdict.islower(), "tgi": tgi.endswith("!"), "cc": cc.endswith("!")}
+    marks["quotes"] = bool(held["q"])
     return Expected(
         LABELS[verdict.upper()],
         _number(tgi.rstrip("!")),
         _number(cc.rstrip("!")),
-        _several(held["Q"]),
+        _several(held["Q"] or held["q"]),
         _several(held["X"]),
         frozenset(part for part, is_open in marks.items() if is_open),
     )
