@@ -6,11 +6,12 @@ not learn, or that no rules read, looks like any other: such a score is null, wi
 Source: py3langid 0.4.0 (Barbaresi's fork of Lui & Baldwin's langid.py, ACL 2012; BSD-3-Clause, 139
 languages, a wheel of 4.6 MB, the whole process 133 MB), which of five libraries never took a
 foreign text for English. Measured on the 1,850 posts of Multilingual HateCheck and 471 Korean
-comments (`python -m bench.language`): none is called English; of all 2,321 .978 are identified,
-one wrongly; of the 2,171 in their usual script .985, none wrongly (`RARE` was chosen on half of
-them); of 150 in Hindi in Latin letters, which no library knows, 131 (`romanised_hindi`). Of 1,500 English posts of HateCheck .967 are decided, all but one as English; of as many
-annotated tweets .952, all but 7 of these as English. Half a millisecond a text. Close languages can
-be taken for each other in a short text (Russian for Ukrainian).
+comments (`python -m bench.language`): none is called English; of all 2,321 .978 are identified, one
+wrongly; of the 2,171 in their usual script .985, none wrongly (`RARE` was chosen on half of them);
+of 150 in Hindi in Latin letters, which no library knows, 131 (`romanised_hindi`). Of 1,500 English
+posts of HateCheck .967 are decided, all but one as English; of as many annotated tweets .952, all
+but 7 of these as English. Half a millisecond a text. Close languages can be taken for each other in
+a short text (Russian for Ukrainian).
 
 Undecided is an answer: "und" (BCP 47), where the likeliest language has less than half of the
 probability, or the text is short (fewer than three words or twelve letters), has no telling script
@@ -35,7 +36,7 @@ from functools import lru_cache
 from typing import Any
 
 from shared.contracts import LanguageFound, LanguageRequest, Languages, ReasonCode
-from shared.romanised_hindi import share_of_hindi
+from shared.romanised_hindi import OWN_WORDS, WORDS
 
 UNDECIDED = "und"
 ROMANISED_HINDI = "hi-Latn"
@@ -44,6 +45,7 @@ TELLING = 0.6  # share of the letters in one script
 KANA_SHARE = 0.1  # of Han and Kana; Chinese posts borrow a single の
 FEWEST_WORDS = 3
 FEWEST_LETTERS = 12
+HINDI_WORDS, HINDI_SHARE = 2, 0.3  # function words of Hindi at least, and their share
 SURE = 0.95  # probability of a shorter text's language, of two words and six letters at least
 HAN_LETTERS = 2  # an ideograph says as much as two letters; half of them make a word
 MOST_READ = 2_000  # characters of different words
@@ -183,6 +185,7 @@ _TAKEN_OUT = re.compile(
     r"(?:https?://|www\.)[!-~]*|@[A-Za-z0-9_]*"
     "|[\ud800-\udfff\u2600-\u27bf\u2b00-\u2bff\ufe0e\ufe0f\U0001f000-\U0001fbff]"
 )
+_BESIDE_WORDS = ".,!?;:'\"()-*#\u2026\u2019"
 _QUOTATION = re.compile(
     '"[^"]*"|＂[^＂]*＂|“[^“”„]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」|『[^『』]*』|《[^《》]*》'
 )
@@ -207,7 +210,7 @@ def find_language(text: str, requested: str | None = None) -> LanguageFound:
     if least is None:
         return LanguageFound(code=UNDECIDED, confidence=0.0, by="undecided")
     script = script if count >= TELLING * letters else ""
-    hindi = share_of_hindi(words) if script == "Latin" else None
+    hindi = _share_of_hindi(words) if script == "Latin" else None
     if hindi is not None:
         confidence = round((1 + hindi) / 2, DIGITS)  # three of ten decide
         return LanguageFound(code=ROMANISED_HINDI, confidence=confidence, by="model")
@@ -387,6 +390,16 @@ def _least_confidence(words: int, letters: int) -> float | None:
     if words >= FEWEST_WORDS and letters >= FEWEST_LETTERS:
         return CONFIDENT
     return SURE if 3 * words >= 2 * FEWEST_WORDS and 2 * letters >= FEWEST_LETTERS else None
+
+
+def _share_of_hindi(words: Sequence[str]) -> float | None:
+    """Share of function words among the words of a text in Latin letters; None: no Hindi."""
+    bare = [word.strip(_BESIDE_WORDS) for word in words]
+    found = [word for word in bare if word in WORDS]
+    share = len(found) / len(bare)
+    if len(found) < HINDI_WORDS or share < HINDI_SHARE or OWN_WORDS.isdisjoint(found):
+        return None
+    return share
 
 
 def _by_model(text: str, script: str, least: float) -> LanguageFound:
