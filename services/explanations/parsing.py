@@ -161,7 +161,11 @@ def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> 
     def read(answer: str) -> StatedDecision | None:
         answer = without_options(answer)
         found = decided(answer)
-        return None if found is None or is_contradicted(answer, found) else found
+        if found is None or not is_contradicted(answer, found):
+            return found
+        field = read_structured(answer, asked=asked)  # "Hateful: F", of which prose has the label
+        within = field is not None and field.start <= found.words[0] < field.end
+        return field if field and within and not is_contradicted(answer, field) else None
 
     def decided(answer: str) -> StatedDecision | None:
         fields = read_structured(answer, asked=asked)
