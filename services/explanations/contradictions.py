@@ -50,7 +50,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             r"(?:\s(?:present|detected|found|score|probability|likelihood|level|status|severity|rating"
             r"|flag))?",
         ),
-        ("non-hateful", rf"{NOT}{HATEFUL}|{HATEFUL}(?:\s{NO}|{IS_NOT})"),
+        ("non-hateful", rf"{NOT}{HATEFUL}|{HATEFUL}(?:\s(?!{CROSS}){NO}|{IS_NOT})"),
         ("decides", KEY),
         (
             "flag",
@@ -60,11 +60,11 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "no",
-            rf"{NO}|{OPEN}|{CROSS}|never|neither|not?\s(?:present|at\sall|match(?:ed)?|violations?"
+            rf"{NO}|{OPEN}|never|neither|not?\s(?:present|at\sall|match(?:ed)?|violations?"
             r"|evidence|really|true)|does\snot\sapply|[0-3]/10|[01]/5|0/\d{1,3}|low|minimal|negligible|zero"
             r"|0(?:\.[012]\d*|\.30*|\.)?|(?:[012]?\d|30)(?:\.\d+)?\s?%",
         ),
-        ("yes", rf"{YES}|{TICK}|present|0\.[789]\d*"),
+        ("yes", rf"{YES}|present|0\.[789]\d*"),
     )
 )
 _SIDE = rf"[*_\"'`]{{0,3}}{NOT}?{HATEFUL}(?![\w-])[*_\"'`]{{0,3}}"
@@ -75,8 +75,11 @@ _LEADS = re.compile(
     re.IGNORECASE,
 )
 _BEHIND_BOX = re.compile(rf"{_UNTICKED}\s{{0,2}}{_SIDE}", re.IGNORECASE)
-# behind a label "[]" is no box: it is a list of nothing
-_BEFORE_BOX = re.compile(rf"{_SIDE}\s{{0,2}}[:=-]?\s{{0,2}}(?!\[\]){_UNTICKED}", re.IGNORECASE)
+# Behind a label "[]" is no box, it is a list of nothing; behind its colon a cross is a value.
+_BEFORE_BOX = re.compile(
+    rf"{_SIDE}\s{{0,2}}(?:[:=]\s{{0,2}}(?!\[\]){EMPTY_BOX}|-?\s{{0,2}}(?!\[\]){_UNTICKED})",
+    re.IGNORECASE,
+)
 _HAS_BOX = re.compile(_UNTICKED)
 _HAS_EMPTY_BOX = re.compile(EMPTY_BOX)
 

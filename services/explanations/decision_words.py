@@ -19,11 +19,14 @@ HATEFUL = (
 NOT = r"(?:(?:not|non|no|nicht|keine?|pas|não|niet|не)[\s_-]*(?:an?\s+|de\s+)?|[非비]\s?|不是)"
 IS_NOT = r"(?:\s?아님|\s?ではない)"
 
+TICKS, CROSSES = "\u2705\u2714\u2611\u2713", "\u274c\u2717\u2718\u2716\u274e\u2715"
+TICK, CROSS = rf"[{TICKS}]\ufe0f?", rf"[{CROSSES}]\ufe0f?"
+
 # Values that say yes and no, whatever the key asks.
-YES = r"(?:yes|y|true|t|1(?!\.\d)|是的?|有|예|네|ja|oui|sí|sim|да|はい)"
+YES = rf"(?:yes|y|true|t|1(?!\.\d)|是的?|有|예|네|ja|oui|sí|sim|да|はい|{TICK})"
 NO = (
     r"(?:no|n|false|f|0(?!\.\d)|none|nope|否|不是|无|没有|아니[요오]|없음|nein|nee|non|não|нет|いいえ"
-    r"|absent|negative|(?:none|not|nothing|un)[\s_-]?(?:present|found|detected|flagged))"
+    rf"|absent|negative|(?:none|not|nothing|un)[\s_-]?(?:present|found|detected|flagged)|{CROSS})"
 )
 # Values that leave it open.
 OPEN = (
@@ -31,8 +34,6 @@ OPEN = (
     r"|not\s(?:sure|known|clear|applicable))"
 )
 
-TICKS, CROSSES = "\u2705\u2714\u2611\u2713", "\u274c\u2717\u2718\u2716\u274e\u2715"
-TICK, CROSS = rf"[{TICKS}]\ufe0f?", rf"[{CROSSES}]\ufe0f?"
 TICKED_BOX = r"\[[xX\u2713\u2714]\]"
 EMPTY_BOX = r"(?:[\u2610\u25a1\u25fb\u2b1c\u25cb]\ufe0f?|\[[ \u00a0_]?\]|\([ \u00a0]\))"
 

@@ -64,6 +64,16 @@ _MEANING = re.compile(
     r"(?:\s+that)?|meaning(?:\s+that)?),?\s+(?=(?:it|this|the\s+\w{1,20})\s+(?:is|was|isn|does)\b)",
     re.IGNORECASE,
 )
+# "It follows that this is not hateful"; "Text A is hateful", of a prompt with one text
+_FOLLOWS = re.compile(
+    r"(?:^|(?<=[.!?\n]\s)|(?<=\n))(?:it\s+follows|this\s+means)\s+that\s+"
+    r"(?=(?:it|this|the\s+\w{1,20})\s+(?:is|was|isn|does)\b)",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"(?:^|(?<=\n))(?:the\s)?(?:text|post|comment|tweet|message|item)\s[#(]?(?:[a-d]|\d{1,2})\)?(?=\s(?:is|was|does)\b)",
+    re.IGNORECASE,
+)
 _GRADE = re.compile(  # "9/10 hateful", "1 out of 5 for hate"
     r"(?<![\d.,/])(?P<grade>\d{1,3}(?:\.\d{1,4})?)\s?(?:/|out\s+of)\s?(?P<most>\d{1,3})[\s,:(\u2013-]{1,3}"
     rf"(?:(?:for|on|in)\s+)?(?P<label>{HATEFUL})\b",
@@ -239,7 +249,9 @@ def without_leans(answer: str) -> str:
     """Blanks for `probably` and the like before a label, and for `i.e.` before a clause that has
     one; as long as the answer."""
     plain = _LEANS.sub(lambda lean: " " * len(lean.group()), answer)
-    plain = _MEANING.sub(lambda meaning: " " * len(meaning.group()), plain)
+    for blank in (_MEANING, _FOLLOWS):
+        plain = blank.sub(lambda words: " " * len(words.group()), plain)
+    plain = _NUMBERED.sub(lambda item: "It".ljust(len(item.group())), plain)
     for leaning, plainly in _ENDINGS:
         plain = plain.replace(leaning, plainly)
     return plain
