@@ -48,6 +48,7 @@ _PATTERNS = {
 _CLOSES = re.compile("|".join(_mark(closing) for _, closing in MARKS), re.IGNORECASE)
 _BLANK = re.compile(r"\s*")
 _FENCE = re.compile(r"\s*(?:```\w*\s*)?")
+# what opens the answer
 _OPENS = re.compile(
     r"\s{0,20}<\|(?:begin_of_solution|START_RESPONSE)\|>", re.IGNORECASE
 )  # the answer
