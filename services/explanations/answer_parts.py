@@ -232,8 +232,11 @@ def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
 
 
 def _is_another(text: str, place: int) -> bool:
-    """Does prose about a second text begin here, once the first one has its label?"""
-    return _ANOTHER.match(text, place) is not None and _LABEL.search(text, 0, place) is not None
+    """Does prose about a second text begin here, once the first one has its label, and before no
+    conclusion?"""
+    told = _ANOTHER.match(text, place)
+    labelled = told is not None and _LABEL.search(text, 0, place) is not None
+    return labelled and _DECIDED.search(text, place) is None
 
 
 def _headers(template: str) -> frozenset[str]:

@@ -89,6 +89,10 @@ _CHOICE = re.compile(
     r"\s{0,3}[)\uff09]",
     re.IGNORECASE,
 )
+_YES_OR_NO = re.compile(
+    rf"[(\uff08\[]\s?(?:{YES}|{NO})\s?(?:[/|,\u3001]|or)\s?(?:{YES}|{NO})\s?[)\uff09\]]",
+    re.IGNORECASE,
+)
 _SHARE = re.compile(r"[01]?\.?\d{1,9}")
 _TURNS = re.compile(
     r"(?:^|(?<=[.!?\u2026])|\n)[^\w\n]{0,9}(?:actually|wait|hold\s+on|no,|sorry|correction|instead|rather"
@@ -126,9 +130,10 @@ _NOTHING = _Unit(0, 0, "prose", "")
 
 
 def without_options(answer: str) -> str:
-    """Blanks for a label beside a cross or an empty box, and for a line or a sentence that has
-    both labels and nothing else; as long as the answer."""
+    """Blanks for a label beside a cross or an empty box, for "(yes/no)", and for a line or a
+    sentence that has both labels and nothing else; as long as the answer."""
     plain = "\n".join(map(_without_unticked, answer.split("\n")))
+    plain = _YES_OR_NO.sub(lambda found: " " * len(found.group()), plain)
     kept, place = list[str](), 0
     for group in _sentences(_units(_without_choices(plain))):
         sides = {one.side for one in group if not one.is_key}

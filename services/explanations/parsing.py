@@ -18,6 +18,7 @@ from services.explanations.contradictions import is_contradicted, without_option
 from services.explanations.structured_answer import (
     is_data,
     is_gloss,
+    is_left_open,
     is_within_branches,
     read_grade,
     read_lone_label,
@@ -172,7 +173,9 @@ def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> 
         if is_data(answer) and (data := fields or read_scores(answer)) is not None:
             return data
         prose = None if breaks_off else stated(without_leans(answer))
-        if prose is not None and (is_gloss(answer, prose) or is_within_branches(answer, prose)):
+        if prose and any(
+            one(answer, prose) for one in (is_gloss, is_within_branches, is_left_open)
+        ):
             prose = None
         read = read_ticked(answer) or prose or fields or read_lone_label(answer)
         read = read or read_grade(answer) or read_scores(answer)

@@ -122,6 +122,7 @@ _TICKED = re.compile(  # "Hateful ✅", before the other label's cross
 _NAMES = re.compile(r"hate|仇恨|혐오|\b(?:or|unclear|unsure|but|however)\b|[?？]", re.IGNORECASE)
 # "Hateful: null" is no answer.
 _UNANSWERED = re.compile(rf"[\s\"'*_]{{0,9}}[:=]\s{{0,9}}[\"']?{OPEN}\b", re.IGNORECASE)
+_LABEL = re.compile(rf"{NOT}?{HATEFUL}", re.IGNORECASE)
 _IS_KEY = re.compile(r"[\"']\s{0,9}:")  # of data, whose value decides
 _IS_DATA = re.compile(r"\s*(?:```[a-z]*\s*)?[{\[]\s*[\[{\"']", re.IGNORECASE)
 
@@ -181,6 +182,13 @@ def is_within_branches(answer: str, decision: StatedDecision) -> bool:
     """Does its sentence decide both ways: "if they do, it's non-hateful; if not, it's hateful"?"""
     found = _BRANCHES.finditer(answer)
     return any(one.start() <= decision.words[0] < one.end() for one in found)
+
+
+def is_left_open(answer: str, decision: StatedDecision) -> bool:
+    """Is it a label under which the answer says that it does not apply, or is not known?"""
+    start, end = decision.words
+    label = _LABEL.match(answer, start)
+    return _UNANSWERED.match(answer, label.end() if label else end) is not None
 
 
 def is_gloss(answer: str, decision: StatedDecision) -> bool:

@@ -96,6 +96,7 @@ _DIGIT = re.compile(r"[\W_]{0,9}(?:(?P<yes>1)|(?P<no>0))[\W_]{0,9}")
 _DOUBTS = re.compile(  # wherever they stand
     r"\b(?:unable|unclear|unsure|uncertain|not\s+(?:sure|certain|clear)|depends?|context|maybe|perhaps"
     r"|however|sorry|wait|actually|unless|(?:i|we|one)\s+(?:cannot|can['\u2019]t|can\s+not|could|may|might)"
+    r"(?!\s+(?:deny|ignore|overlook|help|but)\b)"
     r"|(?:it|this|that|which|post|text|comment)\s+(?:could|may|might|can)\s+(?:also\s+)?(?:be|go|mean))\b"
     r"|(?:^|(?<=[.!?]\s)|\n\s{0,9})(?:but|yet|still)\b"
     r"|可能|也许|无法|不能|不确定|如果|但|然而|取决于|抱歉|수도|모르|없습니다|지만|하지만|만약|죄송|맥락",
