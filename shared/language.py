@@ -418,7 +418,8 @@ def _by_model(text: str, script: str, least: float) -> LanguageFound:
     code, probability = next(likely, (UNDECIDED, 0.0))
     confidence = round(min(1.0, probability / probabilities.total()), DIGITS)
     if confidence < least or code == "zxx":  # ISO 639: no linguistic content
-        return LanguageFound(code=UNDECIDED, confidence=confidence, by="undecided")
+        doubted = confidence if least == CONFIDENT else 0.0  # of so short a text
+        return LanguageFound(code=UNDECIDED, confidence=doubted, by="undecided")
     return LanguageFound(code=code, confidence=confidence, by="model")
 
 
