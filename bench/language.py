@@ -68,11 +68,13 @@ def measure(folder: Path = DATA) -> dict[str, Any]:
     return {
         "texts": len(found),
         "called_en": sum(answer == "en" for _, answer in found),
+        "identified": sum(code == answer for code, answer in found) / len(found),
+        "wrong": sum(answer not in (code, UNDECIDED) for code, answer in found),
         "usual_script": len(usual),
-        "identified": sum(code == answer for code, answer in usual) / len(usual),
         "decided": len(decided) / len(usual),
         "right_of_decided": sum(code == answer for code, answer in decided) / len(decided),
-        "romanised_undecided": Counter(a == UNDECIDED for c, a in found if c == ROMANISED)[True],
+        "romanised_identified": sum(c == a == ROMANISED for c, a in found),
+        "romanised_undecided": sum(c == ROMANISED and a == UNDECIDED for c, a in found),
         "romanised": len(found) - len(usual),
         "decided_by_language": {
             code: round(

@@ -33,6 +33,8 @@ _TASK = (
 _MINE = r"my (?:\w{1,20} )?(?:guidelines|policy|policies|programming|principles|rules)"
 FURTHER = re.compile(
     r"(?:\bas an ai\b[^.!?\n]{0,40}\bI (?:cannot|can't|am unable|am not able|won't|must not)\b"
+    r"|\bas an ai\b[^.!?\n]{0,40}\bI (?:do not|don't) (?:form|have|hold|express|share) "
+    r"(?:\w{1,20} )?(?:opinions?|views?|beliefs?|judge?ments?)\b"
     r"|\bI(?:'m| am) (?:not (?:comfortable|willing|allowed|permitted)|unwilling|uncomfortable)\b"
     r"|\bI (?:do not|don't) feel comfortable\b"
     r"|\bI(?:'m| am) not able to (?:provide|assist|help|answer|engage|offer|respond|comply)\b"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
+from services.explanations.decision_words import HATEFUL, KEY_NOUNS, NOT
 from shared.elicitation import PLACEHOLDERS
 from shared.models.calls import Completion, WrittenToken
 from shared.models.prompt_table import parse_template
@@ -47,7 +48,10 @@ _PATTERNS = {
 _CLOSES = re.compile("|".join(_mark(closing) for _, closing in MARKS), re.IGNORECASE)
 _BLANK = re.compile(r"\s*")
 _FENCE = re.compile(r"\s*(?:```\w*\s*)?")
-_OPENS = re.compile(r"\s*<\|(?:begin_of_solution|START_RESPONSE)\|>", re.IGNORECASE)  # the answer
+# what opens the answer
+_OPENS = re.compile(
+    r"\s{0,20}<\|(?:begin_of_solution|START_RESPONSE)\|>", re.IGNORECASE
+)  # the answer
 _ENDS = re.compile(  # of a turn, as templates mark it, or as models write the next one
     r"<\|(?:im_end|im_start|eot_id|endoftext|end|return|end_of_text|end_of_solution|END_RESPONSE|user)\|>|</s>"
     r"|<end_of_turn>|<start_of_turn>|\[/?INST\]"
@@ -60,9 +64,8 @@ _ENDS = re.compile(  # of a turn, as templates mark it, or as models write the n
 
 
 _DECIDED = re.compile(  # by a key and a label
-    r"(?:conclusion|label|verdict|decision|answer|classification|结论|判断|标签|答案|결론|판단|라벨|답변?)"
-    r"[*_\s]{0,4}[:\uff1a][^\w\n]{0,9}(?:(?:the|this|it|text|post|is|an?)\s){0,4}(?:not?\s|non[\s-]?|[非비]|不是)?"
-    r"(?:hate|仇恨|혐오)",
+    rf"{KEY_NOUNS}[*_\s]{{0,4}}[:\uff1a][^\w\n]{{0,9}}(?:(?:the|this|it|text|post|is|an?)\s){{0,4}}"
+    rf"{NOT}?{HATEFUL}",
     re.IGNORECASE,
 )
 _ITEM = re.compile(  # what heads another text to decide about: "Text 2", "Now another one"
@@ -70,6 +73,14 @@ _ITEM = re.compile(  # what heads another text to decide about: "Text 2", "Now a
     r"(?:tweet|comment|example|text|post|message|input|sentence|statement|item|case|passage|content|one|more"
     r"|next|文本|评论|例子?|텍스트|댓글|예시?|문장)\s{0,3}(?:[#(]{0,2}\d{1,2}[)]?)?"
 )
+
+
+_ANOTHER = re.compile(  # the same in prose, of which a label is told
+    r"[^\w\n]{0,9}(?:(?:and|now|as|for|regarding|about)\s){0,2}the\s(?:second|third|next|other)\s(?:text|post|comment"
+    rf"|tweet|message|item|example|case|input|one)\b[^\n]{{0,200}}?\b{HATEFUL}",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(HATEFUL, re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +219,7 @@ def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
     for line in text.splitlines(keepends=True):
         named = _header(line)
         is_item = once <= place < again_at and _ITEM.fullmatch(named) is not None
+        is_item = is_item or _is_another(text, place)
         if place > first and (is_item or named in headers):
             shown = text[place + line.find(":") + 1 :][: 4 * LONGEST_HEADER]
             again = " ".join(shown.split()).casefold()
@@ -217,6 +229,14 @@ def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
         place += len(line)
     end = min(ends, default=len(text))
     return end if text[:end].strip() else len(text)
+
+
+def _is_another(text: str, place: int) -> bool:
+    """Does prose about a second text begin here, once the first one has its label, and before no
+    conclusion?"""
+    told = _ANOTHER.match(text, place)
+    labelled = told is not None and _LABEL.search(text, 0, place) is not None
+    return labelled and _DECIDED.search(text, place) is None
 
 
 def _headers(template: str) -> frozenset[str]:

@@ -13,6 +13,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from services.explanations.decision_words import (
+    ASKING,
+    CROSS,
+    EMPTY_BOX,
+    HATEFUL,
+    IS_NOT,
+    KEY,
+    NO,
+    NOT,
+    OPEN,
+    TICK,
+    TICKED_BOX,
+    YES,
+)
 from shared.metric import StatedDecision
 
 LONGEST = 60  # characters of a unit that is no prose
@@ -27,32 +41,17 @@ _KEY = re.compile(r"^[^\n.,(]{0,9}?[:=\uff1a\u2192\u21d2\u27a1]|[-=]>")  # what 
 _VALUE = re.compile(r"[:=\uff1a?\uff1f(\uff08|\u2192\u21d2\u27a1\u2013\u2014]|[-=]>|\s-\s")
 _EMPTY = re.compile(r"[:=]\s{0,9}(?:\[\s{0,9}\]|\{\s{0,9}\}|\"\s{0,9}\"|'\s{0,9}')")
 _ENDS = re.compile(r"[\n.\u3002]")
-_HATE = (
-    r"(?:hateful(?:\s(?:speech|content))?|hate(?:\s(?:speech|content))?"
-    r"|仇恨(?:言论|性)?|혐오(?:\s?표현|적)?)"
-)
-_ASKING = (
-    r"(?:(?:whether|if|is|are|does|do|contains?|has|it|the|this|text|post|comment|content)\s){0,6}"
-)
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(told, re.IGNORECASE))
     for kind, told in (
         (
             "hateful",
-            rf"(?:flagged\sas\s|detected\sas\s)?{_ASKING}(?:an?\s)?{_HATE}"
+            rf"(?:flagged\sas\s|detected\sas\s)?{ASKING}(?:an?\s)?{HATEFUL}"
             r"(?:\s(?:present|detected|found|score|probability|likelihood|level|status|severity|rating"
             r"|flag))?",
         ),
-        (
-            "non-hateful",
-            rf"(?:not|non|no)[\s-]*(?:an?\s)?{_HATE}|[非비]\s?{_HATE}|不是{_HATE}|{_HATE}\s(?:no|false|none|absent)|{_HATE}\s?아님",
-        ),
-        (
-            "decides",
-            r"(?:(?:final|overall|my|the|predicted|最终|최종)\s?){0,3}(?:label|verdict|decision|answer"
-            r"|classification|category|class|conclusion|prediction|result|judge?ment|assessment|rating"
-            r"|标签|结论|判断|判定|分类|类别|答案|라벨|레이블|결론|판단|판정|분류|정답|답변?)",
-        ),
+        ("non-hateful", rf"{NOT}{HATEFUL}|{HATEFUL}(?:\s(?!{CROSS}){NO}|{IS_NOT})"),
+        ("decides", KEY),
         (
             "flag",
             r"(?:(?:is|was|it)\s){0,3}(?:present|presence|flag(?:ged)?|detect(?:ed|ion)|found|exists?"
@@ -61,40 +60,37 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "no",
-            r"no|n|f|false|none|nope|never|nil|null|absent|negative|neither|undetected|not?\s(?:present|found"
-            r"|detected|applicable|at\sall|flagged|match(?:ed)?|violations?|evidence|known|sure|really|true)"
-            r"|does\snot\sapply|[0-3]/10|[01]/5|0/\d{1,3}|low|minimal|negligible|zero|unknown|unclear|undetermined|undecided"
-            r"|0(?:\.[012]\d*|\.30*|\.)?|(?:[012]?\d|30)(?:\.\d+)?\s?%|[\u274c\u2717\u2718\u2716\u274e\u2715]\ufe0f?"
-            r"|否|不是|无|没有|아니[요오]|없음",
+            rf"{NO}|{OPEN}|never|neither|not?\s(?:present|at\sall|match(?:ed)?|violations?"
+            r"|evidence|really|true)|does\snot\sapply|[0-3]/10|[01]/5|0/\d{1,3}|low|minimal|negligible|zero"
+            r"|0(?:\.[012]\d*|\.30*|\.)?|(?:[012]?\d|30)(?:\.\d+)?\s?%",
         ),
-        (
-            "yes",
-            r"yes|y|t|true|1|present|0\.[789]\d*|是的?|有|예|네|[\u2705\u2714\u2611\u2713]\ufe0f?",
-        ),
+        ("yes", rf"{YES}|present|0\.[789]\d*"),
     )
 )
-_SIDE = (
-    r"[*_\"'`]{0,3}(?:(?:not|non|no)[\s_-]{1,2}(?:an?\s)?|[非비])?(?:hateful|hate(?:[\s_-](?:speech|content))?"
-    r"|仇恨(?:言论|性)?|혐오(?:\s?표현|적)?)(?![\w-])[*_\"'`]{0,3}"
-)
-# A cross, or a box that nobody ticked.
-_CROSS = r"[\u274c\u2717\u2718\u2716\u274e\u2715]\ufe0f?"
-_EMPTY_BOX = r"(?:[\u2610\u25a1\u25fb\u2b1c\u25cb]\ufe0f?|\[[ \u00a0_]?\]|\([ \u00a0]\))"
-_UNTICKED = rf"(?:{_CROSS}|{_EMPTY_BOX})"
+_SIDE = rf"[*_\"'`]{{0,3}}{NOT}?{HATEFUL}(?![\w-])[*_\"'`]{{0,3}}"
+_UNTICKED = rf"(?:{CROSS}|{EMPTY_BOX})"  # or a box that nobody ticked
 _LEADS = re.compile(
     rf"^(?:[^\w\n]{{0,9}}?|[^\n:]{{1,30}}:[^\w\n]{{0,4}}?)"
-    rf"(?:{_UNTICKED}|\[[xX\u2713\u2714]\]|[\u2705\u2714\u2611\u2713]\ufe0f?)\s{{0,2}}{_SIDE}",
+    rf"(?:{_UNTICKED}|{TICKED_BOX}|{TICK})\s{{0,2}}{_SIDE}",
     re.IGNORECASE,
 )
 _BEHIND_BOX = re.compile(rf"{_UNTICKED}\s{{0,2}}{_SIDE}", re.IGNORECASE)
-_BEFORE_BOX = re.compile(rf"{_SIDE}\s{{0,2}}[:=-]?\s{{0,2}}{_UNTICKED}", re.IGNORECASE)
+# Behind a label "[]" is no box, it is a list of nothing; behind its colon a cross is a value.
+_BEFORE_BOX = re.compile(
+    rf"{_SIDE}\s{{0,2}}(?:[:=]\s{{0,2}}(?!\[\]){EMPTY_BOX}|-?\s{{0,2}}(?!\[\]){_UNTICKED})",
+    re.IGNORECASE,
+)
 _HAS_BOX = re.compile(_UNTICKED)
-_HAS_EMPTY_BOX = re.compile(_EMPTY_BOX)
+_HAS_EMPTY_BOX = re.compile(EMPTY_BOX)
 
 
 _CHOICE = re.compile(
     rf"(?<=[\w:*])\s{{0,3}}[(\uff08]\s{{0,3}}{_SIDE}\s{{0,3}}(?:[/|,\u3001\uff0c]|or\s|或)\s{{0,3}}{_SIDE}"
     r"\s{0,3}[)\uff09]",
+    re.IGNORECASE,
+)
+_YES_OR_NO = re.compile(
+    rf"[(\uff08\[]\s?(?:{YES}|{NO})\s?(?:[/|,\u3001]|or)\s?(?:{YES}|{NO})\s?[)\uff09\]]",
     re.IGNORECASE,
 )
 _SHARE = re.compile(r"[01]?\.?\d{1,9}")
@@ -134,9 +130,10 @@ _NOTHING = _Unit(0, 0, "prose", "")
 
 
 def without_options(answer: str) -> str:
-    """Blanks for a label beside a cross or an empty box, and for a line or a sentence that has
-    both labels and nothing else; as long as the answer."""
+    """Blanks for a label beside a cross or an empty box, for "(yes/no)", and for a line or a
+    sentence that has both labels and nothing else; as long as the answer."""
     plain = "\n".join(map(_without_unticked, answer.split("\n")))
+    plain = _YES_OR_NO.sub(lambda found: " " * len(found.group()), plain)
     kept, place = list[str](), 0
     for group in _sentences(_units(_without_choices(plain))):
         sides = {one.side for one in group if not one.is_key}

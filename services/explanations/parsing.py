@@ -18,6 +18,7 @@ from services.explanations.contradictions import is_contradicted, without_option
 from services.explanations.structured_answer import (
     is_data,
     is_gloss,
+    is_left_open,
     is_within_branches,
     read_grade,
     read_lone_label,
@@ -161,14 +162,20 @@ def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> 
     def read(answer: str) -> StatedDecision | None:
         answer = without_options(answer)
         found = decided(answer)
-        return None if found is None or is_contradicted(answer, found) else found
+        if found is None or not is_contradicted(answer, found):
+            return found
+        field = read_structured(answer, asked=asked)  # "Hateful: F", of which prose has the label
+        within = field is not None and field.start <= found.words[0] < field.end
+        return field if field and within and not is_contradicted(answer, field) else None
 
     def decided(answer: str) -> StatedDecision | None:
         fields = read_structured(answer, asked=asked)
         if is_data(answer) and (data := fields or read_scores(answer)) is not None:
             return data
         prose = None if breaks_off else stated(without_leans(answer))
-        if prose is not None and (is_gloss(answer, prose) or is_within_branches(answer, prose)):
+        if prose and any(
+            one(answer, prose) for one in (is_gloss, is_within_branches, is_left_open)
+        ):
             prose = None
         read = read_ticked(answer) or prose or fields or read_lone_label(answer)
         read = read or read_grade(answer) or read_scores(answer)

@@ -11,6 +11,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from services.explanations.decision_words import (
+    ASKING,
+    CROSS,
+    HATEFUL,
+    IS_NOT,
+    KEY,
+    NO,
+    NOT,
+    OPEN,
+    TICK,
+    YES,
+)
 from shared.metric import StatedDecision
 
 MOST_LINES = 400  # that are looked at, from the end
@@ -20,44 +32,24 @@ _BORDER = re.compile(r"\n|(?<=[.;。；])\s+(?=\S)|,\s*(?=[\"'])|[{}]")  # betwe
 _SEPARATOR = re.compile(
     r"[:：=|\u2192\u21d2\u27a1?？]|[-=]>|\b(?:is|was)(?=\s+[\"'\u201c\u2018])"
     r"|(?<=[答案论断定类果])[是为]|(?<=[답론단정류과벨])[은는]\s"
+    rf"|[(（](?=\s?(?:{YES}|{NO})\s?[)）])|\s(?=(?:yes|no|true|false)[\s.!]*$)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _AROUND = " \t\r\n\"'`*_#>|()[]{}<>\u201c\u201d\u2018\u2019-\u2013\u2014\u2022.?？\ufe0f"  # mark-up
 _NUMBER = re.compile(r"^(?:\d{1,2}[.)]|\([a-z\d]\)|[a-z][.)])\s*", re.IGNORECASE)
-_DECIDES = re.compile(
-    r"(?:(?:final|overall|my|the|predicted|correct|hate|speech|moderation|safety|so|in)\s+"
-    r"|最终|综合|최종\s*|종합\s*){0,4}"
-    r"(?:label|verdict|decision|classification|category|class|conclusion|prediction|answer|result"
-    r"|judge?ment|assessment|determination|output|rating|overall|(?:option|choice)\s*[a-d\d]|标签|结论|判断|判定|分类|类别|答案|结果"
-    r"|라벨|레이블|결론|판단|판정|분류|정답|답변?|결과"
-    r"|so|thus|therefore|hence|consequently|in\s+(?:short|sum|conclusion|total)"
-    r"|if\s+(?:i\s+(?:must|have\s+to|had\s+to)|forced\s+to)\s+(?:choose|decide|pick(?:\s+one)?)"
-    r"|fazit|(?:schluss)?folgerung|urteil|ergebnis|einstufung|einordnung|entscheidung|bewertung"
-    r"|antwort|klassifi(?:zierung|kation)|conclusi[oó]n|conclus[aã]o|conclusie|conclusione"
-    r"|clasificaci[oó]n|classifica(?:ção|zione|tie|tion)|veredict?o|verdetto|decis(?:ión|ão|ione)"
-    r"|décision|résultat|resultad?o|risultato|risposta|respuesta|resposta|réponse|oordeel|wniosek"
-    r"|вывод|заключение|вердикт|結論|判定|分類|回答|sonuç|karar|slutsats|kesimpulan|الخلاصة|निष्कर्ष)"
-    r"(?:\s+(?:is|as))?"
-)
-_HATE = r"(?:hateful|hate(?:\s+(?:speech|content))?|hatefulness)"
+_DECIDES = re.compile(KEY)
 _ASKS = re.compile(
-    rf"(?:(?:whether|if|is|are|does|do|contains?|has|it|the|this|text|post|comment|content)\s+){{0,6}}"
-    rf"(?:{_HATE}(?:\s+(?:present|detected|found))?"
+    rf"{ASKING}(?:(?:{HATEFUL}|hatefulness)(?:\s+(?:present|detected|found))?"
     rf"|(?:violat(?:es?|ion|ing)|breach(?:es)?)(?:\s+(?:of|the|our|this))*"
-    rf"(?:\s+{_HATE})?(?:\s+(?:polic(?:y|ies)|rules?|guidelines?))?)"
-    r"|仇恨(?:言论)?|혐오(?:\s*표현)?"
-)
-_HATEFUL = (
-    r"(?:hateful(?:\s+(?:speech|content))?|hate(?:[\s_-]+(?:speech|content)|\s*/\s*\w+)?"
-    r"|仇恨(?:言论|性)?|혐오(?:\s*표현|적)?|hass(?:erfüllt|rede)|haineux|odioso|discurso\s+de\s+[oó]dio"
-    r"|discours\s+haineux|ヘイトスピーチ|ヘイト)"
+    rf"(?:\s+{HATEFUL})?(?:\s+(?:polic(?:y|ies)|rules?|guidelines?))?)",
+    re.IGNORECASE,
 )
 _VALUE = re.compile(
-    rf"(?:(?P<no>(?:not|non|no|nicht|keine?|pas|não|niet)[\s_-]*(?:an?\s+|de\s+)?|非|不是|비)?"
-    rf"(?P<label>{_HATEFUL})(?P<ko>\s*아님|\s*ではない)?"
-    r"|(?P<yes>yes|true|1(?!\.\d)|是的?|有|예|네)|(?P<denied>no|false|0(?!\.\d)|none|否|不是|无|没有|아니[요오]|없음))"
+    rf"(?:(?P<no>{NOT})?(?P<label>{HATEFUL})(?P<ko>{IS_NOT})?|(?P<yes>{YES})|(?P<denied>{NO}))"
     r"(?=[\W_]*$|[\"*_]{0,3}[^\S\n]*\n|[\"'`*_)\]\u201d\u2019]*\s*(?:[.;:,(\u2013\u2014。，；（-]|입니다|이다))",
     re.IGNORECASE,
 )
+_NOTHING = re.compile(r"\s*(?P<list>\[\s*\])")  # what there is of it
 _LEAN = r"(?:most\s+|very\s+|more\s+)?(?:probably|likely|presumably)(?:\s+than\s+not)?"
 _ALONE = re.compile(rf"[\W_]*(?:{_LEAN}\s+)?", re.IGNORECASE)
 _LEANS = re.compile(
@@ -72,9 +64,19 @@ _MEANING = re.compile(
     r"(?:\s+that)?|meaning(?:\s+that)?),?\s+(?=(?:it|this|the\s+\w{1,20})\s+(?:is|was|isn|does)\b)",
     re.IGNORECASE,
 )
+# "It follows that this is not hateful"; "Text A is hateful", of a prompt with one text
+_FOLLOWS = re.compile(
+    r"(?:^|(?<=[.!?\n]\s)|(?<=\n))(?:it\s+follows|this\s+means)\s+that\s+"
+    r"(?=(?:it|this|the\s+\w{1,20})\s+(?:is|was|isn|does)\b)",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"(?:^|(?<=\n))(?:the\s)?(?:text|post|comment|tweet|message|item)\s[#(]?(?:[a-d]|\d{1,2})\)?(?=\s(?:is|was|does)\b)",
+    re.IGNORECASE,
+)
 _GRADE = re.compile(  # "9/10 hateful", "1 out of 5 for hate"
     r"(?<![\d.,/])(?P<grade>\d{1,3}(?:\.\d{1,4})?)\s?(?:/|out\s+of)\s?(?P<most>\d{1,3})[\s,:(\u2013-]{1,3}"
-    rf"(?:(?:for|on|in)\s+)?(?P<label>{_HATEFUL})\b",
+    rf"(?:(?:for|on|in)\s+)?(?P<label>{HATEFUL})\b",
     re.IGNORECASE,
 )
 LOW_GRADE, HIGH_GRADE = 0.3, 0.7  # shares of the most; between them nothing is decided
@@ -90,21 +92,21 @@ _CHOICE = re.compile(  # "Q: Hateful or not? A:", the choice that an answer repe
     re.IGNORECASE,
 )
 _SCORE = re.compile(  # "hateful": 0.91
-    rf"(?:^[^\w\n]{{0,9}}|[\"'])(?:(?P<no>(?:not|non|no)[\s_-]*)?(?P<label>{_HATEFUL})|(?P<other>neutral|normal|none|harmless"
+    rf"(?:^[^\w\n]{{0,9}}|[\"'])(?:(?P<no>{NOT})?(?P<label>{HATEFUL})|(?P<other>neutral|normal|none|harmless"
     rf"|benign|safe|ok(?:ay)?))[\"'*]{{0,3}}\s{{0,9}}[:=]\s{{0,9}}(?P<share>\d(?:\.\d{{1,9}})?)(?![\d.%])",
     re.IGNORECASE | re.MULTILINE,
 )
 _GLOSS = re.compile(  # "Hateful: attacks a group", what a label means
-    rf"(?:^|(?<=[.;\n]))[^\w\n]{{0,9}}(?P<no>(?:not|non|no)[\s_-]*)?(?P<label>{_HATEFUL})[*_\"]{{0,3}}\s?[:=]\s{{1,3}}"
+    rf"(?:^|(?<=[.;\n]))[^\w\n]{{0,9}}(?P<no>{NOT})?(?P<label>{HATEFUL})[*_\"]{{0,3}}\s?[:=]\s{{1,3}}"
     r"(?!(?:yes|no|not|none|true|false|very|un\w{4,20}|\d|[\"'*]?\d)\b)(?=[^\W\d_]{2,20}\s+[^\W\d_])",
     re.IGNORECASE | re.MULTILINE,
 )
 _BRACKETED = re.compile(
-    rf"\s{{0,3}}[(\uff08]\s{{0,3}}(?P<no>(?:not|non|no)[\s_-]*)?{_HATEFUL}\s{{0,3}}[)\uff09]",
+    rf"\s{{0,3}}[(\uff08]\s{{0,3}}(?P<no>{NOT})?{HATEFUL}\s{{0,3}}[)\uff09]",
     re.IGNORECASE,
 )
 _NAMED_SIDE = re.compile(
-    rf"(?P<no>(?:\b(?:not|non|no)|n['\u2019]t)[\s_-]+(?:an?\s+)?)?{_HATEFUL}", re.IGNORECASE
+    rf"(?P<no>(?:\b(?:not|non|no)|n['\u2019]t)[\s_-]+(?:an?\s+)?)?{HATEFUL}", re.IGNORECASE
 )
 _BRANCHES = re.compile(
     r"\bif\b[^.!?\n]{1,160}\bhateful\b[^.!?\n]{0,40}[;,.]\s*(?:and\s+|but\s+)?(?:if\s+not|otherwise|else)\b"
@@ -112,18 +114,15 @@ _BRANCHES = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(r"</?[a-zA-Z]\w{0,19}>|\\(?:boxed|text|textbf|mathbf)\{|[$}]")
-_TICK, _CROSS = "\u2705\u2714\u2611\u2713", "\u274c\u2717\u2718\u2716"
 _TICKED = re.compile(  # "Hateful ✅", before the other label's cross
-    rf"^[^\w\n]{{0,9}}(?P<no>(?:not|non|no)[\s_-]*)?(?P<label>{_HATEFUL})[^\w\n]{{0,5}}?"
-    rf"(?:(?P<yes>[{_TICK}])|[{_CROSS}])[^\w\n]*$",
+    rf"^[^\w\n]{{0,9}}(?P<no>{NOT})?(?P<label>{HATEFUL})[^\w\n]{{0,5}}?"
+    rf"(?:(?P<yes>{TICK})|{CROSS})[^\w\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _NAMES = re.compile(r"hate|仇恨|혐오|\b(?:or|unclear|unsure|but|however)\b|[?？]", re.IGNORECASE)
 # "Hateful: null" is no answer.
-_UNANSWERED = re.compile(
-    r"[\s\"'*_]{0,9}[:=]\s{0,9}[\"']?(?:null|unknown|unclear|undecided|undetermined|n/?a|unsure)\b",
-    re.IGNORECASE,
-)
+_UNANSWERED = re.compile(rf"[\s\"'*_]{{0,9}}[:=]\s{{0,9}}[\"']?{OPEN}\b", re.IGNORECASE)
+_LABEL = re.compile(rf"{NOT}?{HATEFUL}", re.IGNORECASE)
 _IS_KEY = re.compile(r"[\"']\s{0,9}:")  # of data, whose value decides
 _IS_DATA = re.compile(r"\s*(?:```[a-z]*\s*)?[{\[]\s*[\[{\"']", re.IGNORECASE)
 
@@ -183,6 +182,13 @@ def is_within_branches(answer: str, decision: StatedDecision) -> bool:
     """Does its sentence decide both ways: "if they do, it's non-hateful; if not, it's hateful"?"""
     found = _BRANCHES.finditer(answer)
     return any(one.start() <= decision.words[0] < one.end() for one in found)
+
+
+def is_left_open(answer: str, decision: StatedDecision) -> bool:
+    """Is it a label under which the answer says that it does not apply, or is not known?"""
+    start, end = decision.words
+    label = _LABEL.match(answer, start)
+    return _UNANSWERED.match(answer, label.end() if label else end) is not None
 
 
 def is_gloss(answer: str, decision: StatedDecision) -> bool:
@@ -251,7 +257,9 @@ def without_leans(answer: str) -> str:
     """Blanks for `probably` and the like before a label, and for `i.e.` before a clause that has
     one; as long as the answer."""
     plain = _LEANS.sub(lambda lean: " " * len(lean.group()), answer)
-    plain = _MEANING.sub(lambda meaning: " " * len(meaning.group()), plain)
+    for blank in (_MEANING, _FOLLOWS):
+        plain = blank.sub(lambda words: " " * len(words.group()), plain)
+    plain = _NUMBERED.sub(lambda item: "It".ljust(len(item.group())), plain)
     for leaning, plainly in _ENDINGS:
         plain = plain.replace(leaning, plainly)
     return plain
@@ -288,6 +296,10 @@ def _decision(
     key: str, answer: str, span: tuple[int, int], *, by_yes: bool
 ) -> StatedDecision | None:
     """Of the value answer[span] under a key in lower case. by_yes: yes is hateful under it."""
+    nothing = _NOTHING.match(answer, *span) if _ASKS.fullmatch(key) else None
+    if nothing is not None:
+        start, end = nothing.span()
+        return StatedDecision(label="non-hateful", start=start, end=end, words=nothing.span("list"))
     first, last = _inner(answer, *span, LONGEST_VALUE)
     value = _VALUE.match(answer, first, last)
     if value is None or _NAMES.search(answer, _behind(answer, value), last):

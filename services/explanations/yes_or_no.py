@@ -90,12 +90,21 @@ _OTHERS_FIND = re.compile(
     r"(?:but\s+)?i\s+(?:(?P<no>do\s*n['\u2019]t|do\s+not|disagree)|(?P<yes>do|agree))\s*[.:;!\u2014]",
     re.IGNORECASE,
 )
+# "Yes, because they cannot …" doubts nothing either.
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])|\n|\b(?:because|since|as)\b|$", re.IGNORECASE)
 _DIGIT = re.compile(r"[\W_]{0,9}(?:(?P<yes>1)|(?P<no>0))[\W_]{0,9}")
-_DOUBTS = re.compile(
-    r"\b(?:cannot|can(?:no|['\u2019])t|could|unable|unclear|unsure|uncertain|not\s+(?:sure|certain"
-    r"|clear)|depends?|context|might|may|maybe|perhaps|possibl[ye]|however|but|although|though"
-    r"|yet|sorry|wait|actually|unless|if|whether|both|either)\b"
+_DOUBTS = re.compile(  # wherever they stand
+    r"\b(?:unable|unclear|unsure|uncertain|not\s+(?:sure|certain|clear)|depends?|context|maybe|perhaps"
+    r"|however|sorry|wait|actually|unless|(?:i|we|one)\s+(?:cannot|can['\u2019]t|can\s+not|could|may|might)"
+    r"(?!\s+(?:deny|ignore|overlook|help|but)\b)"
+    r"|(?:it|this|that|which|post|text|comment)\s+(?:could|may|might|can)\s+(?:also\s+)?(?:be|go|mean))\b"
+    r"|(?:^|(?<=[.!?]\s)|\n\s{0,9})(?:but|yet|still)\b"
     r"|可能|也许|无法|不能|不确定|如果|但|然而|取决于|抱歉|수도|모르|없습니다|지만|하지만|만약|죄송|맥락",
+    re.IGNORECASE,
+)
+_DOUBTS_BESIDE = re.compile(  # in the sentence of yes or no
+    r"\b(?:cannot|can(?:no|['\u2019])t|could|might|may|possibl[ye]|but|although|though|yet|if|whether|both"
+    r"|either)\b",
     re.IGNORECASE,
 )
 
@@ -137,9 +146,16 @@ def read_yes_or_no(answer: str) -> StatedDecision | None:
     found = [match for match in _WORD.finditer(answer) if _is_apart(answer, match)]
     if not found or len({match["yes"] is None for match in found}) != 1:
         return None
-    if _HATEFUL.search(answer) or _DOUBTS.search(answer):
+    if _HATEFUL.search(answer) or _DOUBTS.search(answer) or any(map(_is_doubted, found)):
         return None
     return _decision(found[-1])
+
+
+def _is_doubted(match: re.Match[str]) -> bool:
+    """In its own sentence: what a text "cannot" do is told in the next ones."""
+    end = _SENTENCE_END.search(match.string, match.end())
+    sentence = match.string[match.start() : end.end() if end else None]
+    return _DOUBTS_BESIDE.search(sentence) is not None
 
 
 def asks_itself(answer: str) -> bool:

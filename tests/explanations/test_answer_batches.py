@@ -12,7 +12,7 @@ SAID = "The post is about a dog.\n\nConclusion: Non-hateful"
 USER = "Decide.\n\n### Text:\n\n{text}\n\n### Answer:"
 
 
-@pytest.mark.parametrize("batch", [f"answers_{number}" for number in range(12, 17)])
+@pytest.mark.parametrize("batch", [f"answers_{number}" for number in range(12, 21)])
 def test_answers_are_read_and_none_is_inverted(batch: str) -> None:
     found = read_batch(batch)
     assert not any(one.is_inverted for one in found)

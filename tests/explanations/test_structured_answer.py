@@ -145,3 +145,50 @@ def test_a_metric_that_reads_another_decision_is_told_so(answer: str) -> None:
     found = SERVICE.score(request)
     assert found.elicitation.decision == "hateful"
     assert [one.code for one in found.unscored if one.metric == "hatexscore"] == ["unfit"]
+
+
+SAYING = {
+    "hateful": (
+        "yes",
+        "Y",
+        "true",
+        "T",
+        "1",
+        "\u2714",
+        "\u2705\ufe0f",
+        "ja",
+        "sí",
+        "是",
+        "예",
+        "да",
+    ),
+    "non-hateful": (
+        "no",
+        "N",
+        "false",
+        "F",
+        "0",
+        "none",
+        "\u2718",
+        "\u274c",
+        "nein",
+        "non",
+        "否",
+        "아니요",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "shape", ["{key}: {value}", "- **{key}:** {value}\n- tone: rough", "{key} = {value}"]
+)
+@pytest.mark.parametrize("label", SAYING)
+def test_yes_and_no_are_one_vocabulary(shape: str, label: str) -> None:
+    """Read under a key that asks, and no contradiction to it."""
+    for key in ("Hateful", "Hate speech", "is_hateful"):
+        for value in SAYING[label]:
+            answer = shape.format(key=key, value=value)
+            request = ExplanationsRequest.model_validate(
+                {"text": "A post.", "prompt": "hatexscore-table8", "answer": {"text": answer}}
+            )
+            assert SERVICE.score(request).elicitation.decision == label, answer

@@ -70,6 +70,11 @@ SENTENCES = {
     "el": ("Η παλιά γέφυρα κοντά στο χωριό μας έκλεισε πάλι.",),
     "th": ("สะพานเก่าใกล้หมู่บ้านของเราปิดอีกแล้ว",),
     "he": ("הגשר הישן ליד הכפר שלנו נסגר שוב החורף.",),
+    "hi-Latn": (
+        "Hamare gaon ke paas ka purana pul is sardi mein phir band kar diya gaya.",
+        "Meri behan ne nadi ke kinare ek chhota ghar kharida hai.",
+        "Hum dopahar ke khane ke baad pustakalay ke saamne milenge, tum bhi aao.",
+    ),
 }
 EACH = [(code, text) for code, texts in SENTENCES.items() for text in texts]
 each = pytest.mark.parametrize(("code", "text"), EACH, ids=[code for code, _ in EACH])
@@ -135,7 +140,8 @@ def test_what_is_sent_wins(text: str, tag: str) -> None:
     "text", ["", " ", "!?!", "12 34", "ok", "so what", "Hm. Na?", "😀😀😀", "\ud800"]
 )
 def test_too_little_is_undecided(text: str) -> None:
-    assert find_language(text) == LanguageFound(code="und", confidence=0, by="undecided")
+    found = find_language(text)
+    assert (found.code, found.by) == (UNDECIDED, "undecided")
 
 
 @pytest.mark.parametrize(
@@ -146,6 +152,16 @@ def test_too_little_is_undecided(text: str) -> None:
 def test_tags_are_folded(tag: str, code: str) -> None:
     assert canonical(tag) == code
     assert canonical(code) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("اشترت أختي بيتا", "ar"), ("المكتبة الجديدة", "ar"), ("我买了房子", "zh"), ("房子", "und"),
+     ("Wszystkich przyjaciół", "pl"), ("Old bridges", "und"), ("Main se par", "und"),
+     ("Se la ha par main", "und")],
+)  # fmt: skip
+def test_a_short_text_is_decided_where_it_is_hardly_anything_else(text: str, code: str) -> None:
+    assert find_language(text).code == code
 
 
 def test_no_macrolanguage_is_folded_again() -> None:
@@ -190,11 +206,13 @@ class TestMeasured:
         assert figures()["called_en"] == 0
 
     def test_what_is_decided_is_right(self) -> None:
-        assert figures()["identified"] >= 0.97
+        assert figures()["identified"] >= 0.97  # of all, romanised or short
         assert figures()["right_of_decided"] >= 0.999
 
-    def test_a_language_in_an_unusual_script_is_mostly_undecided(self) -> None:
-        assert figures()["romanised_undecided"] >= 0.9 * figures()["romanised"]
+    def test_hindi_in_latin_letters_is_found_or_undecided(self) -> None:
+        told = figures()["romanised_identified"] + figures()["romanised_undecided"]
+        assert figures()["romanised_identified"] >= 0.8 * figures()["romanised"]
+        assert told >= 0.99 * figures()["romanised"]
 
 
 def found_as(code: str) -> LanguageFound:

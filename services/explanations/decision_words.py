@@ -1,0 +1,62 @@
+"""The words of decisions that answers state as data: labels, keys before them, yes and no, marks.
+
+One vocabulary for all who read fields and lists (`structured_answer`, `contradictions`,
+`answer_parts`): what one of them takes for a label, a denial or a key, the others do. Pieces of
+regular expressions, without groups that count, to be compiled with IGNORECASE. Sentences have
+words of their own (`yes_or_no`, the metrics' readers).
+"""
+
+from __future__ import annotations
+
+# The label of what is hateful, in the languages that models answer in.
+HATEFUL = (
+    r"(?:hateful(?:[\s_-]+(?:speech|content))?|hate(?:[\s_-]+(?:speech|content)|\s?/\s?\w{1,30})?"
+    r"|仇恨(?:言论|性)?|혐오(?:\s?표현|적)?|hass(?:erfüllt|rede)|haineu(?:x|se)|odios[oa]|hatelijk"
+    r"|(?:discurso|discorso)s?\s(?:de|do|di|d['\u2019])\s?[oó]dio|discours\shaineux"
+    r"|ヘイトスピーチ|ヘイト|ненавистническ\w{2,3}|разжигание\sненависти)"
+)
+# What stands before it, and makes it the other one; what stands behind it.
+NOT = r"(?:(?:not|non|no|nicht|keine?|pas|não|niet|не)[\s_-]*(?:an?\s+|de\s+)?|[非비]\s?|不是)"
+IS_NOT = r"(?:\s?아님|\s?ではない)"
+
+TICKS, CROSSES = "\u2705\u2714\u2611\u2713", "\u274c\u2717\u2718\u2716\u274e\u2715"
+TICK, CROSS = rf"[{TICKS}]\ufe0f?", rf"[{CROSSES}]\ufe0f?"
+
+# Values that say yes and no, whatever the key asks.
+YES = rf"(?:yes|y|true|t|1(?!\.\d)|是的?|有|예|네|ja|oui|sí|sim|да|はい|{TICK})"
+NO = (
+    r"(?:no|n|false|f|0(?!\.\d)|none|nope|否|不是|无|没有|아니[요오]|없음|nein|nee|non|não|нет|いいえ"
+    rf"|absent|negative|(?:none|not|nothing|un)[\s_-]?(?:present|found|detected|flagged)|{CROSS})"
+)
+# Values that leave it open.
+OPEN = (
+    r"(?:null|nil|unknown|unclear|undecided|undetermined|n/?a|unsure"
+    r"|not\s(?:sure|known|clear|applicable))"
+)
+
+TICKED_BOX = r"\[[xX\u2713\u2714]\]"
+EMPTY_BOX = r"(?:[\u2610\u25a1\u25fb\u2b1c\u25cb]\ufe0f?|\[[ \u00a0_]?\]|\([ \u00a0]\))"
+
+# Keys whose value is the decision.
+KEY_NOUNS = (
+    r"(?:label|verdict|decision|classification|category|class|conclusion|prediction|answer|result"
+    r"|judge?ment|assessment|determination|output|rating|标签|结论|判断|判定|分类|类别|答案|结果"
+    r"|라벨|레이블|결론|판단|판정|분류|정답|답변?|결과"
+    r"|fazit|(?:schluss)?folgerung|urteil|ergebnis|einstufung|einordnung|entscheidung|bewertung"
+    r"|antwort|klassifi(?:zierung|kation)|conclusi[oó]n|conclus[aã]o|conclusie|conclusione"
+    r"|clasificaci[oó]n|classifica(?:ção|zione|tie|tion)|veredict?o|verdetto|decis(?:ión|ão|ione)"
+    r"|décision|résultat|resultad?o|risultato|risposta|respuesta|resposta|réponse|oordeel|wniosek"
+    r"|вывод|заключение|вердикт|結論|判定|分類|回答|sonuç|karar|slutsats|kesimpulan|الخلاصة|निष्कर्ष)"
+)
+KEY = (
+    r"(?:(?:(?:final|overall|my|the|predicted|correct|hate|speech|moderation|safety|so|in)\s+"
+    r"|最终|综合|최종\s*|종합\s*){0,4}"
+    rf"(?:{KEY_NOUNS}|overall|(?:option|choice)\s*[a-d\d]"
+    r"|so|thus|therefore|hence|consequently|in\s+(?:short|sum|conclusion|total)"
+    r"|if\s+(?:i\s+(?:must|have\s+to|had\s+to)|forced\s+to)\s+(?:choose|decide|pick(?:\s+one)?))"
+    r"(?:\s+(?:is|as))?)"
+)
+# Words before a label that is a key: "does the text contain hate speech".
+ASKING = (
+    r"(?:(?:whether|if|is|are|does|do|contains?|has|it|the|this|text|post|comment|content)\s+){0,6}"
+)
