@@ -41,12 +41,12 @@ _MEASURED = re.compile(
 
 
 _CONCLUDED = re.compile(
-    r"[,;]?\s*\b(?:hence|therefore|thus|so)\s+(?:the|an?|my|our|this)\s+[\s\"]*$"
+    r"[,;]?\s{0,3}\b(?:hence|therefore|thus|so)\s{1,3}(?:the|an?|my|our|this)\s[\s\"]{0,5}$"
 )
 # "It couldn't be more hateful", "I've never read anything more hateful than this".
 _NO_MORE = re.compile(
-    r"(?:(?:\b(?:could|can|would|will|does|do|did|have|has)\s+)?\b(?:not|never|cannot|nothing|nobody|no\s+one|no\s+\w+|rarely|seldom|hardly(?:\s+ever)?)"
-    r"|\b\w{2,7}n['\u2019]t)\s[^,;:.()]{0,80}?\bmore\s+(?:\w+ly\s+)?$"
+    r"(?:(?:\b(?:could|can|would|will|does|do|did|have|has)\s{1,3})?\b(?:not|never|cannot|nothing|nobody|no\s{1,3}one|no\s{1,3}\w{1,20}|rarely|seldom|hardly(?:\s{1,3}ever)?)"
+    r"|\b\w{2,7}n['\u2019]t)\s[^,;:.()]{0,80}?\bmore\s{1,3}(?:\w{1,20}ly\s{1,3})?$"
 )
 _THAN_THIS = re.compile(
     r"\s*(?:(?!than\b)\w+\s*)?(?:$|[.,;:!)\u2014]|than\s+(?:this|that|it|these)\b)"
