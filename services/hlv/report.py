@@ -19,6 +19,7 @@ Method = Literal["rank", "logits", "score"]
 Judged = Literal["explained", "baseline", "gain", "uniform", "majority"]
 Correlation = Annotated[float, Field(ge=-1, le=1)]
 Change = Annotated[float, Field(ge=-2, le=2)]
+AsPrinted = Annotated[float, Field(le=1)]  # Eq. 14 of ranks with ties can fall below -1
 Distance = Annotated[float, Field(ge=0)]
 
 
@@ -56,7 +57,7 @@ class HlvMeasured(Message):
     tau_b: Correlation | None = Field(description="Kendall, corrected for ties")
     tau_a: Correlation | None = Field(description="Kendall as printed (Eq. 13): ties count 0")
     spearman: Correlation | None = Field(description="Pearson's correlation of fractional ranks")
-    spearman_without_ties: float | None = Field(description="as printed (Eq. 14)")
+    spearman_without_ties: AsPrinted | None = Field(description="as printed (Eq. 14)")
     distribution: HlvDivergences | None
     scalar: HlvErrors | None
     runs: int = Field(ge=0, description="answers that were averaged")
@@ -130,9 +131,9 @@ class HlvComponents(Message):
     """The headline method in the variant's own form of the coefficients; the rest is below."""
 
     kendall: Correlation | None = Field(description="tau-b; tau-a for variant `paper`")
-    spearman: float | None
+    spearman: AsPrinted | None
     kendall_baseline: Correlation | None = Field(description="of the explanation-free judge")
-    spearman_baseline: float | None
+    spearman_baseline: AsPrinted | None
     kendall_gain: Change | None
     spearman_gain: float | None
     kendall_normalised: float | None = Field(

@@ -32,8 +32,7 @@
     detail.isError = false;
     if (!isForm(detail) && (isWrong || new URL(xhr.responseURL).pathname !== path)) {
       detail.shouldSwap = false;  // a log-in, a refusal
-      if (!isWrong && detail.target.matches("details > a")) return reload();  // and back to the table
-      return leave(detail);
+      return !isWrong && detail.target.matches("details > a") ? reload() : leave(detail);
     }
     pathInfo.anchor = undefined;  // the page stays where it is
     if (isForm(detail)) root.toggleAttribute("data-revealed", isRevealed);  // other texts

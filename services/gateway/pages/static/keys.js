@@ -26,8 +26,8 @@ const here = (next) => {
 };
 const focusOn = (selector) => {
   const found = document.querySelector(selector);
-  const folded = found?.closest("details") ?? (found?.offsetParent ? null : found?.form?.querySelector("details"));
-  folded?.setAttribute("open", "");
+  const fold = found?.offsetParent ? null : found?.form?.querySelector("details");
+  (found?.closest("details") ?? fold)?.setAttribute("open", "");
   found?.focus();
 };
 const move = (step) => {
