@@ -67,6 +67,11 @@ CONFIG: dict[str, Any] = {
     "bar": {"color": GREY},
     "point": {"color": GREY, "filled": True},
 }
+TAG = re.compile(r"<[^<>]*>")
+NEEDLESS = re.compile(  # of a picture that is hidden from readers: what has no effect in a page
+    r' (?:opacity="1"|pointer-events="none"|(?:aria-[a-z]+|role)="[^"]*"'
+    r'|class="(?:mark-(?!symbol)|background|foreground)[^"]*")'
+)
 SIZE = re.compile(r'^<svg ([^>]*?) width="([\d.]+)" height="([\d.]+)"')
 
 PROGRAM = Path(__file__).with_name("process.py")
@@ -169,7 +174,8 @@ def _to_file(svg: str, inches: tuple[float, float]) -> str:
 
 def _to_page(svg: str) -> str:
     """The picture hidden from readers that get its summary, no wider than its place."""
-    whole = SIZE.sub(r'<svg aria-hidden="true" \1 width="\2"', svg, count=1)
+    light = TAG.sub(lambda tag: NEEDLESS.sub("", tag[0]), svg)
+    whole = SIZE.sub(r'<svg aria-hidden="true" \1 width="\2"', light, count=1)
     return whole.replace('class="marks"', 'class="chart"', 1)
 
 

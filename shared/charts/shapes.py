@@ -118,7 +118,9 @@ def histogram(counted: Histogram, observed: float, caption: Caption) -> Chart:
         "layer": [_counts(bins, across), *_mark(observed, across)],
     }
     rows = (
-        (f"{significant(one['from'])} to {significant(one['to'])}", one["count"]) for one in bins
+        (f"{significant(one['from'])} to {significant(one['to'])}", one["count"])
+        for one in bins
+        if one["count"]
     )
     table = ChartTable((caption.unit, DRAWS), tuple(rows))
     return render(spec, table, title=caption.title, summary=caption.summary)
