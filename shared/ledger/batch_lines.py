@@ -201,23 +201,20 @@ def check_tenant(
     *,
     place: str = "",
 ) -> None:
-    """Raises BadInput where the batch or one of these jobs is another tenant's. place: JSON pointer
-    to what names them in the request.
-
-    What is nobody's is left to the worker, which says so in the same words.
-    """
+    """Raises BadInput where the batch, or one of these jobs, is not this tenant's: another's is
+    answered as nobody's. place: JSON pointer to what names them in the request."""
     if batch_id is not None:
-        owners = select(batches.c.tenant).where(batches.c.id == batch_id)
-        if connection.execute(owners).scalar_one_or_none() not in (None, tenant):
+        own = select(batches.c.id).where(batches.c.id == batch_id, batches.c.tenant == tenant)
+        if connection.execute(own).scalar_one_or_none() is None:
             raise BadInput(f"there is no batch {batch_id!r}", pointer=f"{place}/batch")
     if not ids:
         return
     listed = literal(list(ids), ARRAY(String))
-    theirs = select(jobs.c.id).where(jobs.c.id == func.any(listed), jobs.c.tenant != tenant)
-    foreign = connection.execute(theirs.limit(1)).scalar_one_or_none()
-    if foreign is not None:
-        pointer = f"{place}/jobs/{ids.index(foreign)}"
-        raise BadInput(f"the job {foreign!r} does not exist", pointer=pointer)
+    known = select(jobs.c.id).where(jobs.c.id == func.any(listed), jobs.c.tenant == tenant)
+    own_ids = set(connection.execute(known).scalars())
+    for number, one in enumerate(ids):
+        if one not in own_ids:
+            raise BadInput(f"the job {one!r} does not exist", pointer=f"{place}/jobs/{number}")
 
 
 def _outcomes_of(batch_id: str) -> Select[Any]:

@@ -17,6 +17,7 @@ from shared.ledger import leases
 from shared.ledger.tables import jobs
 from shared.settings import Settings
 from tests.batches import Json, Scene, line
+from tests.gateway.judged import make_batch
 from tests.gateway.results import a_report
 
 PLOT = {
@@ -120,8 +121,9 @@ def test_an_open_batch_has_no_report_yet(scene: Scene) -> None:
 
 
 def test_every_metric_takes_report_jobs(scene: Scene) -> None:
+    _, listed = make_batch(scene.engine, [0.5])
     for metric, contract in ((name, one.batch) for name, one in metrics().items()):
-        answer = scene.client.post(f"/v1/reports/{metric}", json={"jobs": ["job_1"]})
+        answer = scene.client.post(f"/v1/reports/{metric}", json={"jobs": listed})
         assert answer.status_code == 202, answer.text
         assert answer.json()["metric"] == contract.name
     assert scene.client.post("/v1/reports/astrology", json={}).status_code == 404
@@ -130,8 +132,10 @@ def test_every_metric_takes_report_jobs(scene: Scene) -> None:
 
 def test_fifty_thousand_jobs_may_be_listed(scene: Scene) -> None:
     listed = [f"job_{number:032x}" for number in range(50_000)]
-    answer = scene.client.post("/v1/reports/hatexscore", json={"jobs": listed})
-    assert answer.status_code == 202
+    _, ours = make_batch(scene.engine, [0.5])
+    answer = scene.client.post("/v1/reports/hatexscore", json={"jobs": [*ours, *listed[1:]]})
+    assert answer.status_code == 422  # read whole, and the first that is nobody's is named
+    assert answer.json()["errors"][0]["pointer"] == "#/jobs/1"
 
 
 @pytest.mark.parametrize("ids", [{"jobs": ["job_\x00"]}, {"batch": "batch_\x00"}])

@@ -6,6 +6,7 @@ query that names a job, a batch or a queue.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ SCOPES: tuple[Scope, ...] = ("score", "batch", "review", "admin")
 NOBODYS = {"/v1/models/{name}"}  # models are everybody's
 FORMS = {"ending": "csv", "kind": "output", "form": "csv", "name": "means"}  # of a page's file
 WHO = {"reviewer": "Ann"}
+NOBODY = "nobodys"
 EMPTY = {"/batches/{batch_id}/{kind}.jsonl"}  # this batch has no file of its output
 BODIES: dict[str, Any] = {
     "judgements": {"verdict": "agree", **WHO},
@@ -136,3 +138,26 @@ def test_what_a_query_names_is_not_there_either(opens: Opens, owned: Owned) -> N
     batch = owned.ids["batch_id"]
     for path in ("/compare", "/compare/pairs.csv"):
         assert browser.get(path, params={"left": batch, "right": batch}).status_code == 404, path
+
+
+def test_a_body_that_names_another_tenants_is_answered_as_one_that_names_nobodys(
+    opens: Opens, owned: Owned, engine: Engine
+) -> None:
+    other = opens("b", *SCOPES)
+    own, _ = make_batch(engine, [0.5], tenant="b")
+    batch, job = owned.ids["batch_id"], owned.ids["job_id"]
+    for body in (
+        {"batch": batch},
+        {"jobs": [job]},
+        {"batch": own, "against": {"batch": batch}},
+        {"batch": own, "against": {"batch": own}, "further": [{"batch": batch}]},
+    ):
+        answers = []
+        for theirs in (False, True):
+            nobodys = json.loads(json.dumps(body).replace(batch, NOBODY).replace(job, NOBODY))
+            answer = other.post("/v1/reports/hatexscore", json=body if theirs else nobodys)
+            told = answer.json() | {"request_id": "", "instance": ""}
+            said = json.dumps(told).replace(batch, NOBODY).replace(job, NOBODY)
+            answers.append((answer.status_code, said))
+        assert answers[0] == answers[1]
+        assert answers[0][0] == 422

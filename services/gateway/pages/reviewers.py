@@ -22,6 +22,7 @@ from services.gateway.pages import templates
 from services.gateway.pages.job_texts import JobText
 from services.gateway.pages.login import local
 from services.gateway.pages.page_route import page_router
+from services.gateway.pages.result_query import as_number
 from services.gateway.pages.span_input import marked_words, parse_spans, texts_to_mark
 from services.gateway.pages.templates import form_of
 from services.gateway.refusals import InvalidBody
@@ -125,10 +126,10 @@ async def read_spans(
 
 
 def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise BadInput("the score is a number from 0 to 1", pointer="/human_score") from None
+    number = as_number(text.strip())
+    if number is None:
+        raise BadInput("the score is a number from 0 to 1", pointer="/human_score")
+    return number
 
 
 @router.post("/reviewer")
