@@ -218,7 +218,7 @@ PREFERRED = re.compile(
     rf"|appl(?:y|ies))\b(?!\s+to\b)"
     # "… is the one that fits"
     rf"|(?<=\s)one\s+of\s+(?:them|those|these)\b"
-    rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word"
+    rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:(?!last\b|wrong\b|least\b)\w+\s+)?(?:one|option|word"
     rf"|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
     rf"(?:fits?|applies|i)\b|(?:is\s+)?(?:clos(?:e|er)|near(?:er)?)\s+to\s+the\s+(?:mark|truth)\b"
     r"|(?:comes|came)\s+closer\b|hits?\s+the\s+mark\b)"
@@ -332,7 +332,7 @@ BEHIND_THE_LABEL = re.compile(
 )
 LABEL_SUBJECT = re.compile(
     rf"\b(?:labels?|predictions?|assessments?|decisions?|classifications?|categor(?:y|ies)"
-    rf"|verdicts?|ratings?|tags?|readings?"
+    rf"|(?:findings?|rulings?)(?=\s+of\b)|verdicts?|ratings?|tags?|readings?"
     rf"|judge?ments?|descriptions?|conclusions?|claims?|accusations?|allegations?|charges?"
     rf"|suspicion|idea|suggestion|calling|classing"
     rf"|classifying|labell?ing|marking|flagging|passing|removing|tagging|branding|approving"
@@ -378,6 +378,11 @@ GIVEN_LABEL = re.compile(
 WRONG_LABEL_IS = re.compile(
     rf"\b(?:{_REJECTING})\s+{_LABEL_NOUN}\s+(?:here\s+)?{_IS_A}\s+(?:an?\s+)?[\s\"']{{0,3}}$"
 )
+# "Hateful is the last word I'd use for this."
+LAST_WORD = re.compile(
+    r"^[\s\"']*(?:is|was|would\s+be)\s+(?:about\s+)?the\s+(?:very\s+)?(?:last|wrong)\s+"
+    r"(?:word|term|label|thing|adjective|description)\b"
+)
 JUDGING = re.compile(r"\b(?:consider|find|found|deem|judge|think|regard|believe|call)\w*\b")
 OF_A_LABEL = re.compile(
     rf"\b{_LABEL_NOUN}\s+(?:(?:is|was|seems|as|to\s+be|would\s+be)\s+)?(?:not\s+|\w+ly\s+)*[\s\"]*$"
@@ -405,7 +410,7 @@ def judged_label(own: str, after: str) -> bool | None:
         return strength["under"] is None
     if (said := LABEL_IS.match(after)) is not None:
         return (said["right"] is None) != (" not " in said.group())
-    return True if WRONG_LABEL_IS.search(own) else None
+    return True if WRONG_LABEL_IS.search(own) or LAST_WORD.match(after) else None
 
 
 def level(own: str, after: str) -> bool | None:

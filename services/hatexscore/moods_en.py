@@ -98,7 +98,8 @@ TURNED = re.compile(r"\b(?:turn|transform|convert|chang|soften)\w*\s+(?:an?\s+|t
 INTO = re.compile(r"\s+(?:\w+\s+)?into\b")
 # Words that look like a denial and are none, and what a reader may skip.
 IDIOM = re.compile(
-    r"(?:\bnot|n['\u2019]t)\s+(?:only|just|merely|simply|solely)\b|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
+    r"(?:\bnot|n['\u2019]t)\s+(?:only|just|merely|simply|solely)\b"
+    r"|(?:(?:\bnot|n['\u2019]t)\s+(?:\w+\s+){0,2}any|\b(?:no|without|little|beyond))\s+(?:(?:a|any"
     r"|the)\s+)?(?:reasonable\s+)?(?:shadow\s+of\s+a\s+)?"
     r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
     r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+"
