@@ -66,6 +66,11 @@ _TAKEN_FOR = (
 )
 # Wordings that turn a verdict round, and what they come to.
 _TURNED = (
+    # "Only a fool would call it hateful"
+    (
+        r"\bonly\s(?:an?\s(?:fool|bigot|cynic|pedant|zealot)|someone\swho\s[^,;:.]{3,60}?)\s(?:would|could|can)\s",
+        "nobody would ",
+    ),
     # "It should not be mistaken for hate speech", "it was mistaken for it", "it was not": unknown
     (
         rf"\b(?:(?:should|must|can|could|may)(?:\s?not|n['\u2019]t)|cannot)\sbe\s{_TAKEN_FOR}",
@@ -93,10 +98,16 @@ _TURNED = (
         "i cannot ",
     ),
 )
+# "It could only be called hateful by someone who has not read it."
+_ONLY_BE = re.compile(r"\b(?:can|could|would)\sonly\sbe\s(?=(?:\w+ed|seen|found|read)\s)")
+_BY_SOME = re.compile(
+    r"\s*(?:speech\s)?by\s(?:someone|somebody|those|people|readers|an?\s\w{1,20})\s"
+    r"(?:who|that)\s(?:\w+\s){0,2}(?:not|n['\u2019]t|never|ignores?|misreads?|overlooks?|knows?\snothing)\b"
+)
 _TURNS = tuple((re.compile(pattern), words) for pattern, words in _TURNED)
 _OF_TURNS = (
+    "only",
     "mis",
-    
     "confused",
     "so much",
     "ed of",
@@ -149,19 +160,19 @@ def in_plain_words(before: str, after: str) -> tuple[str, str]:
     before = _LIKELY.sub("likely", before)
     if "more" in before and _THAN_THIS.match(after):
         before = _NO_MORE.sub(" it is ", before)
-    before, after = _settled(_straight(before), after)
+    before, after = _settled(_straight(before, after), after)
     noun = LABEL_NOUN_AFTER.match(after) if _CONCLUDED.search(before) else None
     if noun is None:
         return before, after
     return _CONCLUDED.sub("; labelled as ", before), after[noun.end() :]
 
 
-def _straight(before: str) -> str:
+def _straight(before: str, after: str) -> str:
     """Without the wordings that turn a verdict round."""
     if any(one in before for one in _OF_TURNS):  # for the sake of time
         for pattern, words in _TURNS:
             before = pattern.sub(words, before)
-    return before
+    return _ONLY_BE.sub("cannot be ", before) if _BY_SOME.match(after) else before
 
 
 def _settled(before: str, after: str) -> tuple[str, str]:

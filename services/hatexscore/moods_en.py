@@ -233,8 +233,7 @@ FIRST_SIGHT = re.compile(
     r"|\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface"
     r"|face)\b|\binitially\b"
     r"|\b(?:i|we)\s+(?:was|were)\s+(?:ready|about|going|tempted|inclined|prepared)\s+to\b"
-    r"|\bin\s+(?:the\s+)?1\d\d\ds?\b|\bback\s+then\b|\bin\s+those\s+days\b"
-    r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
+    rf"|\bin\s+(?:the\s+)?1\d\d\ds?\b|\bback\s+then\b|\bin\s+those\s+days\b|\boriginally\b|\b(?:once|formerly)\s+(?:{JUDGE})\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
     r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
 )
 # "I cannot agree with those who find this hateful": "I cannot find".
@@ -275,7 +274,7 @@ DIVIDED = re.compile(
 )
 IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:only\s+(?:just|barely|narrowly|mildly|by)|anything|any"
-    r"|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
+    r"|at\s+all|not|you\s+(?:ask|will|read|look|consider)|one\s+reads"
     r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)|\w+\s*(?:$|[.;!])))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should"
     r"|replace|swap|insert)\s+(?!(?:not|never|be|have|therefore|thus|also|still)\b)\S"
