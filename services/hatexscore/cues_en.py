@@ -400,6 +400,7 @@ ACTOR = re.compile(
     r"|won['\u2019]t"
     r"|therefore|recommend(?:\s+to)?|decided?\s+to|choose\s+to|vote\s+to|to|suggest\s+to)\s+)*"
 )
+NOT_FLAGGED = re.compile(r"^\W*(?:not|never|un)[\s-]?flagged\s*:\s*$")
 # "We have therefore removed" + "it".
 ACTED = re.compile(
     r"\W*(?:(?:so|therefore|thus|hence|accordingly|and|as\s+a\s+result)\W+)?"

@@ -66,6 +66,16 @@ _TAKEN_FOR = (
 )
 # Wordings that turn a verdict round, and what they come to.
 _TURNED = (
+    (
+        r"\b(?:keep|take|took|kept|leave|left|move|fall|fell|stay|lift|get|got|is|remain)(?:s|d|ed)?\s"
+        r"(?P<it>(?:it|this|the\s\w{1,20})\s)?(?:\w{1,20}ly\s|well\s|just\s)?out\sof\s"
+        r"(?=(?:the|any)\s(?:category|class|realm|territory|scope|range)\sof\s|(?:the|any)\s$)",
+        r"keeps \g<it>from being in ",
+    ),
+    (
+        r"(?:^|(?<=[,;:.]\s)|(?<=and\s))(?:from\s(?:this|that|all\sthis)\s)?it\s(?:thus\s|therefore\s)?follows\sthat\s",
+        "therefore ",
+    ),
     # "Only a fool would call it hateful"
     (
         r"\bonly\s(?:an?\s(?:fool|bigot|cynic|pedant|zealot)|someone\swho\s[^,;:.]{3,60}?)\s(?:would|could|can)\s",
@@ -107,6 +117,8 @@ _BY_SOME = re.compile(
 _TURNS = tuple((re.compile(pattern), words) for pattern, words in _TURNED)
 _OF_TURNS = (
     "only",
+    "out of",
+    "follows",
     "mis",
     "confused",
     "so much",
