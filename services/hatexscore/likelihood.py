@@ -6,8 +6,8 @@ A verdict that is called likely is one where more than half speaks for it.
 speech", "an 85% chance that it is" lean to one side, as a score of 0.85 in a label line does, and
 "a 10% chance that it is" leans to the other. Whoever adds that others are to decide concludes
 nothing all the same (`conclusion_en.is_deferred`). "It couldn't be more hateful" denies nothing;
-"it was mistaken for hate speech" and "that it is hateful has not been shown" deny it. Where what is
-said of a statement is unknown, it stays as it is written, for `certainty` to doubt. Source: our own.
+"it was mistaken for hate speech" and "that it is hateful has not been shown" deny it. Where what
+is said of a statement is unknown, it stays as it is, for `certainty` to doubt. Source: our own.
 """
 
 from __future__ import annotations
@@ -134,7 +134,10 @@ STATED = re.compile(
     rf"(?:^|[.;:,\u2014]|\b(?:and|but|yet|so)\s)\s*(?P<of>(?:the|this|that|any|every|your|his|her|their|its)\s(?:\w{{1,20}}\s)?"
     rf"{_STATEMENT}\sthat|that)\s(?={_TEXT}(?:\s|['\u2019]s\b)|not?\b)"
 )
-_HAS = r"\s*(?:speech\s|content\s)?(?:has|have|had|is|was|are|were|remains|stands|seems|would\sbe|can\sbe)"
+_HAS = (
+    r"\s*(?:speech\s|content\s)?(?:has|have|had|is|was|are|were|remains|stands|seems|would\sbe"
+    r"|can\sbe)"
+)
 _NOT = r"(?P<no>\s?(?:not|never|hardly)|n['\u2019]t|not)?"
 _TRUE = (
     r"(?:shown|proven|proved|demonstrated|established|confirmed|substantiated|borne\sout|supported|correct|true|right|justified"
@@ -189,11 +192,10 @@ def _straight(before: str, after: str) -> str:
 
 def _settled(before: str, after: str) -> tuple[str, str]:
     """ "It is false that it is" for a statement of which that is said behind its label."""
-    stated = None
-    for stated in STATED.finditer(before):
-        pass
-    if stated is None:
+    found = list(STATED.finditer(before))
+    if not found:
         return before, after
+    stated = found[-1]
     for pattern, holds in _SAID_OF_IT:
         said = pattern.match(after)
         if said is not None:
