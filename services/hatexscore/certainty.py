@@ -103,6 +103,8 @@ _LISTED = re.compile(
 )
 # "Witty rather than".
 _PREFERRED = re.compile(r"\b[\w-]{1,30}(?=\s+(?:rather\s+than|instead\s+of)\s)")
+# "Angry without being".
+_WITHOUT_BEING = re.compile(r"\b[\w-]{1,30}(?=\s+without\s+being\s+(?:\w+ly\s+)?$)")
 # Subjects that are no text and no judge of it: what is said of a claim is not said of the text.
 _OPINION = re.compile(
     r"\b(?:claims?|idea|notion|suggestion|allegation|accusation|misconception|myth|assumption"
@@ -404,7 +406,8 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
         return True
     if moods.SAYING.match(own.strip()) and '"' in own:
         own = own[own.rindex('"') :]  # 'calling the neighbours "lazy" is hateful'
-    said = _LISTED.sub(" ", _PREFERRED.sub(" ", _JOINED.sub(" ", _MORE_THAN.sub(" not ", own))))
+    said = _WITHOUT_BEING.sub(" ", _JOINED.sub(" ", _MORE_THAN.sub(" not ", own)))
+    said = _LISTED.sub(" ", _PREFERRED.sub(" ", said))
     words = [*_TOKEN.findall(said), ""]
     verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))
     if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):

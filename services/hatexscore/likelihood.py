@@ -76,6 +76,12 @@ _TURNED = (
         r"(?:^|(?<=[,;:.]\s)|(?<=and\s))(?:from\s(?:this|that|all\sthis)\s)?it\s(?:thus\s|therefore\s)?follows\sthat\s",
         "therefore ",
     ),
+    # "It never stops being hateful"
+    (
+        r"\b(?:never|(?:does|do|did)(?:\snot|n['\u2019]t))\s(?:once\s|ever\s)?"
+        r"(?:stop(?:s|ped)?\sbeing|ceas(?:e|es|ed)\sto\sbe)\s",
+        "remains ",
+    ),
     # "Only a fool would call it hateful"
     (
         r"\bonly\s(?:an?\s(?:fool|bigot|cynic|pedant|zealot)|someone\swho\s[^,;:.]{3,60}?)\s(?:would|could|can)\s",
@@ -117,6 +123,8 @@ _BY_SOME = re.compile(
 _TURNS = tuple((re.compile(pattern), words) for pattern, words in _TURNED)
 _OF_TURNS = (
     "only",
+    "being ",
+    " to be ",
     "out of",
     "follows",
     "mis",
@@ -131,23 +139,23 @@ _OF_TURNS = (
 )
 # "The charge that it is hateful", "that it is hateful": a statement, and what is said of it.
 STATED = re.compile(
-    rf"(?:^|[.;:,\u2014]|\b(?:and|but|yet|so)\s)\s*(?P<of>(?:the|this|that|any|every|your|his|her|their|its)\s(?:\w{{1,20}}\s)?"
+    rf"(?:^|[.;:,\u2014]|\b(?:and|but|yet|so)\s)\s*(?P<of>(?:the|this|that|any|every|your|his|her|their|its|our|my)\s(?:\w{{1,20}}\s)?"
     rf"{_STATEMENT}\sthat|that)\s(?={_TEXT}(?:\s|['\u2019]s\b)|not?\b)"
 )
 _HAS = (
     r"\s*(?:speech\s|content\s)?(?:has|have|had|is|was|are|were|remains|stands|seems|would\sbe"
-    r"|can\sbe)"
+    r"|can\sbe|turn(?:ed|s)\sout(?:\sto\sbe)?|prove[sd](?:\sto\sbe)?|strikes\s(?:me|us)\sas)"
 )
 _NOT = r"(?P<no>\s?(?:not|never|hardly)|n['\u2019]t|not)?"
 _TRUE = (
     r"(?:shown|proven|proved|demonstrated|established|confirmed|substantiated|borne\sout|supported|correct|true|right|justified"
-    r"|convincing|valid|sound|well[\s-]founded|upheld|accepted|clear|plain|obvious|evident|certain|undeniable|indisputable|beyond\s(?:dispute|doubt|question)"
+    r"|convincing|valid|sound|well[\s-]founded|upheld|accepted|(?P<doubted>clear|plain|obvious|evident|certain)|undeniable|indisputable|beyond\s(?:dispute|doubt|question)"
     r"|not\sin\s(?:doubt|dispute|question)|the\scase|a\sfact)\b"
 )
 _FALSE = (
     r"(?:refuted|disproved|rejected|dismissed|withdrawn|wrong|mistaken|false|untenable|absurd|unfounded|baseless|groundless|unproven"
     r"|ridiculous|nonsense|far-?fetched|untrue|incorrect|unconvincing|out\sof\sthe\squestion|a\s(?:misreading|mistake|myth|stretch|misunderstanding)"
-    r"|in\s(?:doubt|dispute))\b"
+    r"|(?P<open>in\s(?:doubt|dispute)))\b"
 )
 _SAID_OF_IT = (
     (re.compile(rf"{_HAS}{_NOT}\s(?:\w+ly\s|yet\s|been\s|also\s|quite\s){{0,3}}{_TRUE}"), True),
@@ -190,6 +198,12 @@ def _straight(before: str, after: str) -> str:
     return _ONLY_BE.sub("cannot be ", before) if _BY_SOME.match(after) else before
 
 
+def _is_doubt(said: re.Match[str]) -> bool:
+    """ "It is not clear", "it is in doubt"."""
+    told = said.groupdict()
+    return bool(told.get("doubted") and told["no"]) or bool(told.get("open") and not told["no"])
+
+
 def _settled(before: str, after: str) -> tuple[str, str]:
     """ "It is false that it is" for a statement of which that is said behind its label."""
     found = list(STATED.finditer(before))
@@ -198,7 +212,7 @@ def _settled(before: str, after: str) -> tuple[str, str]:
     stated = found[-1]
     for pattern, holds in _SAID_OF_IT:
         said = pattern.match(after)
-        if said is not None:
+        if said is not None and not _is_doubt(said):
             turned = "true" if holds == (said["no"] is None) else "false"
             opening = before[: stated.start("of")]
             return f"{opening}it is {turned} that {before[stated.end() :].lstrip()}", after[
