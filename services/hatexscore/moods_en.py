@@ -219,7 +219,7 @@ HEDGE = re.compile(
     r"|necessarily(?!\s+(?:amount|meet|constitute|qualify|rise|cross|fall|count)\b))|undecided"
     r"|hard\s+to\s+(?:say|tell|decide)|difficult\s+to\s+(?:say|tell|decide|determine)"
     r"|impossible\s+to(?!\s+(?:see|call|read|regard|consider|view|label|classify|find|justify)\b)"
-    r"|tempted\s+to|temptation\s+to|borders?\s+on|bordering\s+on|verg(?:es?|ing)\s+on|borderline"
+    r"|(?:not|cannot|n['\u2019]t)\s+(?:be\s+)?ruled?\s+(?:it\s+)?out|tempted\s+to|temptation\s+to|borders?\s+on|bordering\s+on|verg(?:es?|ing)\s+on|borderline"
     r"|close\s+to|on\s+the\s+(?:edge|verge|brink)"
     r"|almost|nearly|approach(?:es|ing)|debatable|open\s+to|up\s+for\s+debate|in\s+some\s+(?:eyes"
     r"|readings?)"
