@@ -28,6 +28,7 @@ BOUNDED = {
     "services.haf.parsing._PATTERNS": "600, by LONGEST_CLAUSE",
     "services.hatexscore.conclusion._LABEL": "60, by LONGEST_LABEL",
     "services.hatexscore.back_references._ELLIPSIS": "90, by MOST",
+    "services.hatexscore.back_references._FACT": "90, by MOST",
     "services.hatexscore.back_references._POINTS_BACK": "90, by MOST",
     "services.hatexscore.conclusion._BETWEEN_SIDES": "60, by LONGEST_LABEL",
     "services.hatexscore.conclusion._INSTRUCTION": "100, by REACH",

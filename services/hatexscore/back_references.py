@@ -26,7 +26,8 @@ _YES_NO = re.compile(
     r"|in (?:short|my (?:view|opinion|reading))|to my mind|(?:my|the) (?:\w+ )?answer(?: is)?:?"
     r"|(?:i|we) (?:find|found|conclude|hold|decided?|say)(?: that)?|also|again"
     r"|likewise|similarly|once\s+more|here\s+too|then|well|and|still)[\s,]+)*"
-    r"(?:(?P<yes>yes|yeah|affirmative|certainly|definitely|absolutely|indeed|of course"
+    r"(?:(?P<yes>yes|yeah|affirmative|(?:certainly|definitely|absolutely|indeed|of course)(?! not)"
+    r"|by (?:any|every|all) (?:measure|standard)s?|(?:and how|plenty|everything)(?=[.!])"
     r"|without (?:a|any) doubt|no doubt|undoubtedly|unquestionably"
     r"|(?:i|we) (?:would|do|should)(?=\s*(?:[.,;!]|$))|i(?: (?:think|believe|would say)"
     r"|['\u2019]d say)"
@@ -35,9 +36,12 @@ _YES_NO = re.compile(
     r" (?:so|it (?:is|does))"
     r"|it (?:certainly |clearly |definitely |indeed |sure )?(?:is|does|was)"
     r"(?!\s*n['\u2019]t|\s+not)|(?:我(?:认为|觉得)|答案是|显然)(?:是|算|构成|属于)"
-    r"|是的|是。|有[，。,]|对|当然|네|예|그렇(?!지\s?않)|[\u2705\u2713\u2714\u2611])"
-    r"|(?P<no>[\u274c\u2717\u2718\u2716]|no|none|negative|not (?:at all|in the (?:slightest|least)"
-    r"|even close|remotely|in any way)"
+    r"|是的|(?:当然|确实|肯定)(?:是|算|构成|属于)|(?:是|算|构成|属于|算是)[。.！!]|有[，。,]|对|当然(?!不)|네|예|그렇(?!지\s?않)|[\u2705\u2713\u2714\u2611])"
+    r"|(?P<no>[\u274c\u2717\u2718\u2716]|no|none|negative|far from it"
+    r"|(?:certainly|definitely|absolutely|of course|clearly|obviously) not"
+    r"|not (?:by any (?:measure|standard|account|means|stretch)|in my book"
+    r"|at all|in the (?:slightest|least)|even close|remotely|in any way)"
+    r"|nothing(?: whatsoever| at all)?(?=[.!])"
     r"|i(?: (?:think|believe|would say)|['\u2019]d say) (?:no|it (?:is|does))"
     r"|i(?:['\u2019]d| would) (?:stop (?:well )?short|not go (?:so|that) far)"
     r"|i(?:['\u2019]m| am) (?:afraid|sure) not|i (?:suppose|think|believe|would say) not"
@@ -46,12 +50,13 @@ _YES_NO = re.compile(
     r" (?:think|believe|say|find)|i doubt|not really|hardly|it is not"
     r"|it['\u2019]s not|it isn['\u2019]t"
     r"|it does not|it doesn['\u2019]t|by no means|never"
-    r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:并?不是|并?不算|并?不构成|并?不属于|并非)"
+    r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:(?:当然|肯定|绝对)?(?:并?不是|并?不算|并?不构成|并?不属于|并非))"
     r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z])"
 )
 # "Not hateful? Of course it is": with a verb of its own it answers no denial.
 _WITH_VERB = re.compile(
     r"\b(?:it|this|that)(?:['\u2019]s\s+not|\s+(?:\w{1,20}ly\s+)?(?:is|does|was))"
+    r"|(?:当然|确实|肯定)(?:是|算|构成|属于)"
 )
 # "Is this harassment? One unanswered message isn't."
 _ANSWERED_OF = re.compile(
@@ -252,11 +257,9 @@ _MISTAKEN = re.compile(
 )
 # "The first annotator marked it as hateful; I am overturning that."
 _OVERRULES = re.compile(
-    r"(?:^|[,;.:\u2014-]|\b(?:but|yet|and|so|though|which))\s*(?:i|we)(?:['\u2019](?:m|re|ve|d"
-    r"|ll))?"
+    r"(?:^|[,;.:\u2014-]|\b(?:but|yet|and|so|though|which))\s*(?:i|we)(?:['\u2019](?:m|re|ve|d|ll))?"
     r"\s+(?:(?:am|are|have|do|did|would|must|had\s+to|will|can|could|therefore|\w+ly)\s+){0,2}"
-    r"(?:(?:overturn|revers|overrul|reject|revis|correct|disput|disagre)(?:e|es|ed|ing|ling|ed"
-    r"|d)?\b"
+    r"(?:(?:overturn|revers|overrul|reject|revis|correct|disput|disagre)(?:e|es|ed|ing|ling|ed|d)?\b"
     r"|(?:not|n['\u2019]t)\s+(?:agree|share|follow|support|endorse|convinced|persuaded)\b"
     r"|unconvinced\b|unpersuaded\b|beg\s+to\s+differ\b|see\s+(?:it|this)\s+differently\b)"
     r"|\bon\s+appeal\b[^.;!?]{0,40}\b(?:overturned|reversed|set\s+aside|lifted)\b"
@@ -298,6 +301,22 @@ _IN_FACT = re.compile(
     r"|n['\u2019]t)?|which\s+(?:it|this|the\s+\w+)|in\s+its\s+(?:present|current)"
     r"|in\s+this\s+case|since\s+it\s+(?:does|is)(?:\s+not|n['\u2019]t))\b"
     r"|(?<![不非])但|然而|不过|实际|(?:지만|그러나|는데)[\s,]"
+)
+
+
+# "It would be hateful if it named a group, but it does not": the condition, and the fact.
+_CONDITIONAL = re.compile(
+    r"\b(?:(?P<unless>unless)|(?<!even )if|had|were)\s(?!to\b|not\b)(?P<what>[^,;:.]{3,120})"
+)
+_DENIES = re.compile(r"\b(?:not|no|none|never|nobody|nothing|without)\b|n['\u2019]t\b")
+_OF_THE_LABEL = re.compile(
+    r"\b(?:as\s+(?:it|things)\s+(?:stands?|is|are|reads)|as\s+(?:written|posted)|in\s+fact|actually"
+    r"|in\s+reality|here|this\s+one)\b"
+)
+_FACT = re.compile(
+    r"(?:(?P<and>\band\s)|\b(?:but|yet)\s|[;.\u2014]|^)\s{0,3}(?:it|this|they|there|(?:the|this)\s\w{1,20})\s"
+    r"(?:\w{1,20}ly\s)?(?:(?:is|was|does|did|do|are|were|has|had)(?P<no>n['\u2019]t|\snot)?"
+    r"|\w{2,20}s\s(?P<none>none|nobody|nothing|no\sone))[\s.!]*$"
 )
 
 
@@ -432,12 +451,38 @@ def _is_disputable(plain: str, named: Reading) -> bool:
     return named.clause.mood in ("hedged", "reported", "earlier")
 
 
+def _as_it_is(plain: str, part: Span, named: Reading) -> tuple[bool, int | None]:
+    """Is it told whether the condition of a label holds, and how often that turns it round?
+
+    None where the fact may be that of the condition or of the label: "Had it not been a joke, it
+    would be hateful; it is not".
+    """
+    first, last = part
+    tail = plain[max(first, last - MOST) : last]
+    fact = None if _OF_THE_LABEL.search(tail) else _FACT.search(tail)
+    told = _CONDITIONAL.finditer(plain, named.start, min(last, named.start + FAR))
+    apart = (one for one in told if not one.start() <= named.word.start < one.end())
+    condition = next(apart, None)
+    if fact is None or condition is None:
+        return False, None
+    denied = len(_DENIES.findall(condition["what"])) + (condition["unless"] is not None)
+    lacks = bool(fact["no"] or fact["none"])
+    if denied % 2 and not condition["unless"] and (lacks or fact["and"]):
+        return True, None
+    return True, denied + lacks
+
+
 def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
     """ "Some would call it hateful, but it is not": the label is the one named before."""
     first, last = part
     tail = plain[max(first, last - MOST) : last].rstrip()
     opening = plain[first : min(last, first + MOST)]
     turned = _flip_count(plain, part, named)
+    if turned is None and named.clause.mood == "hypothetical":
+        told, flips = _as_it_is(plain, part, named)
+        if told and flips is None:
+            return
+        turned = None if flips is None else named.clause.denials + flips
     if turned is not None:
         clause = Clause("bare", denials=turned, rejected=True)
         yield Reading(*span, named.word, clause, named.word.label(turned), turns=True)

@@ -18,6 +18,7 @@ from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
 from services.hatexscore.conclusion_en import WordContext, rejects_label
+from services.hatexscore.likelihood import STATED
 from services.hatexscore.vocabulary import Clause, Reading, Vocabulary
 
 # Words that neither turn nor weaken a verdict, beside those of the patterns of the clause.
@@ -102,12 +103,15 @@ _LISTED = re.compile(
 )
 # "Witty rather than".
 _PREFERRED = re.compile(r"\b[\w-]{1,30}(?=\s+(?:rather\s+than|instead\s+of)\s)")
+# "Angry without being".
+_WITHOUT_BEING = re.compile(r"\b[\w-]{1,30}(?=\s+without\s+being\s+(?:\w+ly\s+)?$)")
 # Subjects that are no text and no judge of it: what is said of a claim is not said of the text.
 _OPINION = re.compile(
     r"\b(?:claims?|idea|notion|suggestion|allegation|accusation|misconception|myth|assumption"
     r"|impression|reports?|complaints?|objection|argument|temptation|probability|likelihood|score"
     r"|difference|distinction|reporting|rejecting|denying|accusing|suspecting|pretending|topic"
-    r"|subject|theme|title|name|focus|previous|earlier|former|original|other|another|different)\b"
+    r"|subject|theme|title|name|focus|previous|earlier|former|original|other|another|different"
+    r"|theory|charge|contention|assertion|suspicion|excuse|defen[cs]e|plea)\b"
 )
 # "The charge that it is hateful fails": unless a rule knows what is said of it.
 _OPINION_THAT = re.compile(
@@ -167,6 +171,10 @@ _PREDICATED = re.compile(
     r"|miss"
     r"|stretch|trivialis|trivializ|cheapen|dilut|contradict|confus|distort|underestimat|overestimat"
     r"|understat|overstat|depend|seem|sound|appear)\w*)\b"
+)
+_SAID = re.compile(
+    r"\s*(?:speech\s|content\s)?(?:has|have|had|is|was|does|did|do|can|could|will|would|should|must"
+    r"|may|might|remains?|stays?|seems?|rests?|goes|lacks?|fails?|isn|wasn|doesn|didn|hasn|cannot)\b"
 )
 # "What keeps me from calling it hateful is that …".
 _WHAT_DECIDES = re.compile(
@@ -367,6 +375,8 @@ def _only_appears(around: WordContext, clause: Clause) -> bool:
 
 def _is_subject(own: str, after: str) -> bool:
     """Is the label part of a subject, and no rule knows what is said of that?"""
+    if STATED.match(own) and _SAID.match(after):
+        return rejects_label(own, after) is None
     if labels.PREFERRED.match(after) or cues.PRESENT.match(after) or _WHAT_DECIDES.match(own):
         return False
     if _REASON_FOR.match(own):
@@ -396,7 +406,8 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
         return True
     if moods.SAYING.match(own.strip()) and '"' in own:
         own = own[own.rindex('"') :]  # 'calling the neighbours "lazy" is hateful'
-    said = _LISTED.sub(" ", _PREFERRED.sub(" ", _JOINED.sub(" ", _MORE_THAN.sub(" not ", own))))
+    said = _WITHOUT_BEING.sub(" ", _JOINED.sub(" ", _MORE_THAN.sub(" not ", own)))
+    said = _LISTED.sub(" ", _PREFERRED.sub(" ", said))
     words = [*_TOKEN.findall(said), ""]
     verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))
     if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):

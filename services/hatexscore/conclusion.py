@@ -44,6 +44,10 @@ _UNTICKED = re.compile(
     r"(?:\[[ \u00a0]?\]|\u2610)[^\[\n\u2610-\u2612]{1,40}|\[[xX\u2713\u2714]\]"
     r"|[\u2611\u2612](?=\s*\w)"
 )
+# "hate_speech": []
+_EMPTY = re.compile(
+    r"(?<=[:=\uff1a] )(?:\[[ \u00a0]{0,3}\]|\{[ ]{0,3}\})|(?<=[:=\uff1a])(?:\[\]|\{\})"
+)
 _MARKUP = str.maketrans(dict.fromkeys("*_#`>{}[]\u200b", " "))
 _LABEL = re.compile(
     r"[\W_]*(?:(?:not|non|un|no|a|is|非|不是|비)[\s\-]*)*"
@@ -360,15 +364,18 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     after = plain[word.end : min(line[1], word.end + label_patterns.BEYOND)]
     answer = label_patterns.ANSWER.match(after)
     answered = label_patterns.is_asked(before, after)
-    if answer is not None and answered:
-        return Clause("final", denials=int(answer["no"] is not None))
     if answered and (label_patterns.is_even_score(after) or label_patterns.is_unanswered(after)):
         return Clause("bare", "hedged")
+    key = label_patterns.LINE.search(before)
+    if answer is not None and (answered or key is not None):
+        earlier = key is not None and key["earlier"] is not None
+        denials = int(answer["no"] is not None)
+        return Clause("final", "earlier" if earlier else "asserted", denials)
     score = label_patterns.is_low_score(after) if answered else None
     if score is not None:
         return Clause("bare", denials=int(score), rejected=True)
     ends = label_patterns.ENDS.match(after)
-    clause = None if ends is None else _behind_key(before, after, word, ends)
+    clause = None if ends is None or key is None else _behind_key(key, after, word, ends)
     if clause is not None:
         return clause
     keyed = word.word.line_only and label_patterns.KEYED.search(before)
@@ -385,11 +392,8 @@ def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause |
     return None
 
 
-def _behind_key(before: str, after: str, word: WordInText, ends: re.Match[str]) -> Clause | None:
+def _behind_key(key: re.Match[str], after: str, word: WordInText, ends: re.Match[str]) -> Clause:
     """The clause of "label: x"; hedged where x is crossed out or a grade says otherwise."""
-    key = label_patterns.LINE.search(before)
-    if key is None:
-        return None
     denials = len(label_patterns.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
     low = label_patterns.is_low_grade(key) and word.label(denials) == "hateful"
     if low or label_patterns.CROSSED.match(after):  # crossed out, or marked as bad: either
@@ -455,7 +459,8 @@ def _are_sides(
 
 def _plain(explanation: str, vocabulary: Vocabulary) -> str:
     """Lower case, mark-up blank, quotations but label names as quotation marks; offsets kept."""
-    ticked = _UNTICKED.sub(lambda box: " " * len(box.group()), explanation)
+    said = _EMPTY.sub(lambda empty: "no".ljust(len(empty.group())), explanation)
+    ticked = _UNTICKED.sub(lambda box: " " * len(box.group()), said)
     lowered = (c.lower() if len(c.lower()) == 1 else c for c in ticked)
     plain = "".join(lowered).translate(_MARKUP)
     characters = list(plain)

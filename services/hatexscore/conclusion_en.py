@@ -340,7 +340,8 @@ def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
     if cues.PREDICATE.search(prior) and not cues.DROPPED_SUBJECT.search(prior):
         return "predication"
     verdict = cues.FIELD_OF_VERDICT.search(prior) or moods.FINAL.match(prior)
-    if cues.FIELD.search(prior) and not verdict:
+    kept = word.word.side == "non-hateful" and cues.NOT_FLAGGED.match(prior)
+    if cues.FIELD.search(prior) and not (verdict or kept):
         return None
     stands_alone = cues.BARE.fullmatch(prior) or cues.CONCEDED.search(prior)
     return "bare" if stands_alone or cues.OPENS_BARE.search(prior) else None

@@ -306,7 +306,7 @@ EXPLETIVE = re.compile(
     r"\bit\s+(?:is|was|would\s+be|may\s+be|seems|['\u2019]s)\s+(?:\w+\s+){0,2}$"
     r"|\bit['\u2019]s\s+(?:\w+\s+){0,2}$"
 )
-EXPLETIVE_AFTER = re.compile(r"^\s*(?:to|that|for|when|if)\b")
+EXPLETIVE_AFTER = re.compile(r"^\s*(?:to|that|for|when|if(?!\s+(?:it|this|the)\b))\b")
 
 DEFINITE = re.compile(
     r"(?:it|this|that|these|those|they|there|here|such|what|whatever|nothing|none"
@@ -356,7 +356,7 @@ SPECIFIC = re.compile(
 
 JUDGED_AS = re.compile(rf"\b(?:{JUDGE})\b[^,;:]*\bas\s+(?:(?:an?|being|\w+ly)\s+){{0,2}}$")
 JUDGED_OBJECT = re.compile(
-    rf"\b(?:{JUDGE})\s+(?:(?:the|its|his|her|their|your)\s+\w+|that\s*(?:(?:as|to\s+be|an?"
+    rf"\b(?:{JUDGE})\s+(?:(?:the|its|his|her|their|your)\s+\w+|that\s*(?:(?:as|to(?:\s+be)?|an?"
     rf"|\w+ly|[\w-]+\s+rather\s+than)\s+)*$)"
 )
 OWN_VIEW = re.compile(
@@ -400,6 +400,7 @@ ACTOR = re.compile(
     r"|won['\u2019]t"
     r"|therefore|recommend(?:\s+to)?|decided?\s+to|choose\s+to|vote\s+to|to|suggest\s+to)\s+)*"
 )
+NOT_FLAGGED = re.compile(r"^\W*(?:not|never|un)[\s-]?flagged\s*:\s*$")
 # "We have therefore removed" + "it".
 ACTED = re.compile(
     r"\W*(?:(?:so|therefore|thus|hence|accordingly|and|as\s+a\s+result)\W+)?"

@@ -256,7 +256,7 @@ PRAISES: dict[Language, re.Pattern[str]] = {
         r"hearted)?\b|polite|affection|fond|warm(?:ly|th|-?hearted)?\b|loving|love[sd]?\b|cheer|grateful|gratitude|hospit"
         r"|tender|harmless|innocuous|innocent|benign|neutral|factual|good-natured|playful|humorous|tongue-in-cheek"
         r"|recommend|happy|happi|delight|lovely|favou?rabl|positiv|endear|flatter|cordial|gentle|well-meaning|wholesome"
-        r"|enthusias|enjoy|joy(?:ful|ous)?\b|nice(?:ly)?\b|generous|cherish|proud|speaks?\swell|(?:stick|stand)s?\sup\sfor"
+        r"|pleasan|enthusias|enjoy|joy(?:ful|ous)?\b|nice(?:ly)?\b|generous|cherish|proud|speaks?\swell|(?:stick|stand)s?\sup\sfor"
         r"|in\sa\sgood\sway|perfectly\sfine|everyday|ordinary|anecdote|unobjectionable|inoffensive)\w*",
         re.IGNORECASE,
     ),

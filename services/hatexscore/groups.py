@@ -467,7 +467,7 @@ class MentionReading:
         if are_of_others(said, attacks, match.start):
             return False
         hard = attacking and (tie == IN_NEXT or self._is_hard(place))
-        return hard or not self._is_denied_throughout()
+        return hard or not (praised or self._is_denied_throughout())
 
     def _is_hard(self, place: int) -> bool:
         """Does an attack hold there that is one whatever else is said: not "describes as"?"""

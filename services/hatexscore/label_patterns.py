@@ -21,7 +21,7 @@ REACH = 120  # characters before a word that hold its key
 BEYOND = 80
 
 WHOSE = (
-    r"final|overall|qa|l[23]|senior|lead|expert|auditor|team|human|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
+    r"final|overall|current|present|new|qa|l[23]|senior|lead|expert|auditor|team|human|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
     r"|toxicity|policy|moderation"
     r"|hate|speech|sentiment|output|summary|classification|assessment|moderation|evaluation"
     r"|analysis|review|so|and|item|处理|处置|审核|처리|조치|검토|最终|总体|综合|整体|我的|最后|总的|三|二|一|四|五|六|最終|최종|종합|전체|나의|모델|전반적인|종합적인|정답"
@@ -80,14 +80,15 @@ _LEVEL = r"(?:level|rating|degree|score)"
 ANSWER = re.compile(
     rf"\s*+(?:speech|content|text|言论|内容|性|표현|발언|적)?\s*+(?:(?:{_LEVEL})?\s*+(?:여부)?[\s\"']*+"
     r"(?:detected|present|found|identified|score"
-    r"|flag)?(?:[?？]?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>|[-\u2013\u2014](?=\s))|[?？])"
+    r"|flag)?(?:[?？]?\s*(?:[:：=|\u2192\u21d2\u27a1]\ufe0f?|[-=]>|[-\u2013\u2014](?=\s))|[?？]"
+    r"|\((?=\s*(?:yes|no|none|true|false|[tfyn]|present|absent|not\s(?:present|detected|found|flagged)|是|否|有|无|예|네|아니[요오]|없음)\s*\)))"
     rf"|{_LEVEL}\s+(?:is|was|remains|seems)\s+(?:\w+ly\s+|rather\s+)?)[\s\"'\[(]*+"
     # a key within the label's value, as in JSON: "hateful", "present", no
     r"(?:(?:is[\s_])?(?:present|detected|found|flag(?:ged)?|value|answer|result|label|applies|violation|match)"
     r"[\"']?\s{0,9}[:=][\s\"']{0,9})?"
-    r"(?:(?P<yes>yes|true|1|y|(?:very\s+)?high|severe|strong|moderate|detected|present|是的?|有|对|高|예"
-    r"|네|그렇다|있음|해당|높음|[\u2705\u2713\u2714\u2611])|(?P<no>[\u274c\u2717\u2718\u2716]|no|none"
-    r"|false|0(?!\.?\d)|n|not|(?:very\s+)?low|minimal|negligible|absent"
+    r"(?:(?P<yes>yes|true|t|1|y|(?:very\s+)?high|severe|strong|moderate|detected|present|是的?|有|对|高|예"
+    r"|네|그렇다|있음|해당|높음|[\u2705\u2713\u2714\u2611])|(?P<no>[\u274c\u2717\u2718\u2716]|no|none|nope"
+    r"|false|f|0(?!\.?\d)|n|not|negative|(?:very\s+)?low|minimal|negligible|absent"
     r"|不是|否|无|没有|低|아니요|아니오|아님|없음|아니다|낮음|해당\s*없음))(?![\w])"
 )
 JSON_VALUE = re.compile(r"[\s\"']*:\s*(?:true|false)\b")
@@ -112,8 +113,8 @@ _RULE = re.compile(r"[\s|:-]*")
 
 # "Hateful: null", "hateful: unclear".
 _UNANSWERED = re.compile(
-    r"\s*+(?:speech|content)?[\s\"']*+[:=]\s*+[\"']?(?:null|unknown|unclear|undecided|undetermined|n/?a"
-    r"|unsure|uncertain|maybe|possibly|cannot\s+say|\?)(?!\w)"
+    r"\s*+(?:speech|content)?[\s\"']*+[:=]\s*+[\"']?(?:null|unknown|unclear|undecided|undetermined|n/?a|nil|-+(?=\s*(?:$|[,;\n]))"
+    r"|not\s(?:sure|known|clear|applicable|determined)|unsure|uncertain|maybe|possibly|cannot\s+say|\?)(?!\w)"
 )
 
 
@@ -218,7 +219,7 @@ PREFERRED = re.compile(
     rf"|appl(?:y|ies))\b(?!\s+to\b)"
     # "… is the one that fits"
     rf"|(?<=\s)one\s+of\s+(?:them|those|these)\b"
-    rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:\w+\s+)?(?:one|option|word"
+    rf"|(?:(?<=\s)(?:exactly|just|precisely)\s+)?(?<=\s)the\s+(?:(?!last\b|wrong\b|least\b)\w+\s+)?(?:one|option|word"
     rf"|term)\s+(?:(?:that|which)\s+)?(?:best\s+)?"
     rf"(?:fits?|applies|i)\b|(?:is\s+)?(?:clos(?:e|er)|near(?:er)?)\s+to\s+the\s+(?:mark|truth)\b"
     r"|(?:comes|came)\s+closer\b|hits?\s+the\s+mark\b)"
@@ -332,7 +333,7 @@ BEHIND_THE_LABEL = re.compile(
 )
 LABEL_SUBJECT = re.compile(
     rf"\b(?:labels?|predictions?|assessments?|decisions?|classifications?|categor(?:y|ies)"
-    rf"|verdicts?|ratings?|tags?|readings?"
+    rf"|(?:findings?|rulings?)(?=\s+of\b)|verdicts?|ratings?|tags?|readings?"
     rf"|judge?ments?|descriptions?|conclusions?|claims?|accusations?|allegations?|charges?"
     rf"|suspicion|idea|suggestion|calling|classing"
     rf"|classifying|labell?ing|marking|flagging|passing|removing|tagging|branding|approving"
@@ -378,6 +379,11 @@ GIVEN_LABEL = re.compile(
 WRONG_LABEL_IS = re.compile(
     rf"\b(?:{_REJECTING})\s+{_LABEL_NOUN}\s+(?:here\s+)?{_IS_A}\s+(?:an?\s+)?[\s\"']{{0,3}}$"
 )
+# "Hateful is the last word I'd use for this."
+LAST_WORD = re.compile(
+    r"^[\s\"']*(?:is|was|would\s+be)\s+(?:about\s+)?the\s+(?:very\s+)?(?:last|wrong)\s+"
+    r"(?:word|term|label|thing|adjective|description)\b"
+)
 JUDGING = re.compile(r"\b(?:consider|find|found|deem|judge|think|regard|believe|call)\w*\b")
 OF_A_LABEL = re.compile(
     rf"\b{_LABEL_NOUN}\s+(?:(?:is|was|seems|as|to\s+be|would\s+be)\s+)?(?:not\s+|\w+ly\s+)*[\s\"]*$"
@@ -405,7 +411,7 @@ def judged_label(own: str, after: str) -> bool | None:
         return strength["under"] is None
     if (said := LABEL_IS.match(after)) is not None:
         return (said["right"] is None) != (" not " in said.group())
-    return True if WRONG_LABEL_IS.search(own) else None
+    return True if WRONG_LABEL_IS.search(own) or LAST_WORD.match(after) else None
 
 
 def level(own: str, after: str) -> bool | None:

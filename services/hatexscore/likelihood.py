@@ -5,14 +5,16 @@ A verdict that is called likely is one where more than half speaks for it.
 "May be hateful" names a possibility and states nothing. "Most likely hateful", "probably hate
 speech", "an 85% chance that it is" lean to one side, as a score of 0.85 in a label line does, and
 "a 10% chance that it is" leans to the other. Whoever adds that others are to decide concludes
-nothing all the same (`conclusion_en.is_deferred`). "It couldn't be more hateful" denies nothing.
-Source: our own.
+nothing all the same (`conclusion_en.is_deferred`). "It couldn't be more hateful" denies nothing;
+"it was mistaken for hate speech" and "that it is hateful has not been shown" deny it. Where what
+is said of a statement is unknown, it stays as it is, for `certainty` to doubt. Source: our own.
 """
 
 from __future__ import annotations
 
 import re
 
+from services.hatexscore.cues_en import TEXT_NOUN
 from services.hatexscore.label_patterns import LABEL_NOUN_AFTER
 
 EVEN = 50.0  # percent
@@ -40,6 +42,10 @@ _MEASURED = re.compile(
 )
 
 
+_STATEMENT = (
+    r"(?:claim|idea|notion|suggestion|allegation|accusation|assumption|impression|objection|argument|charge|defen[cs]e|excuse"
+    r"|plea|theory|contention|assertion|suspicion|view|belief|fear|worry|finding|hypothesis|complaint|conclusion|verdict)s?"
+)
 _CONCLUDED = re.compile(
     r"[,;]?\s{0,3}\b(?:hence|therefore|thus|so)\s{1,3}(?:the|an?|my|our|this)\s[\s\"]{0,5}$"
 )
@@ -53,6 +59,122 @@ _THAN_THIS = re.compile(
 )
 
 
+_TEXT = rf"(?:it|this|that|these|(?:the|this|that)\s(?:\w{{1,20}}\s)?(?:{TEXT_NOUN}))"
+_TAKEN_FOR = (
+    r"(?:(?:mistaken|confused)\s(?:for|with)|mis(?:taken\sas|read\sas|labell?ed\sas"
+    r"|class(?:ified|ed)\sas|interpreted\sas|understood\sas|judged\sas|identified\sas))\s"
+)
+# Wordings that turn a verdict round, and what they come to.
+_TURNED = (
+    (
+        r"\b(?:keep|take|took|kept|leave|left|move|fall|fell|stay|lift|get|got|is|remain)(?:s|d|ed)?\s"
+        r"(?P<it>(?:it|this|the\s\w{1,20})\s)?(?:\w{1,20}ly\s|well\s|just\s)?out\sof\s"
+        r"(?=(?:the|any)\s(?:category|class|realm|territory|scope|range)\sof\s|(?:the|any)\s$)",
+        r"keeps \g<it>from being in ",
+    ),
+    (
+        r"(?:^|(?<=[,;:.]\s)|(?<=and\s))(?:from\s(?:this|that|all\sthis)\s)?it\s(?:thus\s|therefore\s)?follows\sthat\s",
+        "therefore ",
+    ),
+    # "It never stops being hateful"
+    (
+        r"\b(?:never|(?:does|do|did)(?:\snot|n['\u2019]t))\s(?:once\s|ever\s)?"
+        r"(?:stop(?:s|ped)?\sbeing|ceas(?:e|es|ed)\sto\sbe)\s",
+        "remains ",
+    ),
+    # "Only a fool would call it hateful"
+    (
+        r"\bonly\s(?:an?\s(?:fool|bigot|cynic|pedant|zealot)|someone\swho\s[^,;:.]{3,60}?)\s(?:would|could|can)\s",
+        "nobody would ",
+    ),
+    # "It should not be mistaken for hate speech", "it was mistaken for it", "it was not": unknown
+    (
+        rf"\b(?:(?:should|must|can|could|may)(?:\s?not|n['\u2019]t)|cannot)\sbe\s{_TAKEN_FOR}",
+        "is not ",
+    ),
+    (
+        rf"\b(?:is|was|were|been|being|be|gets|got)\s(?:\w+ly\s|often\s|sometimes\s)?{_TAKEN_FOR}",
+        "is not ",
+    ),
+    (rf"\b(?:(?:is|was|were)\snot|(?:is|was|were)n['\u2019]t)\s{_TAKEN_FOR}", "may be "),
+    (rf"\bmistook\s{_TEXT}\s(?:for|as)\s", "says wrongly that this is "),
+    (rf"\bso\smuch\sfor\s(?:the|this|that|any)\s{_STATEMENT}\sthat\s", "it is false that "),
+    (
+        rf"\b(?:cleared|acquitted|absolved|exonerated)\sof\s(?:(?:any|the|all|every)\s)?(?:{_STATEMENT}\sof\s)?(?:being\s)?",
+        "free of ",
+    ),
+    (
+        r"\b(?:i|we)\s(?:(?:fail|struggle)\sto|cannot|can['\u2019]?t|do\snot|don['\u2019]t)\s(?:see|find|understand)\s"
+        r"what(?:['\u2019]s|\s(?:is|was|would\sbe|could\sbe))\s(?:so\s|supposed\sto\sbe\s)?",
+        "i see nothing ",
+    ),
+    (
+        r"\b(?:one|you|we|i|anyone|a\sreader)(?:['\u2019]d|\swould)\s(?:have|need)\sto\s(?:twist|stretch|bend|distort|misread|ignore"
+        r"|overlook|squint|torture|be\sblind)\b[^,;:.]{0,40}?\sto\s(?=\w)",
+        "i cannot ",
+    ),
+)
+# "It could only be called hateful by someone who has not read it."
+_ONLY_BE = re.compile(r"\b(?:can|could|would)\sonly\sbe\s(?=(?:\w+ed|seen|found|read)\s)")
+_BY_SOME = re.compile(
+    r"\s*(?:speech\s)?by\s(?:someone|somebody|those|people|readers|an?\s\w{1,20})\s"
+    r"(?:who|that)\s(?:\w+\s){0,2}(?:not|n['\u2019]t|never|ignores?|misreads?|overlooks?|knows?\snothing)\b"
+)
+_TURNS = tuple((re.compile(pattern), words) for pattern, words in _TURNED)
+_OF_TURNS = (
+    "only",
+    "being ",
+    " to be ",
+    "out of",
+    "follows",
+    "mis",
+    "confused",
+    "so much",
+    "ed of",
+    "see what",
+    "find what",
+    "stand what",
+    "ve to ",
+    "eed to ",
+)
+# "The charge that it is hateful", "that it is hateful": a statement, and what is said of it.
+STATED = re.compile(
+    rf"(?:^|[.;:,\u2014]|\b(?:and|but|yet|so)\s)\s*(?P<of>(?:the|this|that|any|every|your|his|her|their|its|our|my)\s(?:\w{{1,20}}\s)?"
+    rf"{_STATEMENT}\sthat|that)\s(?={_TEXT}(?:\s|['\u2019]s\b)|not?\b)"
+)
+_HAS = (
+    r"\s*(?:speech\s|content\s)?(?:has|have|had|is|was|are|were|remains|stands|seems|would\sbe"
+    r"|can\sbe|turn(?:ed|s)\sout(?:\sto\sbe)?|prove[sd](?:\sto\sbe)?|strikes\s(?:me|us)\sas)"
+)
+_NOT = r"(?P<no>\s?(?:not|never|hardly)|n['\u2019]t|not)?"
+_TRUE = (
+    r"(?:shown|proven|proved|demonstrated|established|confirmed|substantiated|borne\sout|supported|correct|true|right|justified"
+    r"|convincing|valid|sound|well[\s-]founded|upheld|accepted|(?P<doubted>clear|plain|obvious|evident|certain)|undeniable|indisputable|beyond\s(?:dispute|doubt|question)"
+    r"|not\sin\s(?:doubt|dispute|question)|the\scase|a\sfact)\b"
+)
+_FALSE = (
+    r"(?:refuted|disproved|rejected|dismissed|withdrawn|wrong|mistaken|false|untenable|absurd|unfounded|baseless|groundless|unproven"
+    r"|ridiculous|nonsense|far-?fetched|untrue|incorrect|unconvincing|out\sof\sthe\squestion|a\s(?:misreading|mistake|myth|stretch|misunderstanding)"
+    r"|(?P<open>in\s(?:doubt|dispute)))\b"
+)
+_SAID_OF_IT = (
+    (re.compile(rf"{_HAS}{_NOT}\s(?:\w+ly\s|yet\s|been\s|also\s|quite\s){{0,3}}{_TRUE}"), True),
+    (re.compile(rf"{_HAS}{_NOT}\s(?:\w+ly\s|yet\s|been\s|also\s|quite\s){{0,3}}{_FALSE}"), False),
+    (
+        re.compile(
+            r"\s*(?:(?P<no>does\snot|doesn['\u2019]t|did\snot|didn['\u2019]t|cannot|fails?\sto)\s)?(?:holds?(?:\sup|\sgood|\swater)?|convinces?|stands?(?:\sup)?|persuades?|succeeds?)(?=\s*(?:$|[.;,!]))"
+        ),
+        True,
+    ),
+    (
+        re.compile(
+            r"\s*(?P<no>(?!))?(?:fails?|failed|collapses|falls\s(?:apart|flat|down)|goes\stoo\sfar|misses\sthe\spoint|(?:rests?|relies|is\sbased)\son\s(?:an?\s)?(?:\w+\s)?(?:mis\w+|error|confusion|mistake))\b(?!\sto\b)"
+        ),
+        False,
+    ),
+)
+
+
 def in_plain_words(before: str, after: str) -> tuple[str, str]:
     """What stands around a label word, lower case: before it "likely" and "not likely" for a
     chance, "it is" for a superlative, a verb of judging for "hence the … label"."""
@@ -61,10 +183,42 @@ def in_plain_words(before: str, after: str) -> tuple[str, str]:
     before = _LIKELY.sub("likely", before)
     if "more" in before and _THAN_THIS.match(after):
         before = _NO_MORE.sub(" it is ", before)
+    before, after = _settled(_straight(before, after), after)
     noun = LABEL_NOUN_AFTER.match(after) if _CONCLUDED.search(before) else None
     if noun is None:
         return before, after
     return _CONCLUDED.sub("; labelled as ", before), after[noun.end() :]
+
+
+def _straight(before: str, after: str) -> str:
+    """Without the wordings that turn a verdict round."""
+    if any(one in before for one in _OF_TURNS):  # for the sake of time
+        for pattern, words in _TURNS:
+            before = pattern.sub(words, before)
+    return _ONLY_BE.sub("cannot be ", before) if _BY_SOME.match(after) else before
+
+
+def _is_doubt(said: re.Match[str]) -> bool:
+    """ "It is not clear", "it is in doubt"."""
+    told = said.groupdict()
+    return bool(told.get("doubted") and told["no"]) or bool(told.get("open") and not told["no"])
+
+
+def _settled(before: str, after: str) -> tuple[str, str]:
+    """ "It is false that it is" for a statement of which that is said behind its label."""
+    found = list(STATED.finditer(before))
+    if not found:
+        return before, after
+    stated = found[-1]
+    for pattern, holds in _SAID_OF_IT:
+        said = pattern.match(after)
+        if said is not None and not _is_doubt(said):
+            turned = "true" if holds == (said["no"] is None) else "false"
+            opening = before[: stated.start("of")]
+            return f"{opening}it is {turned} that {before[stated.end() :].lstrip()}", after[
+                said.end() :
+            ]
+    return before, after
 
 
 def _leans(found: re.Match[str]) -> bool | None:

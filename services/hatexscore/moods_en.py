@@ -98,7 +98,8 @@ TURNED = re.compile(r"\b(?:turn|transform|convert|chang|soften)\w*\s+(?:an?\s+|t
 INTO = re.compile(r"\s+(?:\w+\s+)?into\b")
 # Words that look like a denial and are none, and what a reader may skip.
 IDIOM = re.compile(
-    r"(?:\bnot|n['\u2019]t)\s+(?:only|just|merely|simply|solely)\b|\b(?:no|without|little|beyond|any)\s+(?:(?:a|any"
+    r"(?:\bnot|n['\u2019]t)\s+(?:only|just|merely|simply|solely)\b"
+    r"|(?:(?:\bnot|n['\u2019]t)\s+(?:\w+\s+){0,2}any|\b(?:no|without|little|beyond))\s+(?:(?:a|any"
     r"|the)\s+)?(?:reasonable\s+)?(?:shadow\s+of\s+a\s+)?"
     r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
     r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+"
@@ -218,7 +219,7 @@ HEDGE = re.compile(
     r"|necessarily(?!\s+(?:amount|meet|constitute|qualify|rise|cross|fall|count)\b))|undecided"
     r"|hard\s+to\s+(?:say|tell|decide)|difficult\s+to\s+(?:say|tell|decide|determine)"
     r"|impossible\s+to(?!\s+(?:see|call|read|regard|consider|view|label|classify|find|justify)\b)"
-    r"|tempted\s+to|temptation\s+to|borders?\s+on|bordering\s+on|verg(?:es?|ing)\s+on|borderline"
+    r"|(?:not|cannot|n['\u2019]t)\s+(?:be\s+)?ruled?\s+(?:it\s+)?out|tempted\s+to|temptation\s+to|borders?\s+on|bordering\s+on|verg(?:es?|ing)\s+on|borderline"
     r"|close\s+to|on\s+the\s+(?:edge|verge|brink)"
     r"|almost|nearly|approach(?:es|ing)|debatable|open\s+to|up\s+for\s+debate|in\s+some\s+(?:eyes"
     r"|readings?)"
@@ -232,8 +233,7 @@ FIRST_SIGHT = re.compile(
     r"|\bat\s+first\b|\bat\s+(?:a\s+)?(?:quick\s+|first\s+)?glance\b|\bon\s+the\s+(?:surface"
     r"|face)\b|\binitially\b"
     r"|\b(?:i|we)\s+(?:was|were)\s+(?:ready|about|going|tempted|inclined|prepared)\s+to\b"
-    r"|\bin\s+(?:the\s+)?1\d\d\ds?\b|\bback\s+then\b|\bin\s+those\s+days\b"
-    r"|\boriginally\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
+    rf"|\bin\s+(?:the\s+)?1\d\d\ds?\b|\bback\s+then\b|\bin\s+those\s+days\b|\boriginally\b|\b(?:once|formerly)\s+(?:{JUDGE})\b|\b(?:my|i)\s+(?:first|initial)(?:ly)?\b|\bat\s+the\s+beginning\b"
     r"|\bprima\s+facie\b|\bused\s+to\b|\bearlier,?\s+(?:i|we)\b|\bpreviously\b"
 )
 # "I cannot agree with those who find this hateful": "I cannot find".
@@ -274,7 +274,7 @@ DIVIDED = re.compile(
 )
 IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:only\s+(?:just|barely|narrowly|mildly|by)|anything|any"
-    r"|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
+    r"|at\s+all|not|you\s+(?:ask|will|read|look|consider)|one\s+reads"
     r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)|\w+\s*(?:$|[.;!])))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should"
     r"|replace|swap|insert)\s+(?!(?:not|never|be|have|therefore|thus|also|still)\b)\S"

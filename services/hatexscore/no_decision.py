@@ -87,6 +87,11 @@ _APPEALS = re.compile(
     r"|do(?:es)?n['\u2019]t)\s+(?:tolerate|accept|welcome)\b"
     r"|容忍|让我们|法外之地|零容忍|공동체를\s*함께|용납|맞서|만듭시다|서로\s*존중|조심해야|抵制|사라져야"
 )
+# "Some call it hateful, some don't", "it is if it is meant so; if not, it isn't": both are said.
+_LEFT_OPEN = re.compile(
+    r"\b(?:both|each)\s(?:of\sthem\s)?ha(?:ve|s)\sa\spoint\b|;\sif\snot\s?,"
+    r"|\bnot\srule\sout\b[^.]{1,80}\bnor\b|\bsome\sdo(?:\snot|n['\u2019]t)\b"
+)
 _UNDECIDED = re.compile(
     rf"{DEFERS}|"
     r"\b(?:cannot|can\s*not|can['\u2019]t|could\s+not|couldn['\u2019]t|unable\s+to|not\s+able\s+to"
@@ -98,6 +103,7 @@ _UNDECIDED = re.compile(
     r"(?:sure|certain|confident)\b(?!\s+that\b)|\bno\s+(?:decision|verdict|judge?ment)\s+(?:yet|so\s+far|for\s+now)\b"
     r"|\bun(?:clear|sure|decided)\s+(?:if|whether)\b|\btakes?\s+no\s+(?:position|side)\b"
     r"|\bbe\s+persuaded\s+either\s+way\b|\bopinions\s+differ\b|\b(?:arguments?|reasons?)\s+for\s+both\b"
+    r"|\bthat\s+is\s+the\s+question\b"
     r"|\bboth\s+(?:readings|labels|views)\b|\bi\s+(?:would|['\u2019]d)\s+need\b"
     r"|\b(?:need(?:ed)?|want|require\w*)\s+(?:\w+\s+){0,3}(?:context|to\s+know)\b"
     r"|^\W*(?:possibly|potentially|perhaps|maybe)\s|\barguably\s+(?:close|flirts|on)\b"
@@ -283,6 +289,8 @@ class _Sentence:
         moods = self.moods
         if _RHETORICAL.search(self.text):
             return False
+        if _LEFT_OPEN.search(self.text):
+            return True
         if _DEFINES.search(self.text) or _APPEALS.search(self.text):
             told = names_act(self.text) or any(
                 one.search(self.text) for one in (_OF_THIS_TEXT, _OF_THE_KIND)

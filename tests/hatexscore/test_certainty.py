@@ -304,3 +304,64 @@ def test_what_is_hard_to_argue_is_not_so(hard: str, verb: str) -> None:
     for said, label in labels.items():
         found = read(said).conclusion
         assert found is None or found.label == label, said
+
+
+HATEFUL, NON_HATEFUL = "hateful", "non-hateful"
+SUBJECTS_OF_LAW = ("it is", "the post is", "this text is")
+SAID_TRUE = ("has been confirmed", "is beyond doubt", "is correct", "turned out to be right")
+SAID_FALSE = ("has been refuted", "is absurd", "fails", "rests on a misreading", "is unfounded")
+
+
+@pytest.mark.parametrize("of", ["The claim that", "That", "The suspicion that", "Our finding that"])
+@pytest.mark.parametrize("subject", SUBJECTS_OF_LAW)
+@pytest.mark.parametrize("no", ["", "not "])
+@pytest.mark.parametrize("said", [*SAID_TRUE, *SAID_FALSE])
+def test_what_is_said_of_a_statement_settles_it(of: str, subject: str, no: str, said: str) -> None:
+    found = read(f"{of} {subject} {no}hateful {said}.").conclusion
+    assert found is not None
+    assert found.label == (HATEFUL if (said in SAID_TRUE) == (not no) else NON_HATEFUL)
+
+
+@pytest.mark.parametrize(
+    "said", ["is not clear", "is in doubt", "remains to be seen", "may matter"]
+)
+def test_a_statement_that_stays_open_is_no_verdict(said: str) -> None:
+    for no in ("", "not "):
+        assert read(f"That the post is {no}hateful {said}.").conclusion is None
+
+
+@pytest.mark.parametrize("no", ["", "not "])
+@pytest.mark.parametrize("lacks", ["", "not "])
+@pytest.mark.parametrize("holds", [True, False])
+def test_whether_a_condition_holds_settles_what_it_governs(
+    no: str, lacks: str, holds: bool
+) -> None:
+    """ "It would be hateful if it did not …; it does." With two denials it is unknown of which."""
+    fact = "it does." if holds else "it does not."
+    found = read(f"It would {no}be hateful if it did {lacks}name a group; {fact}").conclusion
+    if lacks and not holds:
+        assert found is None
+        return
+    assert found is not None
+    turned = bool(no) != (bool(lacks) == holds)
+    assert found.label == (NON_HATEFUL if turned else HATEFUL)
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        *(
+            (value, NON_HATEFUL)
+            for value in (": F", ": no", " (no)", ": negative", ": nope", ": []")
+        ),
+        *((value, HATEFUL) for value in (": T", ": yes", " (yes)")),
+        *((value, None) for value in (": N/A", ": nil", ": not applicable", ": unknown", ": -")),
+    ],
+)
+def test_a_field_is_what_its_value_says(value: str, label: str | None) -> None:
+    found = read(f"Hate speech{value}").conclusion
+    assert (found.label if found else None) == label
+
+
+def test_an_earlier_label_is_no_verdict() -> None:
+    assert read("Previous label: hateful: yes").conclusion is None
