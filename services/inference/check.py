@@ -24,7 +24,7 @@ from shared.contracts import ModelUse
 from shared.errors import BadInput
 from shared.models.calls import Example, Pair, Template
 from shared.models.catalogue import Catalogue, ModelCard, load_catalogue
-from shared.models.entry import ModelEntry
+from shared.models.entry import ModelEntry, describe_languages
 from shared.models.ports import Floats, Models
 from shared.models.prompt_table import NO_LABELS
 from shared.numerics import fast_arithmetic
@@ -111,6 +111,7 @@ def _config_report(card: ModelCard) -> Report:
         "labels": labels or None,
         "activation": card.activation,
         "languages": list(card.languages) if card.languages else None,
+        "language_f1": card.language_f1,
         "warnings": list(card.warnings),
     }
 
@@ -186,7 +187,9 @@ def format_report(found: Report) -> str:
         "sha256": found.get("sha256"),
         "labels": "; ".join(labels),
         "activation": found.get("activation"),
-        "languages": ", ".join(found.get("languages") or ("not stated",)),
+        "languages": ", ".join(
+            describe_languages(found.get("languages") or ("not stated",), found.get("language_f1"))
+        ),
         "limit": f"{found['limit']} tokens" if found.get("limit") else None,
         "device": _device(found),
         "memory": _memory(found),

@@ -86,6 +86,9 @@ class ModelCard(Message):
     capabilities: tuple[str, ...]
     labels: tuple[str, ...] | None = Field(description="canonical labels, as requests name them")
     languages: tuple[str, ...] | None
+    language_f1: dict[str, float] | None = Field(
+        default=None, description="language → F1 that the model's authors report; null: not stated"
+    )
     dtype: Dtype | Literal["server"]
     device: str
     outputs: tuple[str, ...] | None = Field(
@@ -352,6 +355,7 @@ class Catalogue:
             dtype=SERVER if entry.is_served else entry.dtype,
             device=SERVER if entry.is_served else entry.device,
             preset=with_version(entry.preset),
+            language_f1=entry.language_f1,
             licence=entry.licence,
             card=entry.card,
         )

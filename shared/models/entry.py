@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -131,6 +131,9 @@ class ModelEntry(LabelKeys, ServerKeys):
     mask_text: str | None = Field(default=None, min_length=1, max_length=64)
     languages: tuple[Language, ...] | None = Field(
         default=None, description="BCP 47; `*`: every language; else its card's"
+    )
+    language_f1: dict[Language, Annotated[float, Field(ge=0, le=1)]] | None = Field(
+        default=None, description="that its authors report for a language; shown, never used"
     )
     max_length: int | None = Field(default=None, ge=8, description="tokens; only lowers")
     overlong: Literal["cut", "refuse"] = "cut"
@@ -261,6 +264,12 @@ class ModelEntry(LabelKeys, ServerKeys):
     def commit(self) -> str | None:
         """The pinned commit of a hub model."""
         return self.source.partition("@")[2] if self.scheme == "hf" else None
+
+
+def describe_languages(codes: Sequence[str], f1: Mapping[str, float] | None) -> list[str]:
+    """Each with the F1 that the model's authors report for it, as `it (F1 0.59)`."""
+    known = f1 or {}
+    return [f"{code} (F1 {known[code]:.2f})" if code in known else code for code in codes]
 
 
 def fixed_kind(source: str) -> ModelKind | None:
