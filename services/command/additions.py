@@ -21,9 +21,9 @@ from services.command.api import CommandError
 from services.command.hub import Hub, Repository
 from services.weights.folder import PICKLE, demand_readable
 from services.weights.label_use import ASKED_LABELS, doubts
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue import describe_languages, load_catalogue
 from shared.models.checkpoint import Checkpoint, front_matter, read_checkpoint
-from shared.models.entry import COMMIT, SERVED, ModelEntry, describe_languages, fixed_kind
+from shared.models.entry import COMMIT, SERVED, ModelEntry, fixed_kind
 from shared.models.labels import CANONICAL, SHOWN, LabelMapping, label_mapping, listed
 from shared.models.models_file import preset, presets_of, reasons, with_preset
 from shared.models.prompt_table import NO_LABELS

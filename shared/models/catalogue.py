@@ -437,6 +437,12 @@ def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
     return found if entry.runtime == "torch" else tuple(c for c in found if c != "attributions")
 
 
+def describe_languages(codes: Sequence[str], f1: Mapping[str, float] | None) -> list[str]:
+    """Each with the F1 that the model's authors report for it, as `it (F1 0.59)`."""
+    known = f1 or {}
+    return [f"{code} (F1 {known[code]:.2f})" if code in known else code for code in codes]
+
+
 def _error_card(fault: InvalidEntry, changed: int) -> ModelCard:
     return ModelCard(
         name=fault.name,

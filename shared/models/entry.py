@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -264,12 +264,6 @@ class ModelEntry(LabelKeys, ServerKeys):
     def commit(self) -> str | None:
         """The pinned commit of a hub model."""
         return self.source.partition("@")[2] if self.scheme == "hf" else None
-
-
-def describe_languages(codes: Sequence[str], f1: Mapping[str, float] | None) -> list[str]:
-    """Each with the F1 that the model's authors report for it, as `it (F1 0.59)`."""
-    known = f1 or {}
-    return [f"{code} (F1 {known[code]:.2f})" if code in known else code for code in codes]
 
 
 def fixed_kind(source: str) -> ModelKind | None:

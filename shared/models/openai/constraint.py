@@ -53,7 +53,7 @@ CONSTRAINTS: tuple[Constraint, ...] = (_tokens, _bias, _choice, _expression, _gr
 
 
 @dataclass(frozen=True)
-class Asking:
+class LabelRequest:
     """One question, asked again. ids: the tokens that begin these words, none: not told. first: the
     position at which the answer begins under these fields; None: they are refused."""
 
@@ -68,7 +68,7 @@ class MissingLabels:
         self._constraints = CONSTRAINTS
 
     def find(
-        self, listed: LabelPosition, verbalizers: Verbalizers, asking: Asking
+        self, listed: LabelPosition, verbalizers: Verbalizers, asking: LabelRequest
     ) -> LabelPosition:
         """With the probabilities of what was missing; as it is where the server tells none."""
         for constraint in self._constraints:
@@ -80,7 +80,7 @@ class MissingLabels:
 
 
 def _find(
-    constraint: Constraint, listed: LabelPosition, verbalizers: Verbalizers, asking: Asking
+    constraint: Constraint, listed: LabelPosition, verbalizers: Verbalizers, asking: LabelRequest
 ) -> LabelPosition | None:
     """None where the constraint is of no use with this server."""
 

@@ -39,7 +39,7 @@ from shared.models.judgement import (
     unread,
 )
 from shared.models.models_file import with_version
-from shared.models.openai.constraint import Asking
+from shared.models.openai.constraint import LabelRequest
 from shared.models.openai.labels import (
     READING,
     TOLERATED,
@@ -383,7 +383,7 @@ def _with_missing(
         begun = [one.ids[1][0] for one in read if one.ids and one.ids[1]]
         return list(dict.fromkeys(begun))
 
-    return server.missing_labels.find(listed, question.verbalizers, Asking(ids, first))
+    return server.missing_labels.find(listed, question.verbalizers, LabelRequest(ids, first))
 
 
 def with_categories(

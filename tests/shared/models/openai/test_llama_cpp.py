@@ -26,7 +26,7 @@ from shared.models.calls import (
     Template,
     Turn,
 )
-from shared.models.openai.constraint import Asking, MissingLabels
+from shared.models.openai.constraint import LabelRequest, MissingLabels
 from shared.models.openai.labels import LabelPosition, make_question
 from shared.models.openai.model import ServedLanguageModel, get_remote_model
 from shared.models.openai.protocol import LogprobEntry
@@ -328,7 +328,7 @@ def test_a_label_that_is_not_listed_is_asked_for_with_the_labels_alone_allowed(
         read = server.tokenizer.read([question.prompt] * len(words), words)
         return [one.ids[1][0] for one in read if one.ids and one.ids[1]]
 
-    found = MissingLabels().find(listed, words, Asking(ids, first))
+    found = MissingLabels().find(listed, words, LabelRequest(ids, first))
     assert found.missing == ()
     assert found.shares["two"] == pytest.approx(math.exp(other.logprob), rel=1e-3)
 
