@@ -21,7 +21,7 @@ from services.command.api import CommandError
 from services.command.hub import Hub, Repository
 from services.weights.folder import PICKLE, demand_readable
 from services.weights.label_use import ASKED_LABELS, doubts
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue import describe_languages, load_catalogue
 from shared.models.checkpoint import Checkpoint, front_matter, read_checkpoint
 from shared.models.entry import COMMIT, SERVED, ModelEntry, fixed_kind
 from shared.models.labels import CANONICAL, SHOWN, LabelMapping, label_mapping, listed
@@ -320,7 +320,8 @@ def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, found: Found
         said.append(SERVER_OUTPUTS)
     stated = entry.languages or (found.checkpoint.languages if found.checkpoint else None)
     advice = 'not stated: add `languages = ["en"]`, or what it was trained on, to the entry'
-    said.append(f"languages: {', '.join(stated) if stated else advice}")
+    shown = describe_languages(stated or (), entry.language_f1)
+    said.append(f"languages: {', '.join(shown) or advice}")
     return said
 
 

@@ -50,7 +50,6 @@ FOREIGN = (
 def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport:
     """How good are these explanations, and where do they contradict the decision they explain?"""
     common = over.envelope()
-    whole = _means("", rows, over)
     agreement = model_agreement(rows, over)
     share = None if agreement is None else agreement.agreement.value
     if share is not None and share < FAITHLESS:
@@ -62,7 +61,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
         label_mix={decision: len(own) for decision, own in _scored(rows).items()},
         standardised_score=standardised,
         components={part: common["parts"][part].mean for part in HatexscoreComponents.model_fields},
-        share_beaten=whole.share_beaten,
+        share_beaten=over.mean("share_beaten", _shares_beaten(rows), over.keys(rows), UNIT),
         by_decision={
             decision: _means(decision, own, over)
             for decision, own in sorted(_by_decision(rows).items())
@@ -112,11 +111,11 @@ def _standardised(rows: Sequence[Row], over: Statistics) -> tuple[Interval | Non
 
 
 def _means(name: str, rows: Sequence[Row], over: Statistics) -> HatexscoreDecisionMeans:
-    """Means of all that a result has, over these. name: of the part of the batch, or empty."""
+    """Means of all that a result has, over these. name: of the part of the batch."""
     keys = over.keys(rows)
 
     def mean(what: str, values: Sequence[float | None]) -> Interval:
-        return over.mean(f"{name} {what}".strip(), values, keys, UNIT)
+        return over.mean(f"{name} {what}", values, keys, UNIT)
 
     controls = [row.report.control for row in rows]
     return HatexscoreDecisionMeans(
@@ -126,14 +125,19 @@ def _means(name: str, rows: Sequence[Row], over: Statistics) -> HatexscoreDecisi
             part: mean(part, [getattr(row.report.components, part) for row in rows])
             for part in HatexscoreComponents.model_fields
         },
-        share_beaten=mean("share_beaten", [one.share_beaten if one else None for one in controls]),
+        share_beaten=mean("share_beaten", _shares_beaten(rows)),
         qf_excess=over.mean(
-            f"{name} qf_excess".strip(),
+            f"{name} qf_excess",
             [one.qf_excess if one else None for one in controls],
             keys,
             (-1.0, 1.0),
         ),
     )
+
+
+def _shares_beaten(rows: Sequence[Row]) -> list[float | None]:
+    controls = [row.report.control for row in rows]
+    return [one.share_beaten if one else None for one in controls]
 
 
 def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
@@ -205,12 +209,16 @@ def _readers(rows: Sequence[Row], over: Statistics) -> dict[Reader, HatexscoreRe
 
 
 def _scores_by(by: Reader, rows: Sequence[Row], over: Statistics) -> HatexscoreReaderScores:
-    means = _means(f"by {by}", rows, over)
+    keys = over.keys(rows)
+
+    def mean(what: str, values: Sequence[float | None]) -> Interval:
+        return over.mean(f"by {by} {what}", values, keys, UNIT)
+
     return HatexscoreReaderScores(
         results=len(rows),
-        htc=means.components["htc"],
-        tgi=means.components["tgi"],
-        score=means.score,
+        htc=mean("htc", [row.report.components.htc for row in rows]),
+        tgi=mean("tgi", [row.report.components.tgi for row in rows]),
+        score=mean("score", [row.report.score for row in rows]),
     )
 
 

@@ -23,7 +23,7 @@ from shared import telemetry
 from shared.contracts import ModelUse
 from shared.errors import BadInput
 from shared.models.calls import Example, Pair, Template
-from shared.models.catalogue import Catalogue, ModelCard, load_catalogue
+from shared.models.catalogue import Catalogue, ModelCard, describe_languages, load_catalogue
 from shared.models.entry import ModelEntry
 from shared.models.ports import Floats, Models
 from shared.models.prompt_table import NO_LABELS
@@ -111,6 +111,7 @@ def _config_report(card: ModelCard) -> Report:
         "labels": labels or None,
         "activation": card.activation,
         "languages": list(card.languages) if card.languages else None,
+        "language_f1": card.language_f1,
         "warnings": list(card.warnings),
     }
 
@@ -186,7 +187,7 @@ def format_report(found: Report) -> str:
         "sha256": found.get("sha256"),
         "labels": "; ".join(labels),
         "activation": found.get("activation"),
-        "languages": ", ".join(found.get("languages") or ("not stated",)),
+        "languages": _languages(found),
         "limit": f"{found['limit']} tokens" if found.get("limit") else None,
         "device": _device(found),
         "memory": _memory(found),
@@ -206,6 +207,11 @@ def format_report(found: Report) -> str:
             f"  {line}" for line in render(ServerAbilities.model_validate(server)).splitlines()
         ]
     return "\n".join([*lines, *(f"  {'warning':<22}{one}" for one in found.get("warnings") or ())])
+
+
+def _languages(found: Report) -> str:
+    stated = found.get("languages") or ("not stated",)
+    return ", ".join(describe_languages(stated, found.get("language_f1")))
 
 
 def _items(found: Report, name: str) -> list[tuple[str, Any]]:

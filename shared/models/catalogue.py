@@ -86,6 +86,9 @@ class ModelCard(Message):
     capabilities: tuple[str, ...]
     labels: tuple[str, ...] | None = Field(description="canonical labels, as requests name them")
     languages: tuple[str, ...] | None
+    language_f1: dict[str, float] | None = Field(
+        default=None, description="language → F1 that the model's authors report; null: not stated"
+    )
     dtype: Dtype | Literal["server"]
     device: str
     outputs: tuple[str, ...] | None = Field(
@@ -352,6 +355,7 @@ class Catalogue:
             dtype=SERVER if entry.is_served else entry.dtype,
             device=SERVER if entry.is_served else entry.device,
             preset=with_version(entry.preset),
+            language_f1=entry.language_f1,
             licence=entry.licence,
             card=entry.card,
         )
@@ -431,6 +435,12 @@ def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
         return BEHIND_HTTP if entry.scheme == "openai" else BEHIND_CLASSIFY
     found = CAPABILITIES[entry.kind]
     return found if entry.runtime == "torch" else tuple(c for c in found if c != "attributions")
+
+
+def describe_languages(codes: Sequence[str], f1: Mapping[str, float] | None) -> list[str]:
+    """Each with the F1 that the model's authors report for it, as `it (F1 0.59)`."""
+    known = f1 or {}
+    return [f"{code} (F1 {known[code]:.2f})" if code in known else code for code in codes]
 
 
 def _error_card(fault: InvalidEntry, changed: int) -> ModelCard:

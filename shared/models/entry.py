@@ -132,6 +132,9 @@ class ModelEntry(LabelKeys, ServerKeys):
     languages: tuple[Language, ...] | None = Field(
         default=None, description="BCP 47; `*`: every language; else its card's"
     )
+    language_f1: dict[Language, Annotated[float, Field(ge=0, le=1)]] | None = Field(
+        default=None, description="that its authors report for a language; shown, never used"
+    )
     max_length: int | None = Field(default=None, ge=8, description="tokens; only lowers")
     overlong: Literal["cut", "refuse"] = "cut"
     revision: str | None = Field(default=None, description="for readers: what `source` was called")

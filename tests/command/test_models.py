@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from services.command import models
 from services.command.entries import replace as replace_entry
 from services.command.entries import set_key
-from services.inference.check import report
+from services.inference.check import format_report, report
 from shared.models.catalogue import load_catalogue
 from shared.models.checkpoint import folder_sha256
 from shared.settings import settings
@@ -508,6 +508,20 @@ def test_what_cannot_use_a_model_is_said_as_it_is_checked(place: Path) -> None:
     assert models.main(["add", f"path:{place / 'unnamed'}"]) == 0
     catalogue = load_catalogue(place / "models.toml")
     assert any("these names say nothing" in one for one in report(catalogue, "unnamed")["warnings"])
+
+
+def test_the_f1_of_each_language_is_printed(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_encoder(place / "many", ENCODERS["textdetox"], 0)
+    assert models.main(["add", f"path:{place / 'many'}", "--preset", "textdetox"]) == 0
+    assert "am (F1 0.56)" in capsys.readouterr().err
+    file = place / "models.toml"
+    assert "am (F1 0.56)" in format_report(report(load_catalogue(file), "many"))
+    own = 'language_f1 = { en = 0.9 }\nlanguages = ["en", "fr"]\n'
+    file.write_text(file.read_text("utf-8").rstrip("\n") + f"\n{own}", "utf-8")
+    [card] = load_catalogue(file).describe()
+    assert (card.languages, card.language_f1) == (("en", "fr"), {"en": 0.9})
 
 
 def test_check_loads_asks_and_probes(place: Path, tiny: Path) -> None:

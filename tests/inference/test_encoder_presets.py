@@ -17,7 +17,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from shared.errors import ScoringError
-from shared.models.catalogue import Catalogue, ModelCard, load_catalogue
+from shared.models.catalogue import Catalogue, ModelCard, describe_languages, load_catalogue
 from shared.models.models_file import preset, preset_names
 from tests.tiny_models.__main__ import main as tiny_models
 from tests.tiny_models.encoders import ENCODERS, save_encoder
@@ -193,3 +193,15 @@ def test_a_presets_labels_can_be_changed(made: Made) -> None:
     found = model.probabilities(TEXTS)[:, 0]
     assert found == pytest.approx(expit(raw_logits(folder, TEXTS)[:, 0]), abs=1e-6)
     assert model.use.warnings == ("wider-label: P(toxic) stands for P(hateful)",)
+
+
+def test_what_its_authors_report_for_a_language_is_shown(made: Made) -> None:
+    """Of textdetox .97 (hi) to .56 (am): on its card, and where a command prints languages."""
+    _, _, card = made("textdetox")
+    assert card.language_f1 is not None
+    assert card.language_f1.keys() == set(card.languages or ())
+    weakest = sorted(card.language_f1, key=card.language_f1.__getitem__)[:3]
+    assert weakest == ["am", "tt", "it"]
+    shown = describe_languages(card.languages or (), card.language_f1)
+    assert "hi (F1 0.97)" in shown
+    assert "it (F1 0.59)" in shown

@@ -6351,6 +6351,12 @@ class Model(Message):
         list[str] | None, Field(description='canonical labels, as requests name them')
     ]
     languages: list[str] | None
+    language_f1: Annotated[
+        dict[str, float] | None,
+        Field(
+            description="language → F1 that the model's authors report; null: not stated"
+        ),
+    ]
     dtype: str
     device: str
     outputs: Annotated[

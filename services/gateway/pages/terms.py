@@ -55,11 +55,11 @@ class Terms(dict[str, dict[str, Term]]):
 
     def of(self, metric: str) -> dict[str, Term]:
         """Of a metric; one that nobody has written names for has those of its fields."""
-        if metric not in self:
-            contract = reported().get(metric)
-            names = () if contract is None else contract.parts
-            self[metric] = {name: _plain(metric, name) for name in names}
-        return self[metric]
+        if metric in self:
+            return self[metric]
+        contract = reported().get(metric)
+        names = () if contract is None else contract.parts
+        return {name: _plain(metric, name) for name in names}
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from math import exp
 
@@ -40,6 +39,7 @@ from shared.models.judgement import (
     unread,
 )
 from shared.models.models_file import with_version
+from shared.models.openai.constraint import LabelRequest
 from shared.models.openai.labels import (
     READING,
     TOLERATED,
@@ -48,12 +48,11 @@ from shared.models.openai.labels import (
     find_position,
     from_position,
     make_question,
-    match_labels,
     parse_label,
     prompt_sha256,
 )
-from shared.models.openai.protocol import CHAT, ServerChoice
-from shared.models.openai.scoring import FORCE, PATH, SAME, check_unique, first_tokens, softmax
+from shared.models.openai.protocol import CHAT, LogprobEntry, ServerChoice
+from shared.models.openai.scoring import PATH, check_unique, first_tokens, softmax
 from shared.models.openai.server import Ids, LanguageServer, call_label_endpoint
 from shared.models.openai.text import (
     TokenizedPrompt,
@@ -364,39 +363,27 @@ def _request_one_word(messages: list[Json], question: Question) -> list[Json]:
 def _with_missing(
     server: LanguageServer, question: Question, listed: LabelPosition
 ) -> LabelPosition:
-    """The labels that were not listed, each allowed alone: only where the label is read at once and
-    a listed one proves that log-probabilities are from before the constraint."""
-    if listed.place or not server.tokenizer.is_available:
+    """The labels that were not listed, asked for: only where the label is read at once."""
+    if listed.place:
         return listed
-    words = {label: own[0] for label, own in question.verbalizers.items()}
-    known = max(listed.shares, key=listed.shares.__getitem__)
-    token, share = _constrained_token(server, question, words[known])
-    before = listed.tokens.get(token, 1.0)
-    if before > 1 - SAME or abs(share - before) > SAME * before:
-        return listed
-    found = {label: _constrained_token(server, question, words[label]) for label in listed.missing}
-    told = {
-        label: share
-        for label, (token, share) in found.items()
-        if match_labels(token, question.verbalizers) == [label]
-    }
-    missing = tuple(label for label in listed.missing if label not in told)
-    return replace(listed, shares={**listed.shares, **told}, missing=missing)
+    body = {**_body(server, question), "max_tokens": 1}
 
+    def first(fields: Json) -> LogprobEntry | None:
+        try:
+            [found] = _sent(server, [body | fields])
+        except BadInput:
+            return None
+        return next(iter(found.logprobs.positions if found.logprobs else []), None)
 
-def _constrained_token(server: LanguageServer, question: Question, word: str) -> tuple[str, float]:
-    """The token that comes where the word's first one alone is allowed, and its probability."""
-    read = server.tokenizer.read([question.prompt], [word])[0].ids
-    if read is None or not read[1]:
-        return "", 0.0
-    body = {**_body(server, question), "max_tokens": 1, "logit_bias": {str(read[1][0]): FORCE}}
-    path = CHAT if "messages" in body else PATH
-    try:
-        [found] = server.dialect.complete(path, [body])
-    except BadInput:
-        return "", 0.0
-    positions = found.logprobs.positions if found.logprobs else []
-    return (positions[0].token, exp(min(0.0, positions[0].logprob))) if positions else ("", 0.0)
+    def ids(words: Sequence[str]) -> list[int]:
+        try:
+            read = server.tokenizer.read([question.prompt] * len(words), words)
+        except BadInput:  # it cannot write the conversation out
+            return []
+        begun = [one.ids[1][0] for one in read if one.ids and one.ids[1]]
+        return list(dict.fromkeys(begun))
+
+    return server.missing_labels.find(listed, question.verbalizers, LabelRequest(ids, first))
 
 
 def with_categories(

@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field, ValidationError
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Prompt, WrittenToken
 from shared.models.entry import ModelEntry
+from shared.models.openai.constraint import MissingLabels
 from shared.models.openai.protocol import CHAT, Dialect
 from shared.models.openai.scoring import PROBE, ScoringMethod, find_scoring_method
 from shared.models.openai.text import ServerTokenizer, TokenizedPrompt, align_tokens
@@ -44,6 +45,7 @@ class LanguageServer:
             else {}
         )
         self.tokenizer = ServerTokenizer(self.connection, self.served, self.chat_keys)
+        self.missing_labels = MissingLabels()
         self.is_silent = False  # it was seen to tell no log-probabilities of what it writes
         self.continuing: Json = {}  # what a request says for its last turn to be continued
         self._completes: bool | None = None

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from services.inference import local_models
 from services.inference.local_models import LocalModels
 from shared import telemetry
 from shared.errors import JobCancelled, ModelNotReady, ModelState, ScoringError, Unavailable
@@ -23,6 +24,7 @@ from shared.models.availability import (
     placed,
 )
 from shared.models.catalogue import load_catalogue
+from shared.models.entry import ModelEntry
 from shared.models.ports import Models
 from shared.models.remote import QueueModels
 from shared.telemetry import MODEL_READY
@@ -243,6 +245,45 @@ def test_what_is_idle_is_unloaded_where_another_needs_the_room(clock: list[float
     assert again == [1]  # it is loaded again
 
 
+def test_a_model_of_first_use_is_idle_after_its_minutes(
+    clock: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`idle_minutes` of an entry: kept so long after its last use, then unloaded where another
+    needs the room; one that is loaded at start is never."""
+    file = tmp_path / "models.toml"
+    file.write_text(IDLE, "utf-8")
+    states = ModelStates()
+
+    def load(_: object, entry: ModelEntry, adapter: object) -> str:
+        if entry.name == "large" and "brief" in states.all():
+            raise LoadingError("no room", "waiting")
+        return entry.name
+
+    monkeypatch.setattr(local_models, "load_classifier", load)
+    monkeypatch.setattr(local_models, "LocalClassifier", lambda loaded, budget: loaded)
+    models = LocalModels(load_catalogue(file), states=states)
+    for name in ("brief", "usual", "start"):
+        models.local_classifier(name)
+    clock[0] = 119
+    with pytest.raises(ModelNotReady, match="no room"):
+        models.local_classifier("large")
+    models.local_classifier("brief")  # asked again: its time begins anew
+    clock[0] = 119 + 121
+    assert str(models.local_classifier("large")) == "large"
+    assert set(states.all()) == {"usual", "start", "large"}
+    clock[0] += 30 * 60
+    assert set(states.release_idle()) == {"usual"}  # 30 minutes, where the entry says nothing
+
+
+IDLE = "schema = 2\n" + "".join(
+    f'[[models]]\nname = "{name}"\nkind = "classifier"\nsource = "path:{name}"\n{more}\n'
+    for name, more in (
+        ("brief", 'load = "first-use"\nidle_minutes = 2'),
+        ("usual", 'load = "first-use"'),
+        ("start", "idle_minutes = 2"),
+        ("large", ""),
+    )
+)
 SERVED = """
 [[models]]
 name = "m"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -26,11 +26,15 @@ from shared.models.calls import (
     Template,
     Turn,
 )
+from shared.models.openai.constraint import LabelRequest, MissingLabels
+from shared.models.openai.labels import LabelPosition, make_question
 from shared.models.openai.model import ServedLanguageModel, get_remote_model
+from shared.models.openai.protocol import LogprobEntry
 from shared.models.openai.scoring import Forced
 from shared.models.ports import LanguageModel, bind, describe
 from shared.models.remote import QueueModels
 from shared.models.server_check import probe, render
+from shared.models.server_connection import Json
 from shared.models.server_records import ServerAbilities
 from tests.judges import likely_words
 from tests.shared.models.openai.computing import LanguageModelDouble
@@ -294,3 +298,42 @@ def test_one_request_of_a_metric_scores_alike_here_and_behind_the_server(
         assert one.probability_reading is not None
         assert one.probability_reading.reading == reading
         assert one.provenance.models[0].prompt_sha256
+
+
+@pytest.mark.parametrize("field", ["logit_bias", "grammar"])
+def test_a_label_that_is_not_listed_is_asked_for_with_the_labels_alone_allowed(
+    tiny_served: ServedLanguageModel, field: str
+) -> None:
+    """What it lists of two tokens, taken away, comes back by a bias and by a grammar."""
+    server = tiny_served.server
+    question = make_question(Example(text="The garden was", template=TEMPLATE))
+    body = {"prompt": "The garden was", "max_tokens": 1, "temperature": 0, "logprobs": 400}
+    [free] = server.dialect.complete("/completions", [body])
+    assert free.logprobs is not None
+    tops = free.logprobs.positions[0].top_logprobs
+    plain = [one for one in tops if one.token.strip().isalpha() and one.token.isascii()]
+    likely, other = plain[0], next(one for one in plain[1:] if apart(one.token, plain[0].token))
+    words = {"one": (likely.token,), "two": (other.token,)}
+    shares = {"one": math.exp(likely.logprob), "two": 0.0}
+    tokens = {likely.token: shares["one"]}
+    listed = LabelPosition(0, shares, ("two",), shares["one"], tokens)
+
+    def first(fields: Json) -> LogprobEntry | None:
+        if field not in fields:
+            return None
+        [found] = server.dialect.complete("/completions", [body | fields])
+        return found.logprobs.positions[0] if found.logprobs else None
+
+    def ids(words: Sequence[str]) -> list[int]:
+        read = server.tokenizer.read([question.prompt] * len(words), words)
+        return [one.ids[1][0] for one in read if one.ids and one.ids[1]]
+
+    found = MissingLabels().find(listed, words, LabelRequest(ids, first))
+    assert found.missing == ()
+    assert found.shares["two"] == pytest.approx(math.exp(other.logprob), rel=1e-3)
+
+
+def apart(one: str, other: str) -> bool:
+    """Whether neither begins the other."""
+    short, long = sorted((one.strip().casefold(), other.strip().casefold()), key=len)
+    return not long.startswith(short)
