@@ -29,6 +29,7 @@ from services.gateway.pages.row_excerpts import excerpt, offered
 from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
+from shared.ledger.keys import Scope
 from shared.page_text import (
     MarkedText,
     language_of,
@@ -44,6 +45,15 @@ from shared.settings import SERVICE_VERSION
 STATIC = Path(__file__).with_name("static")
 REVEAL_COOKIE = "touchstone_reveal"
 DIGEST_CHARACTERS = 12
+PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (  # address, name, scopes: one of them
+    ("/", "Overview", ()),
+    ("/try", "Try", ("score",)),
+    ("/jobs", "Jobs", ()),
+    ("/batches", "Batches", ("batch",)),
+    ("/compare", "Compare", ("batch",)),
+    ("/queues", "Judge", ("batch", "review")),
+    ("/drift", "Drift", ("score",)),
+)
 
 
 def decimals(value: float | int | str | None, digits: int = 3) -> str:
@@ -108,6 +118,11 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
         logged_in=get_cookie(request, SESSION_COOKIE) is not None and viewer is not None,
         guide=any(getattr(route, "name", "") == "guide" for route in request.app.routes),
         tenant=None if viewer is None or viewer.key is None else viewer.tenant,
+        places=[
+            (path, name)
+            for path, name, scopes in PLACES
+            if viewer is None or not scopes or viewer.has_scope(*scopes)
+        ],
         **context,
     )
     response = HTMLResponse(html, status)

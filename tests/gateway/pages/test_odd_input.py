@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import httpx
 import pytest
 from sqlalchemy import Engine
 
+from services.gateway.pages.templates import PLACES
+from shared.ledger.keys import Scope
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch
 from tests.gateway.pages.test_new_batches import uploaded
@@ -103,3 +106,12 @@ def test_who_only_judges_makes_no_comparison(opens: Opens, engine: Engine) -> No
     reviewer = entered(opens, "a", "review")
     assert reviewer.get(f"/compare?left={batch_id}&right={batch_id}").status_code == 403
     assert reviewer.get(f"/batches/{batch_id}?split=verdict").status_code == 200
+
+
+@pytest.mark.parametrize("scope", ["score", "batch", "review"])
+def test_the_head_of_a_page_names_only_what_this_key_may_open(opens: Opens, scope: Scope) -> None:
+    visitor = entered(opens, "a", scope)
+    head = visitor.get("/").text.partition("</nav>")[0].partition("<nav")[2]
+    named = re.findall(r'href="(/[a-z]*)"', head)
+    assert {path: visitor.get(path).status_code for path in named} == dict.fromkeys(named, 200)
+    assert {path for path, _, scopes in PLACES if scope in scopes} <= set(named)
