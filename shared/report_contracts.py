@@ -114,6 +114,14 @@ class ScoreSplit(Message):
         default=None,
         description="whether some texts have several values, which were permuted within them",
     )
+    texts: Count | None = Field(
+        default=None, description="with a score under any value; null in earlier reports"
+    )
+    common_texts: Count | None = Field(
+        default=None,
+        description="of these, those with a score under every value: where they are fewer, the "
+        "values differ in their texts as well",
+    )
     pairs: tuple[SplitPair, ...] = Field(default=(), description="where asked for by `pairwise`")
     warnings: tuple[str, ...] = Field(default=(), description="why there is no split")
 

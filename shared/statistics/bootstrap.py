@@ -30,7 +30,7 @@ class Resampling:
     """How intervals are made. check: called between blocks of draws; it may raise to stop them.
 
     names: where it is there, what a report has resampled so far, rows → the name under which: who
-    asks for the same again, by whatever name, gets the same draws, so that one mean has one interval.
+    asks for the same again, by whatever name, gets the same draws: one mean has one interval.
     """
 
     seed: int = 0
