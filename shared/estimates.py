@@ -49,7 +49,8 @@ UNIT: Bounds = (0.0, 1.0)
 class BatchStatistics(Generic[BatchRequest]):
     """Counts and intervals over some results, under one request's seed, resamples and level.
 
-    Each quantity has a name, and under it draws of its own. keys, everywhere: the cluster of each
+    Each quantity has a name, and under it draws of its own; the same values again have those of the
+    first, so that one mean has one interval in a report. keys, everywhere: the cluster of each
     value; None: each is one of its own.
     """
 
@@ -67,7 +68,7 @@ class BatchStatistics(Generic[BatchRequest]):
     @cached_property
     def how(self) -> Resampling:
         request = self.request
-        return Resampling(request.seed, request.resamples, request.confidence, check)
+        return Resampling(request.seed, request.resamples, request.confidence, check, names={})
 
     def keys(self, rows: Sequence[Scored[Any, Any]] | None = None) -> list[str]:
         """The cluster of each result: what its metadata says under the request's `cluster_key`,

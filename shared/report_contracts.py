@@ -114,6 +114,14 @@ class ScoreSplit(Message):
         default=None,
         description="whether some texts have several values, which were permuted within them",
     )
+    texts: Count | None = Field(
+        default=None, description="with a score under any value; null in earlier reports"
+    )
+    common_texts: Count | None = Field(
+        default=None,
+        description="of these, those with a score under every value: where they are fewer, the "
+        "values differ in their texts as well",
+    )
     pairs: tuple[SplitPair, ...] = Field(default=(), description="where asked for by `pairwise`")
     warnings: tuple[str, ...] = Field(default=(), description="why there is no split")
 
@@ -212,7 +220,8 @@ class ComparisonSlice(Message):
 
 class SystemComparison(Message):
     """The report's results, first, and those of `against`, second, paired by `custom_id`, else by
-    text and explained label; of several results of one text and label the mean is taken."""
+    their text alone, whatever was decided about it; of several results of one text the mean is
+    taken."""
 
     pairs: Count
     unpaired_a: Count = Field(description="results of the report without a partner; left out")
@@ -226,7 +235,7 @@ class SystemComparison(Message):
     )
     by_text: Count | None = Field(
         default=None,
-        description="of the pairs, those of one text and label without a custom_id in common; "
+        description="of the pairs, those of one text without a custom_id in common; "
         "null in reports of an earlier version",
     )
     undefined_a: Count = Field(default=0, description="pairs where only the first has no score")

@@ -70,6 +70,7 @@ def sentences(
     few = " That is few." if 0 < tally.scored < FEW else ""
     explanations = "explanation" if tally.results == 1 else "explanations"
     scored = f"Of {tally.results:,} {explanations} {tally.scored:,} could be scored.{few}"
+    scored += _repeated(tally, report)
     without = [f"{undefined:,} {'has' if undefined == 1 else 'have'} no score{_most(tally.why)}."]
     compared = [*_compared(contract, tally, report), *_out_of_reach(tally)]
     if not undefined:
@@ -77,6 +78,19 @@ def sentences(
     if undefined > MUCH * tally.results:
         return [scored, *without, *compared]
     return [scored, *compared, *without]
+
+
+def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
+    """Why means rest on fewer results than there are; empty where they rest on all."""
+    repeats = report.get("duplicates") or 0
+    if not repeats or tally.results <= report.get("scored", 0):
+        return ""
+    verbs = ("repeats", "counts") if repeats == 1 else ("repeat", "count")
+    distinct = (report.get("score") or {}).get("of", 0)
+    return (
+        f" {repeats:,} of the {tally.results:,} {verbs[0]} others and {verbs[1]} once: means are "
+        f"over {distinct:,} with a score."
+    )
 
 
 def _most(why: Mapping[str, int]) -> str:

@@ -55,7 +55,20 @@ def _split(over: BatchStatistics[Any], by: str) -> ScoreSplit:
         p_value=None if test is None else test.p_value,
         within_texts=None if test is None else test.within,
         pairs=pairs,
+        **_count_texts(over, found),
     )
+
+
+def _count_texts(over: BatchStatistics[Any], found: Mapping[str, Sequence[Row]]) -> dict[str, int]:
+    """With a score under any value, and under every one."""
+    each = [
+        set(over.keys([row for row in rows if row.report.score is not None]))
+        for rows in found.values()
+    ]
+    return {
+        "texts": len(set().union(*each)),
+        "common_texts": len(set.intersection(*each)),
+    }
 
 
 def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:

@@ -231,7 +231,6 @@ CONTRACT = MetricContract(
     batch_summary="A row a label, with intervals, baselines, nulls and the human ceiling",
     batch_needs_text=True,
     clustered_by=("premise", "hypothesis"),
-    explained="label",
     batch_intervals=42,
     form=(
         FormField(name="premise", label="Premise"),

@@ -30,11 +30,8 @@ Votes = Annotated[tuple[NliLabel, ...], Field(min_length=1, max_length=100)]
 SUM_TOLERANCE = 1e-6
 # Table 10: how often the majority of three people gave the counterfactual the derived label.
 HUMAN_CEILING: dict[Case, float] = {
-    "contradiction": 0.534,
-    "entailment": 0.867,
-    "neutral a": 0.756,
-    "neutral b": 0.790,
-}
+    "contradiction": 0.534, "entailment": 0.867, "neutral a": 0.756, "neutral b": 0.790,
+}  # fmt: skip
 
 
 class FtcDistribution(Message):

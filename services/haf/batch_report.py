@@ -46,12 +46,12 @@ def batch_report(
     scored: Sequence[Row], over: BatchStatistics[HafBatchReportRequest]
 ) -> HafBatchReport:
     """The report over these results. Their order changes nothing but rounding."""
+    common = over.envelope()
     by_origin: dict[Origin, list[Row]] = defaultdict(list)
     for row in scored:
         by_origin[origin(row, over.request)].append(row)
     groups = tuple(_Group(place, rows, over).tables() for place, rows in sorted(by_origin.items()))
     variants = tuple(sorted({row.report.provenance.variant for row in scored}))
-    common = over.envelope()
     picture = means_chart(groups) if groups else None
     missing = (NOT_DRAWN,) if groups and picture is None else ()
     common["warnings"] = (*common["warnings"], *_warnings(groups, variants), *missing)

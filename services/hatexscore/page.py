@@ -238,9 +238,12 @@ def design(report: Record) -> Iterator[Block]:
     beaten = {name: record(one, "share_beaten") for name, one in decisions.items()}
     yield forest("Random spans beaten, by decision", beaten, level=0.5)
     agreement = record(report, "model_agreement")
-    agreed = {"all results": record(agreement, "agreement")}
+    agreed = {"all that it was asked about": record(agreement, "agreement")}
     agreed |= {name: one for name, one in record(agreement, "by_decision").items()}
-    note = "QF asks this model: it says little where the model decides otherwise."
+    note = (
+        "Of the results whose decision and whose P(hateful) are known; of others the model was not "
+        "asked. QF asks this model: it says little where the model decides otherwise."
+    )
     yield forest("Does the model make the decisions that are explained?", agreed, note=note)
     yield count_bars("Groups that are named as the target", record(report, "groups"))
     lengths = record(report, "text_lengths").items()

@@ -60,7 +60,7 @@ def batch_report(
     scored: Sequence[ScoredIce], over: BatchStatistics[IceBatchReportRequest]
 ) -> IceBatchReport:
     """Is the explanation faithful over these examples, and which is more so?"""
-    request = over.request
+    request, common = over.request, over.envelope()
     table = by_configuration(scored)
     results = summary_rows(table, over, (request.alpha, request.example_alpha))
     warnings = _warnings(results, table, request)
@@ -68,7 +68,6 @@ def batch_report(
     picture = forest(results) if drawable else None
     if drawable and picture is None:
         warnings.append(NOT_DRAWN)
-    common = over.envelope()
     return IceBatchReport(
         **common | {"warnings": tuple(dict.fromkeys((*common["warnings"], *warnings)))},
         plots=() if picture is None else (picture,),

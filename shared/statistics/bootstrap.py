@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 import numpy as np
 from scipy import stats
@@ -17,6 +18,7 @@ from shared.statistics.seeds import generator
 
 AT_ONCE = 400_000  # numbers in memory: 3 MB, which a processor's cache holds; no draw hangs on it
 ROUNDING = 1e-12
+SAME_DECIMALS = 12  # values of two sums in another order are one
 
 
 def _no_check() -> None:
@@ -25,17 +27,30 @@ def _no_check() -> None:
 
 @dataclass(frozen=True)
 class Resampling:
-    """How intervals are made. check: called between blocks of draws; it may raise to stop them."""
+    """How intervals are made. check: called between blocks of draws; it may raise to stop them.
+
+    names: where it is there, what a report has resampled so far, rows → the name under which: who
+    asks for the same again, by whatever name, gets the same draws: one mean has one interval.
+    """
 
     seed: int = 0
     resamples: int = 2_000
     confidence: float = 0.95
     check: Callable[[], None] = field(default=_no_check, compare=False)
+    names: dict[bytes, str] | None = field(default=None, compare=False)
 
     @property
     def tail(self) -> float:
         """The share beyond each end."""
         return (1 - self.confidence) / 2
+
+    def first_name(self, name: str, rows: Clustered) -> str:
+        """The name under which these rows were resampled first."""
+        if self.names is None:
+            return name
+        values = np.round(rows.values, SAME_DECIMALS) + 0.0  # -0.0 is 0.0
+        held = blake2b(rows.codes.tobytes() + values.tobytes(), digest_size=16).digest()
+        return self.names.setdefault(held, name)
 
     def drawn(self, name: str, groups: int) -> Iterator[Integers]:
         """(B, G) blocks of clusters drawn with replacement, `resamples` rows in all.
@@ -84,7 +99,7 @@ def _shift_and_error(
     """((resamples,) mean* - mean, (resamples,) se*)."""
     sums, sizes = rows.sums(about=mean), rows.sizes
     shifts, errors = [], []
-    for places in how.drawn(name, rows.count):
+    for places in how.drawn(how.first_name(name, rows), rows.count):
         parts, weights = sums[places], None if rows.single else sizes[places]
         counts = float(rows.count) if weights is None else weights.sum(axis=1)
         shift = parts.sum(axis=1) / counts

@@ -131,8 +131,8 @@ def _summary(
         "corrected": service.contract.batch.corrections,
     }
     if isinstance(service, Metric):
-        told = made.model_dump(mode="json", exclude={"plots"})
-        tally = ResultTally.of((row.report for row in own), service.contract)
+        told = made.model_dump(mode="json", exclude={"plots"}) | {"duplicates": duplicates}
+        tally = ResultTally.of((row.report for row in rows), service.contract)
         found["splits"] = split_scores(over)
         found["finding"] = " ".join(sentences(service.contract, tally, told))
     if duplicates:

@@ -313,7 +313,7 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert "B explains better than A by 0.100" in said
     ends["high"] = 0.05
     assert main(["compare", BATCH, BATCH]) == 0
-    assert "which explains better cannot be told apart" in capsys.readouterr().out
+    assert "it cannot be told which explains better" in capsys.readouterr().out
     ends["high"] = -0.05
     assert re.search(r"^score +-0\.1", said, re.MULTILINE)
     assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == 1

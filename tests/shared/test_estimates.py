@@ -46,6 +46,18 @@ def test_an_estimate_reaches_the_reader_whole() -> None:
     )
 
 
+def test_one_mean_has_one_interval_by_whatever_name() -> None:
+    values = np.random.default_rng(4).beta(4, 2, size=40).tolist()
+    keys = [f"text {n % 25}" for n in range(40)]
+    over = BatchStatistics(ECHO, (), ASKED)
+    found = over.mean("x", values, keys, (0, 1))
+    order = np.random.default_rng(5).permutation(40)
+    again = over.mean("y", [values[n] + 1e-15 for n in order], [keys[n] for n in order], (0, 1))
+    assert (again.low, again.high) == pytest.approx((found.low, found.high), abs=1e-12)
+    assert over.mean("y", values[1:], keys[1:]).low != found.low
+    assert BatchStatistics(ECHO, (), ASKED).mean("y", values, keys, (0, 1)).low != found.low
+
+
 def test_the_request_s_own_seed_level_and_size_are_taken() -> None:
     values = np.random.default_rng(1).normal(size=60).tolist()
     asked = ASKED.model_copy(update={"confidence": 0.8})

@@ -41,6 +41,17 @@ def test_a_large_undefined_share_is_said_before_what_was_found() -> None:
     )
 
 
+def test_repeated_results_are_told_beside_the_count() -> None:
+    report = {"scored": 14, "duplicates": 7, "score": {"value": 0.2, "of": 4}}
+    first, *_ = found(8, 13, report=report)
+    assert first == (
+        "Of 21 explanations 8 could be scored. That is few. 7 of the 21 repeat others and count "
+        "once: means are over 4 with a score."
+    )
+    [alone, *_] = found(4, 10, report=report)  # of a report that counts the rest alone
+    assert alone == "Of 14 explanations 4 could be scored. That is few."
+
+
 def test_a_small_one_is_said_after() -> None:
     _, second, third = found(109, 1, report={"share_beaten": BEATEN})
     assert second.startswith("Their quotes")

@@ -11,17 +11,32 @@ from scipy import stats
 
 from services.ftc.contract import CONTRACT
 from services.ftc.report import FtcBatchReportRequest
+from shared.batch_contracts import BatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.score_splits import split_scores, split_test
 from shared.statistics.bootstrap import Resampling
+from tests.echo_metric import ECHO, EchoReport, EchoRequest, echo
 from tests.ftc.test_batch_report import GAMES, contradiction, neutral, scored
 
+ASKED = BatchReportRequest(jobs=("job_1",), resamples=200, by=("metadata.writer",))
 HOW = Resampling(seed=1, resamples=399)
 
 
 def keys(count: int) -> list[str]:
     return [f"text {place}" for place in range(count)]
+
+
+def test_texts_are_counted_that_every_value_has() -> None:
+    both = [Scored(f"job_{n}{v}", None, *echoed(n, v)) for v in "ab" for n in range(5 + (v == "a"))]
+    over = BatchStatistics(ECHO, both, ASKED)
+    found = split_scores(over)[0]
+    assert (found.texts, found.common_texts, found.within_texts) == (6, 5, True)
+
+
+def echoed(number: int, value: str) -> tuple[EchoRequest, EchoReport]:
+    asked = EchoRequest(text=f"text {number}", metadata={"writer": value})
+    return asked, echo(asked)
 
 
 @pytest.mark.parametrize("mixed", [0, 4, 12])

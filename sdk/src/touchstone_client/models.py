@@ -6589,6 +6589,16 @@ class ScoreSplit(Message):
             description='whether some texts have several values, which were permuted within them'
         ),
     ] = None
+    texts: Annotated[
+        int | None,
+        Field(description='with a score under any value; null in earlier reports'),
+    ] = None
+    common_texts: Annotated[
+        int | None,
+        Field(
+            description='of these, those with a score under every value: where they are fewer, the values differ in their texts as well'
+        ),
+    ] = None
     pairs: Annotated[
         list[SplitPair],
         Field(description='where asked for by `pairwise`', validate_default=True),
@@ -6780,7 +6790,7 @@ class SystemComparison(Shown):
     by_text: Annotated[
         int | None,
         Field(
-            description='of the pairs, those of one text and label without a custom_id in common; null in reports of an earlier version'
+            description='of the pairs, those of one text without a custom_id in common; null in reports of an earlier version'
         ),
     ] = None
     undefined_a: Annotated[

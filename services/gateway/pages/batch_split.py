@@ -23,13 +23,14 @@ from shared.ledger import result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.score_hours import edges_of
-from shared.page_text import p_value
+from shared.page_text import counted, p_value
 from shared.report_contracts import ScoreSplit
 from shared.report_design import Forest, ForestRow
 
 FEWEST = 2
 FEW = 10  # results of a value: fewer are grey
 LEVEL = 0.05
+MUCH = 0.1  # between the undefined shares of two values
 COLUMNS = {
     "model": "model",
     "label_sent": "label sent",
@@ -69,6 +70,26 @@ class BatchSplit:
     without: int
     job: Job | None = None
     found: ScoreSplit | None = None
+
+    @property
+    def cautions(self) -> list[str]:
+        """Why a difference of the means may not be one of the values. Of values that texts have, as
+        a market, it is no reason that each is of other texts."""
+        said, found = [], self.found
+        over_texts = found is not None and (found.within_texts or self.by == "model")
+        if found is not None and over_texts and (found.common_texts or 0) < (found.texts or 0):
+            said.append(
+                f"They are not of the same texts: {found.common_texts or 0:,} of "
+                f"{counted(found.texts or 0, 'text')} with a score have one under every value. "
+                "What differs may be the texts; comparing two parts pairs them by their texts."
+            )
+        shares = [row.undefined for row in self.rows]
+        if self.by != "verdict" and shares and max(shares) - min(shares) > MUCH:
+            said.append(
+                f"Between {min(shares):.0%} and {max(shares):.0%} of the lines have no score, "
+                "which no mean counts: what differs may be what could be scored."
+            )
+        return said
 
     @property
     def is_pending(self) -> bool:

@@ -23,6 +23,7 @@ from services.gateway.pages import templates
 from services.gateway.pages.batches import file_names, known_of
 from services.gateway.pages.comparison_filter import PairQuery, parse_pair_query
 from services.gateway.pages.comparison_sides import (
+    OFFER,
     PARTS,
     CompareForm,
     CompareQuery,
@@ -75,7 +76,7 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
         return RedirectResponse(f"/compare{'?' if filled else ''}{urlencode(filled)}", 303)
     rights_sent = dict.fromkeys(query.getlist("right"))
     named = [one for one in (query.get("left", ""), *rights_sent) if one.strip()]
-    if len(named) < 2 or not query.get("left", "").strip():
+    if query.get(OFFER) or len(named) < 2 or not query.get("left", "").strip():
         return await _form(request, gateway, caller)
     if len(named) > MOST_FURTHER + 2:
         raise BadInput(f"at most {MOST_FURTHER + 1} are compared with one baseline")

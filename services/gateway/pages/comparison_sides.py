@@ -30,6 +30,7 @@ from shared.ledger.result_pairs import find_mixed
 
 MOST_NAME = 512  # characters of a model's name, or of a value
 OWN = "metadata."
+OFFER = "offer"  # asks for the form with the parts of the chosen batches
 PARTS = {"left_part": "left", "right_part": "right"}  # fields of the form
 SPLIT = TypeAdapter[str](SplitKey)
 SHORT = 6
@@ -131,7 +132,8 @@ def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
         part = query.get(beside, "").lstrip()  # a value may end with a space
         if chosen[name] and part:
             chosen[name] += f":{part}"
-    return [*chosen.items(), *(("right", one) for one in rights[1:] if one)]
+    asked = [(OFFER, query[OFFER])] if query.get(OFFER) else []
+    return [*chosen.items(), *(("right", one) for one in rights[1:] if one), *asked]
 
 
 async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
@@ -181,7 +183,8 @@ async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None
 
 async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[str]:
     """What `side_of` takes after the batch's id: values of its metadata, and its models where they
-    are several. Empty where there is no such batch."""
+    are several; keys of the fewest values first, since these tell systems apart, and none that
+    every line has another value of. Empty where there is no such batch."""
     try:
         batch = await find_batch(batch_id, gateway, caller.tenant)
     except UnknownBatch:
@@ -190,12 +193,14 @@ async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[
     wanted = ResultFilter(tenant=caller.tenant, batch_id=batch.id)
 
     def read(connection: Connection) -> list[str]:
-        keys = [f"{OWN}{key}" for key in result_pages.metadata_keys(connection, wanted)]
+        counted = result_pages.metadata_keys(connection, wanted)
+        keys = metadata_split_keys(dict(sorted(counted.items(), key=lambda one: (one[1], one[0]))))
         found = []
-        for key in [*keys[:MOST_KEYS], "model"]:
-            values = [one.value for one in result_pages.split_counts(connection, wanted, key)]
-            named = [f"{key}={one}" for one in values if one and len(one) <= MOST_OFFERED_NAME]
-            found += named[:MOST_VALUES] if key != "model" or len(named) > 1 else []
+        for key in ["model", *list(keys)[:MOST_KEYS]]:
+            counts = result_pages.split_counts(connection, wanted, key)
+            values = [one for one in counts if one.value and len(one.value) <= MOST_OFFERED_NAME]
+            if len(values) > 1 and any(one.rows > 1 for one in values):
+                found += [f"{key}={one.value}" for one in values[:MOST_VALUES]]
         return found
 
     return await gateway.in_ledger(read)

@@ -159,8 +159,10 @@ def _sentences(found: Json, names: tuple[str, str], metric: MetricContract) -> l
     bounds = found["bounds"]
     if bounds is not None and (gone[0] or gone[1]):
         said.append(
-            f"Whatever the undefined ones are, the difference over all {bounds['pairs']:,} pairs "
-            f"lies between {significant(bounds['low'])} and {significant(bounds['high'])}."
+            "Had every undefined one a score, whatever it were, the mean difference over these "
+            f"{counted(bounds['pairs'], 'pair')} would lie between {significant(bounds['low'])} "
+            f"and {significant(bounds['high'])}. That is of these pairs alone: it leaves out "
+            "chance, so it does not tell whether other texts would show a difference."
         )
     return said
 
@@ -176,8 +178,9 @@ def _first(score: Json, gap: Json, names: tuple[str, str], higher_is_better: boo
     moved = f": {score['better']:,} up, {score['worse']:,} down."
     old, new = (f"“{name}”" for name in names)
     if low is None or low <= 0 <= high:
+        said = f"it cannot be told whether {new} or {old} explains better"
         size = significant(gap["value"])
-        return f"{lead}{new} and {old} cannot be told apart: {new} differs by {size}{ends}{moved}"
+        return f"{lead}{said}: {new} differs by {size}{ends}{moved}"
     way, size = "higher" if gap["value"] > 0 else "lower", significant(abs(gap["value"]))
     better, other = (new, old) if (gap["value"] > 0) == higher_is_better else (old, new)
     small = ", which is smaller than 0.02" if abs(gap["value"]) < SMALL else ""

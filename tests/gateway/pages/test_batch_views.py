@@ -35,7 +35,8 @@ SPLIT = {
         }
         for place in range(4)
     ],
-    "without": 0, "p_value": 0.003, "within_texts": False, "pairs": [], "warnings": [],
+    "without": 0, "texts": 9, "common_texts": 3, "p_value": 0.003,
+    "within_texts": True, "pairs": [], "warnings": [],
 }  # fmt: skip
 
 
@@ -64,6 +65,7 @@ def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
     assert "The values differ more than chance would make them" in second
     assert "p = 0.003" in second
     assert "[0.406, 0.600]" in second
+    assert "They are not of the same texts: 3 of 9 texts" in second
     options = client.get(PATH).text
     assert '<option value="metadata.market">market</option>' in options
     assert '<option value="verdict">verdict</option>' in options

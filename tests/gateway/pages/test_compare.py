@@ -17,6 +17,8 @@ import pytest
 from sqlalchemy import Engine, String, cast, event, func, select, update
 
 from services.gateway.pages import comparison_view
+from services.gateway.pages.comparison_view import compare_context
+from services.hatexscore.contract import CONTRACT
 from shared.comparison_details import density_of
 from shared.ledger import result_pairs
 from shared.ledger.result_pairs import PairFilter
@@ -157,11 +159,23 @@ def set_text_keys(engine: Engine, *batches: str) -> None:
             connection.execute(update(jobs).where(jobs.c.id == row.id).values(result=row.result))
 
 
+def decide_otherwise(engine: Engine, batch: str) -> None:
+    """Its model takes every post for hateful: what was decided chooses no pair."""
+    with engine.begin() as connection:
+        for row in connection.execute(select(jobs).where(jobs.c.batch_id == batch)).all():
+            said = {
+                "request": row.request | {"predicted_label": "hateful"},
+                "result": row.result | {"predicted_label": "hateful"},
+            }
+            connection.execute(update(jobs).where(jobs.c.id == row.id).values(said))
+
+
 def test_texts_are_paired_where_custom_ids_are_not(
     client: httpx.Client, engine: Engine, batches: tuple[str, str]
 ) -> None:
     left, right = batches
     set_text_keys(engine, *batches)
+    decide_otherwise(engine, right)
     with engine.begin() as connection:
         renamed = batch_lines.c.batch_id == right, batch_lines.c.number > 2
         other = "other " + cast(batch_lines.c.number, String)
@@ -183,8 +197,45 @@ def test_texts_are_paired_where_custom_ids_are_not(
     assert page.count("<h3><bdi>line-") == 2
 
 
+def test_a_line_without_a_partner_says_why(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
+) -> None:
+    left, right = batches
+    set_text_keys(engine, *batches)
+    with engine.begin() as connection:
+        for side, number, request in (
+            (left, 8, {"text": "post number 1 is quite friendly"}),
+            (right, 7, {"text": "a text that is nowhere else"}),
+        ):
+            line = batch_lines.c.batch_id == side, batch_lines.c.number == number
+            job_id = connection.execute(select(batch_lines.c.job_id).where(*line)).scalar_one()
+            connection.execute(update(batch_lines).where(*line).values(custom_id=f"other-{number}"))
+            row = connection.execute(select(jobs).where(jobs.c.id == job_id)).one()
+            values = {"request": row.request | request}
+            connection.execute(update(jobs).where(jobs.c.id == job_id).values(values))
+    set_text_keys(engine, *batches)
+    compared(client, engine, left, right)
+    html = client.get("/compare", params={"left": left, "right": right, "out": "1"}).text
+    assert "its text is there, but paired by custom ids already" in html
+    assert "no result there has its custom id, or its text" in html
+
+
 def _name(batch_id: str) -> str:
     return f"“batch …{batch_id[-6:]}”"
+
+
+def test_an_interval_that_holds_none_tells_of_neither() -> None:
+    gap = {"value": 0.01, "low": -0.2, "high": 0.3, "clusters": 9}
+    found = {
+        "differences": [
+            {"component": "score", "difference": gap, "pairs": 9, "better": 5, "worse": 4}
+        ],
+        "verdicts": [], "density": [], "changes": [], "histogram": None, "slices": [],
+        "undefined_a": 1, "undefined_b": 0, "bounds": {"pairs": 10, "low": 0.004, "high": 0.473},
+    }  # fmt: skip
+    first, _, bounds = compare_context(CONTRACT, found, ("old", "new"), "/compare").sentences
+    assert "it cannot be told whether “new” or “old” explains better" in first
+    assert "would lie between 0.004 and 0.473. That is of these pairs alone" in bounds
 
 
 def test_swapped_sides_say_the_opposite(
@@ -247,7 +298,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
             connection.execute(
                 update(jobs).where(jobs.c.id == job).values(request=request, result=result)
             )
-            caller = {"metadata": {"writer": "ab"[place // 3]}}
+            caller = {"metadata": {"writer": "ab"[place // 3], "id": f"post {place}"}}
             line = batch_lines.c.job_id == job
             connection.execute(update(batch_lines).where(line).values(caller=caller))
     sides = [f"{batch}:metadata.writer={one}" for one in "ab"]
@@ -261,6 +312,10 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     assert client.get(moved.headers["location"]).text.count('class="card pair"') == 3
     shown = client.get("/compare", params={"left": sides[0], "right": sides[1], "left_to": "0.25"})
     assert shown.text.count('class="card pair"') == 1
+    offer = {"left": batch, "right": batch, "left_part": "", "offer": "1"}
+    form = client.get("/compare", params=offer, follow_redirects=True).text
+    assert form.count('<option value="metadata.writer=a">') == 2
+    assert "metadata.id=" not in form
     many = {"left": batch, "right": [f"{batch}:metadata.writer={one}" for one in "abcdefg"]}
     assert client.get("/compare", params=many).status_code == 422
     for odd in (

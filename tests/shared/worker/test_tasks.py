@@ -130,6 +130,10 @@ def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
     assert result["left_out"] == {"waiting": 1}
     assert result["duplicates"] == 1
     assert "1 result repeats others and counts once" in result["warnings"]
+    assert result["finding"].startswith(
+        "Of 3 explanations 3 could be scored. That is few. 1 of the 3 repeats others and counts "
+        "once: means are over 2 with a score."
+    )
 
 
 def test_a_split_counts_each_line_under_its_own_value_though_lines_share_a_job(

@@ -356,7 +356,7 @@ def in_words(found: Any, *, is_higher_better: bool) -> str:
     if gap.value is None:
         return "no text has a score in both"
     if gap.low is None or gap.high is None or gap.low <= 0 <= gap.high:
-        return "which explains better cannot be told apart"
+        return "it cannot be told which explains better"
     better, other = ("A", "B") if (gap.value > 0) == is_higher_better else ("B", "A")
     return f"{better} explains better than {other} by {abs(gap.value):.3f}"
 
