@@ -220,8 +220,7 @@ class ComparisonSlice(Message):
 
 class SystemComparison(Message):
     """The report's results, first, and those of `against`, second, paired by `custom_id`, else by
-    their text alone, whatever was decided about it; of several results of one text the mean is
-    taken."""
+    text and explained label; of several results of one text and label the mean is taken."""
 
     pairs: Count
     unpaired_a: Count = Field(description="results of the report without a partner; left out")
@@ -235,7 +234,7 @@ class SystemComparison(Message):
     )
     by_text: Count | None = Field(
         default=None,
-        description="of the pairs, those of one text without a custom_id in common; "
+        description="of the pairs, those of one text and label without a custom_id in common; "
         "null in reports of an earlier version",
     )
     undefined_a: Count = Field(default=0, description="pairs where only the first has no score")

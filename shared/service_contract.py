@@ -335,6 +335,7 @@ class MetricContract(ReportedContract):
     version: str
     request: type[ScoreRequest]
     report: type[Report]
+    explained: str | None = None  # the field of a report that says which label is explained
     form: tuple[FormField, ...] = ()
     facts: FactPaths = FactPaths()
     elicited: Callable[[ElicitedExplanation], dict[str, Any]] | None = None  # fields of the request

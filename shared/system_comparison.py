@@ -1,8 +1,7 @@
 """Two systems on the same texts: whose explanations score higher, number by number?
 
-Results are paired by `custom_id`, else by their text alone: what was decided about it is a result,
-and to choose pairs by it would leave out those where the systems disagree. The test asks both
-Student's t and sign flips of whole texts (`shared.statistics.comparison`). Pure.
+Results are paired by `custom_id`, else by text and explained label; the test asks both Student's t
+and sign flips of whole texts (`shared.statistics.comparison`). Pure.
 """
 
 from __future__ import annotations
@@ -30,9 +29,10 @@ from shared.statistics.families import holm
 from shared.statistics.intervals import Bounds
 
 Row = Scored[Any, Any]
+Place = tuple[str, str]  # a text, an explained label
 COMPARABLE = ("metric versions", "variants", "null kinds")  # in these both must be alike
 SAME_LINES = "these are the same lines"
-NO_PAIR = "no pair: no result of the one has the custom_id, or the text, of the other"
+NO_PAIR = "no pair: no result of the one has the custom_id, or the text and label, of the other"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Pairing:
     unpaired_a: int
     unpaired_b: int
     conflicting: int  # results that share a custom_id and not the text
-    by_text: int  # pairs of one text without a custom_id in common
+    by_text: int  # pairs of one text and label without a custom_id in common
 
 
 @dataclass(frozen=True)
@@ -122,16 +122,16 @@ class SystemResults:
         return sorted(slices, key=lambda one: (one.difference.value or 0.0, one.value))
 
     def paired(self) -> Pairing:
-        """By custom_id where both have it, about one text; the rest by their text."""
+        """By custom_id where both have it, about one text; the rest by text and explained label."""
         theirs = {row.custom_id: row for row in self.second if row.custom_id is not None}
         named = [(row, theirs[row.custom_id]) for row in self.first if row.custom_id in theirs]
         agreeing = [pair for pair in named if self._one_text(*pair)]
         taken = {id(row) for pair in agreeing for row in pair}
-        mine = self._by_text(row for row in self.first if id(row) not in taken)
-        others = self._by_text(row for row in self.second if id(row) not in taken)
-        common = [text for text in mine if text in others]
+        mine = self._by_place(row for row in self.first if id(row) not in taken)
+        others = self._by_place(row for row in self.second if id(row) not in taken)
+        common = [place for place in mine if place in others]
         pairs = [TextPair((a,), (b,)) for a, b in agreeing]
-        pairs += [TextPair(tuple(mine[text]), tuple(others[text])) for text in common]
+        pairs += [TextPair(tuple(mine[place]), tuple(others[place])) for place in common]
         return Pairing(
             tuple(pairs),
             len(self.first) - sum(len(pair.first) for pair in pairs),
@@ -144,12 +144,14 @@ class SystemResults:
         texts = self.over.text_of(a), self.over.text_of(b)
         return None in texts or texts[0] == texts[1]
 
-    def _by_text(self, rows: Iterable[Row]) -> dict[str, list[Row]]:
+    def _by_place(self, rows: Iterable[Row]) -> dict[Place, list[Row]]:
         """Of the results whose text is known."""
-        found: dict[str, list[Row]] = {}
+        found: dict[Place, list[Row]] = {}
         for row in rows:
             if (text := self.over.text_of(row)) is not None:
-                found.setdefault(text, []).append(row)
+                name = self.over.metric.explained
+                label = "" if name is None else str(getattr(row.report, name))
+                found.setdefault((text, label), []).append(row)
         return found
 
     def _test_part(

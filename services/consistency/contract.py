@@ -366,6 +366,7 @@ CONTRACT = MetricContract(
     summary="Does a model's own explanation predict its answers, and rest on the same words?",
     request=ConsistencyRequest,
     report=ConsistencyResult,
+    explained="label",
     model_kinds=("causal", "classifier"),
     default_model=None,
     model_optional=True,

@@ -231,6 +231,7 @@ CONTRACT = MetricContract(
     batch_summary="A row a label, with intervals, baselines, nulls and the human ceiling",
     batch_needs_text=True,
     clustered_by=("premise", "hypothesis"),
+    explained="label",
     batch_intervals=42,
     form=(
         FormField(name="premise", label="Premise"),

@@ -422,6 +422,7 @@ CONTRACT = MetricContract(
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
     request=HatexscoreRequest,
     report=HatexscoreResult,
+    explained="predicted_label",
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,

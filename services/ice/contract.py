@@ -412,6 +412,7 @@ CONTRACT = MetricContract(
     summary="Does the explanation point at what matters, more than random tokens do?",
     request=IceRequest,
     report=IceResult,
+    explained="target",
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,

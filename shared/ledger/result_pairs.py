@@ -51,7 +51,8 @@ class PairFilter:
     """Which pairs. verdicts, scores: of the left side and the right; models: None: any; metadata:
     what the lines of each side have.
 
-    differences: right - left. right: what is true of the right line.
+    differences: right - left. right: what is true of the right line. by_label: whether a text is
+    paired only with itself under one explained label.
     """
 
     tenant: str
@@ -63,6 +64,7 @@ class PairFilter:
     differences: Bounds = (None, None)
     top: float | None = None  # the greatest score there can be: it belongs to the last cell
     right: ResultFilter | None = None
+    by_label: bool = False
 
 
 class PairedLine(NamedTuple):
@@ -85,7 +87,7 @@ def pairs_of(
     connection: Connection, wanted: PairFilter, limit: int, *, all_named: bool = False
 ) -> list[PairedLine]:
     """Those whose scores differ most first; pairs with an undefined score last. Paired as a report
-    pairs them: by custom_id where both have it, about one text; the rest by their text.
+    pairs them: by custom_id where both have it, about one text; the rest by text and label.
     all_named: a report says that no pair is of one text alone; the rest is not looked for."""
     query = _choose_pairs(connection, wanted, limit, all_named=all_named)
     return _first_of([PairedLine(*row) for row in connection.execute(query)], limit)
@@ -157,7 +159,8 @@ def lines_of(
 class UnpairedLine(NamedTuple):
     """A result without a partner. conflicts: whether the other side has its custom_id, about
     another text. is_told: whether its text is known, by its hash. is_taken: whether the other side
-    has its text, all of whose results are paired by their custom ids."""
+    has its text and label, all of whose results are paired by their custom ids;
+    is_decided_otherwise: whether it has the text alone."""
 
     line: int
     custom_id: str | None
@@ -165,6 +168,7 @@ class UnpairedLine(NamedTuple):
     conflicts: bool
     is_told: bool
     is_taken: bool
+    is_decided_otherwise: bool
 
 
 def unpaired_of(
@@ -173,15 +177,17 @@ def unpaired_of(
     """What a comparison leaves out of a side, in the order of its lines. place: 0 left, 1 right."""
     mine, others = _side(wanted, place), _side(wanted, 1 - place)
     free = _free(others, mine)
+    one_text = free.c.text_key == mine.c.text_key, free.c.label == mine.c.label
     partners = (
         select(others.c.line).where(_is_named(mine, others)).correlate(mine),
-        select(free.c.line).where(free.c.text_key == mine.c.text_key).correlate(mine),
+        select(free.c.line).where(*one_text).correlate(mine),
     )
     namesake = select(others.c.line).where(others.c.custom_id == mine.c.custom_id).correlate(mine)
-    one_text = select(others.c.line).where(others.c.text_key == mine.c.text_key).correlate(mine)
+    theirs = select(others.c.line).where(others.c.text_key == mine.c.text_key).correlate(mine)
+    same = theirs.where(others.c.label == mine.c.label)
     query = (
         select(mine.c.line, mine.c.custom_id, mine.c.job_id, exists(namesake))
-        .add_columns(mine.c.text_key.is_not(None), exists(one_text))
+        .add_columns(mine.c.text_key.is_not(None), exists(same), exists(theirs))
         .where(*(~exists(one) for one in partners))
         .order_by(mine.c.line)
         .limit(limit)
@@ -205,8 +211,11 @@ def _narrow(wanted: PairFilter, place: int) -> Subquery:
 
 def _columns(wanted: PairFilter, place: int) -> Select[Any]:
     facts = result_facts.alias()
+    label = func.coalesce(facts.c.label_sent, facts.c.label_stated, "")
     names = ("line", "custom_id", "text_key", "job_id", "verdict", "score")
-    query = select(*(facts.c[name] for name in names))
+    query = select(*(facts.c[name] for name in names)).add_columns(
+        (label if wanted.by_label else literal("")).label("label")
+    )
     return query.where(*_results(facts, wanted, place))
 
 
@@ -221,12 +230,13 @@ def _named(wanted: PairFilter, sides: tuple[FromClause, FromClause], limit: int)
 
 
 def _of_one_text(wanted: PairFilter, sides: tuple[CTE, CTE], limit: int) -> Subquery:
-    """Of what has no such partner, the first result of each text."""
+    """Of what has no such partner, the first result of each text and label."""
     left, right = _free(sides[0], sides[1]), _free(sides[1], sides[0])
+    place = and_(left.c.text_key == right.c.text_key, left.c.label == right.c.label)
     query = select(
         left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
         right.c.score.label("right_score"), literal(False).label("is_named"),
-    ).join_from(left, right, left.c.text_key == right.c.text_key)  # fmt: skip
+    ).join_from(left, right, place)  # fmt: skip
     return _top_pairs(query, wanted, left.c, right.c, limit)
 
 
@@ -269,23 +279,23 @@ def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:
 
 
 def _free(mine: CTE, others: CTE) -> Subquery:
-    """The first result of each text that has no partner by its custom_id; its score is the mean of
-    them all."""
+    """The first result of each text and label that has no partner by its custom_id; its score is
+    the mean of them all."""
     facts = mine.c
     partner = select(others.c.line).where(_is_named(mine, others)).correlate(mine)
     # the least of rows that begin with the job: sorting all of them by text takes longer
     row = array([facts.job_id, cast(facts.line, Text), func.coalesce(facts.verdict, "")])
     grouped = (
-        select(facts.text_key, func.avg(facts.score).label("score"))
+        select(facts.text_key, facts.label, func.avg(facts.score).label("score"))
         .add_columns(func.min(row, type_=ARRAY(Text)).label("first"))
         .where(facts.text_key.is_not(None), ~exists(partner))
-        .group_by(facts.text_key)
+        .group_by(facts.text_key, facts.label)
         .subquery()
     )
     found = grouped.c
     line = cast(found.first[2], Integer).label("line")
     verdict = func.nullif(found.first[3], "").label("verdict")
-    return select(found.text_key, found.score, line, verdict).subquery()
+    return select(found.text_key, found.label, found.score, line, verdict).subquery()
 
 
 def _select_pairs(wanted: PairFilter, chosen: Sequence[Row[Any]], of: int) -> Select[Any]:

@@ -6790,7 +6790,7 @@ class SystemComparison(Shown):
     by_text: Annotated[
         int | None,
         Field(
-            description='of the pairs, those of one text without a custom_id in common; null in reports of an earlier version'
+            description='of the pairs, those of one text and label without a custom_id in common; null in reports of an earlier version'
         ),
     ] = None
     undefined_a: Annotated[

@@ -95,6 +95,7 @@ def parse_pair_query(
     found = replace(
         _filter(dict(query), (left, right), bounds),
         right=rows.filter if rows.filters else None,
+        by_label=metric.explained is not None,
     )
     return PairQuery(found, query, chips, (*_ignored(sent, bounds, ranges), *rows.ignored))
 

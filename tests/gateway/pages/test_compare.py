@@ -159,23 +159,11 @@ def set_text_keys(engine: Engine, *batches: str) -> None:
             connection.execute(update(jobs).where(jobs.c.id == row.id).values(result=row.result))
 
 
-def decide_otherwise(engine: Engine, batch: str) -> None:
-    """Its model takes every post for hateful: what was decided chooses no pair."""
-    with engine.begin() as connection:
-        for row in connection.execute(select(jobs).where(jobs.c.batch_id == batch)).all():
-            said = {
-                "request": row.request | {"predicted_label": "hateful"},
-                "result": row.result | {"predicted_label": "hateful"},
-            }
-            connection.execute(update(jobs).where(jobs.c.id == row.id).values(said))
-
-
 def test_texts_are_paired_where_custom_ids_are_not(
     client: httpx.Client, engine: Engine, batches: tuple[str, str]
 ) -> None:
     left, right = batches
     set_text_keys(engine, *batches)
-    decide_otherwise(engine, right)
     with engine.begin() as connection:
         renamed = batch_lines.c.batch_id == right, batch_lines.c.number > 2
         other = "other " + cast(batch_lines.c.number, String)
@@ -202,22 +190,26 @@ def test_a_line_without_a_partner_says_why(
 ) -> None:
     left, right = batches
     set_text_keys(engine, *batches)
+    decided = {"predicted_label": "hateful"}
     with engine.begin() as connection:
         for side, number, request in (
             (left, 8, {"text": "post number 1 is quite friendly"}),
             (right, 7, {"text": "a text that is nowhere else"}),
+            (right, 6, decided),
         ):
             line = batch_lines.c.batch_id == side, batch_lines.c.number == number
             job_id = connection.execute(select(batch_lines.c.job_id).where(*line)).scalar_one()
             connection.execute(update(batch_lines).where(*line).values(custom_id=f"other-{number}"))
             row = connection.execute(select(jobs).where(jobs.c.id == job_id)).one()
-            values = {"request": row.request | request}
+            values = {"request": row.request | request, "result": row.result}
+            values["result"] |= request if request == decided else {}
             connection.execute(update(jobs).where(jobs.c.id == job_id).values(values))
     set_text_keys(engine, *batches)
     compared(client, engine, left, right)
     html = client.get("/compare", params={"left": left, "right": right, "out": "1"}).text
     assert "its text is there, but paired by custom ids already" in html
     assert "no result there has its custom id, or its text" in html
+    assert html.count("its text is there under another decision") == 2  # one of each side
 
 
 def _name(batch_id: str) -> str:
