@@ -199,7 +199,7 @@ CONTRACT = MetricContract(
     elicited=elicited,
     facts=FactPaths(
         chance="control.win_rate",
-        rivals=("They name the facts of their post more", "of other posts"),
+        rivals=("They name the facts of their post", "those of other posts"),
     ),
     surprising=(
         SurprisingRule(
