@@ -273,7 +273,7 @@ def beaten(label: Label, share: float | None) -> HatexscoreResult:
         ("hateful", 0.0, "neutral"),
         ("hateful", None, "neutral"),
         ("non-hateful", 0.1, "good"),
-        ("non-hateful", None, "neutral"),
+        ("non-hateful", None, "good"),  # it claims no quotes that matter
     ],
 )
 def test_nothing_is_praised_that_chance_does_too(
