@@ -324,9 +324,9 @@ class ReportedContract(ServiceContract):
     def score_range(self) -> tuple[float, float] | None:
         """Least and greatest score; None: it depends on the request."""
         told = self.report.model_fields.get("range")
-        if told is None:
-            return None if self.facts is None else self.facts.score_range
-        return told.default if isinstance(told.default, tuple) else None
+        if told is not None and isinstance(told.default, tuple):
+            return told.default
+        return None if self.facts is None else self.facts.score_range
 
     def as_scored(self, request: Any, report: Any) -> Any:
         """The request about what was scored. report: of its job. Raises ValidationError."""

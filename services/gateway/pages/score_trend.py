@@ -136,9 +136,7 @@ def _warnings(rows: Sequence[DriftRow]) -> Iterator[tuple[str, str]]:
         what = f"{row.metric} {row.model}".strip()
         if later.results > ENOUGH and later.undefined > MUCH * later.results:
             share = later.undefined / later.results
-            yield (
-                what,
-                f"{percent(share)} of {later.results:,} results of the last day have no score.",
-            )
+            told = f"{percent(share)} of {later.results:,} results of the last day"
+            yield what, f"{told} have no score."
         elif row.found.has_shift:
             yield what, row.sentence
