@@ -1,4 +1,4 @@
-"""What the charts of a report say by colour and title: bad looks bad everywhere, names are words."""
+"""What a report says by colour and title: bad looks bad everywhere, names are words."""
 
 from __future__ import annotations
 
