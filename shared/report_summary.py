@@ -49,7 +49,7 @@ class ResultTally:
         """Of the results that a report rests on."""
         listed = list(reports)
         why = Counter(sorted(one.reason or "" for one in listed if one.score is None))
-        verdicts = Counter(one.verdict for one in listed)
+        verdicts: Counter[str] = Counter(one.verdict for one in listed)
         asked = contract.facts.too_few
         too_few = sum(
             one.score is not None and any(rivals.holds(one) for rivals in asked) for one in listed
@@ -186,7 +186,7 @@ def _gained(closer: str, farther: str, gain: Mapping[str, Any]) -> str:
     low, high = gain["low"], gain["high"]
     told = f"mean gain {significant(gain['value'])}{_between(gain)}"
     if low is None or high is None or low <= 0 <= high:
-        return f"It cannot be told whether {closer} or {farther}: {told}."
+        return f"It cannot be told whether {closer}: {told}."
     said = closer if low > 0 else farther
     return f"{said[:1].upper()}{said[1:]}: {told}."
 
