@@ -219,6 +219,11 @@ def significant(value: float | int | str | None, digits: int = 3) -> str:
     return "0" if rounded == "-0" else rounded
 
 
+def percent(share: float) -> str:
+    """A share in whole percent, as pages, reports and the command line write it."""
+    return f"{100 * share:.0f} %"
+
+
 LEAST_P = 0.001  # a smaller p-value is shown as below it
 
 

@@ -19,6 +19,8 @@ from shared.report_summary import is_interval
 MOST_BARS = 15
 Bounds = tuple[float, float]
 Pair = tuple[str, str]  # a filter of the results table, and its value
+GOOD, NEUTRAL, BAD, NONE = "supported", "undecided", "unsupported", "undefined"  # as verdicts look
+NO_TONES: Mapping[str, str] = MappingProxyType({})
 NO_FILTERS: Mapping[str, Pair] = MappingProxyType({})
 UNIT: Bounds = (0.0, 1.0)
 Record = Mapping[str, Any]
@@ -28,7 +30,8 @@ Record = Mapping[str, Any]
 class CountBars:
     """Counts of one kind. bars: (name, count), the most frequent first, or in their own order.
     other: of those not shown. filters: name of a bar → what an address says of its lines.
-    stacked: whether they are shares of one whole, which one bar shows besides."""
+    stacked: whether they are shares of one whole, which one bar shows besides. tones: name of a bar
+    → the verdict in whose colour it stands, where one is good or bad."""
 
     title: str
     bars: Sequence[tuple[str, int]]
@@ -36,6 +39,7 @@ class CountBars:
     other: int = 0
     filters: Mapping[str, Pair] = field(default_factory=dict)
     stacked: bool = False
+    tones: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def most(self) -> int:
@@ -164,11 +168,15 @@ def count_bars(
 
 
 def stacked_bar(
-    title: str, counted: Record, note: str = "", filters: Mapping[str, Pair] = NO_FILTERS
+    title: str,
+    counted: Record,
+    note: str = "",
+    filters: Mapping[str, Pair] = NO_FILTERS,
+    tones: Mapping[str, str] = NO_TONES,
 ) -> CountBars:
     """Shares of one whole, in their own order."""
     counts = [one for one in _counts(counted) if one[1]]
-    return CountBars(title, counts, note, filters=filters, stacked=True)
+    return CountBars(title, counts, note, filters=filters, stacked=True, tones=tones)
 
 
 def histogram_bars(title: str, found: Record, unit: str, **more: Any) -> HistogramBars:

@@ -94,6 +94,27 @@ class TooFewRivals:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RivalGroup:
+    """Results that are held against chance apart from others, since of them something else is
+    wanted. path: dotted, into a batch report, to where their means stand. wanted: what, where it is
+    not to beat the rivals. better: part → which way is better for these."""
+
+    path: str
+    name: str
+    wanted: str = ""
+    better: Mapping[str, Literal["higher", "lower"]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainWords:
+    """What a mean gain says of many results; 0 is no effect. path: dotted, into a batch report."""
+
+    path: str
+    closer: str
+    farther: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class FactPaths:
     """Where a table of results finds what it shows: dotted paths into a report, or a request.
 
@@ -102,7 +123,9 @@ class FactPaths:
     more_texts: where it may have others instead. chance_score: the score that chance has; None: it
     depends on the text. rivals: of `chance`, how many results are told: "RIVALS[0] better than
     RIVALS[1]". score_range: where a report does not tell its own. too_few: any of these says that a
-    result could not have been supported, whatever was explained.
+    result could not have been supported, whatever was explained. groups: of results, where `chance`
+    of all together would say which of them are many. gain: what the main number of a batch report
+    says, where it is a gain. caveats: how its warnings begin that its finding repeats.
     """
 
     score: str = "score"
@@ -120,6 +143,9 @@ class FactPaths:
     decision: str = ""
     passages: tuple[str, ...] = ()
     too_few: tuple[TooFewRivals, ...] = ()
+    groups: tuple[RivalGroup, ...] = ()
+    gain: GainWords | None = None
+    caveats: tuple[str, ...] = ()
 
     @property
     def too_few_rule(self) -> SurprisingRule | None:
@@ -298,9 +324,9 @@ class ReportedContract(ServiceContract):
     def score_range(self) -> tuple[float, float] | None:
         """Least and greatest score; None: it depends on the request."""
         told = self.report.model_fields.get("range")
-        if told is None:
-            return None if self.facts is None else self.facts.score_range
-        return told.default if isinstance(told.default, tuple) else None
+        if told is not None and isinstance(told.default, tuple):
+            return told.default
+        return None if self.facts is None else self.facts.score_range
 
     def as_scored(self, request: Any, report: Any) -> Any:
         """The request about what was scored. report: of its job. Raises ValidationError."""

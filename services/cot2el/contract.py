@@ -311,7 +311,7 @@ CONTRACT = MetricContract(
     ),
     finding=in_a_word,
     elicited=elicited,
-    facts=FactPaths(text="question"),
+    facts=FactPaths(text="question", score_range=(0.0, 1.0)),
     surprising=(
         SurprisingRule(
             name="not-parsed",

@@ -17,6 +17,10 @@ from services.cot2el.verdict import verdict
 from shared.page_text import Mark, MarkedText, OptionRow, Verdict, choices, pieces
 from shared.questions import Stance, to_prompt
 from shared.report_design import (
+    BAD,
+    GOOD,
+    NEUTRAL,
+    NONE,
     Block,
     Forest,
     ForestRow,
@@ -191,7 +195,8 @@ def design(report: Record) -> Iterator[Block]:
         "dropped: the reasoning says the opposite": integer(explanations, "contradicted"),
         "dropped: nothing in the reasoning is like it": integer(explanations, "unlike"),
     }
-    yield stacked_bar("What became of the explanations", became)
+    tones = dict(zip(became, (GOOD, "contradicted", BAD), strict=True))
+    yield stacked_bar("What became of the explanations", became, tones=tones)
     rows = [
         ForestRow("the explanations", record(report, "faithfulness")),
         ForestRow("with their words shuffled", record(report, "faithfulness_by_chance")),
@@ -207,7 +212,8 @@ def design(report: Record) -> Iterator[Block]:
         "only opposed": integer(options, "opposed"),
         "nothing is said of them": integer(options, "unexplained"),
     }
-    yield stacked_bar("Options, by what is said for them", said, _unknown(options))
+    tones = dict(zip(said, (GOOD, NEUTRAL, NONE), strict=True))
+    yield stacked_bar("Options, by what is said for them", said, _unknown(options), tones=tones)
     statuses = record(report, "statuses")
     read = {words: integer(statuses, name) for name, words in STATUSES.items()}
     yield stacked_bar("Parses, and why they failed", read)

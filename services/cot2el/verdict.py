@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.cot2el.report import Cot2elResult
 from shared.contracts import Finding
-from shared.page_text import Tone, Verdict, finding, significant
+from shared.page_text import Tone, Verdict, finding, percent, significant
 
 STATUS = {
     "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "
@@ -87,7 +87,7 @@ def _chance(report: Cot2elResult) -> str:
         return f"{said}. There is no comparison with chance; the warnings say why."
     draws = "1 draw" if control.draws == 1 else f"mean of {control.draws} draws"
     return (
-        f"{said}; chance, their words in random order, would have {control.faithfulness:.0%} "
+        f"{said}; chance, their words in random order, would have {percent(control.faithfulness)} "
         f"({draws})."
     )
 

@@ -21,7 +21,7 @@ from services.ftc.report import (
 from services.ftc.verdict import score_in_words, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import bars, histogram
-from shared.page_text import Mark, MarkedText, Verdict, pieces
+from shared.page_text import Mark, MarkedText, Verdict, percent, pieces
 from shared.report_design import (
     Block,
     Forest,
@@ -195,7 +195,7 @@ def _null(null: FtcNull) -> Chart | None:
         title="Random phrases in the same place",
         summary=f"{null.draws} random substitutions score {null.mean:.2f} on average, from "
         f"{null.histogram.low:.2f} to {null.histogram.high:.2f}; the counterfactual scores "
-        f"{null.observed:.2f} and wins {null.win_rate:.0%} of them.",
+        f"{null.observed:.2f} and wins {percent(null.win_rate)} of them.",
         unit="W, normalized",
     )
     return histogram(null.histogram, null.observed, caption)

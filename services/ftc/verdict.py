@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.ftc.report import FtcResult
 from shared.contracts import Finding
-from shared.page_text import Tone, Verdict, finding
+from shared.page_text import Tone, Verdict, finding, percent
 
 UNUSUAL = 0.05  # a p-value above it is what chance does too
 
@@ -50,8 +50,8 @@ def _chance(report: FtcResult) -> str | None:
     least = control.null_attainable_p
     could = "" if least is None else f" (the least that it could be: {least:.2g})"
     return (
-        f"Against {_phrases(report)} in the same place it wins {control.null_win_rate:.0%} "
-        f"(chance: 50%), p = {control.null_p_value:.2g}{could}."
+        f"Against {_phrases(report)} in the same place it wins {percent(control.null_win_rate)} "
+        f"(chance: 50 %), p = {control.null_p_value:.2g}{could}."
     )
 
 

@@ -29,7 +29,7 @@ LINES_AT_ONCE = 500
 MOST_FOR_PEOPLE = 5_000  # lines of a file that is looked at: of 300 cells each they are some MB
 FIRST = ("custom_id", "line", "job_id", "status", "score")
 JUDGED = (("verdict",), ("reason",))  # of a metric's result
-LAST = ("warnings", "error")
+LAST = ("warnings", "warned", "error")  # how many, and their words
 PARTS = ("components", "control")
 TOLD_ELSEWHERE = frozenset({"warnings", "provenance"})  # of a result that is no metric's
 MARKS = (Word, Column)  # strings that have a column
@@ -106,7 +106,7 @@ def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
     """The paths of all single values in the components and the control of such a report, then of
     its metric's own numbers and words beside them, and of what is within those; of a list of
     evidence how much there is of it, of a list of reports the score of each metric. No text of a
-    caller is among them but a `Column`.
+    caller is among them but a `Column`; warnings, which may name what they are about, stand apart.
     """
     return [
         path
@@ -192,9 +192,17 @@ def _row(line: FinishedLine, columns: list[tuple[str, ...]], batch: Batch) -> li
         csv_field(line.status),
         csv_field(result.get("score")),
         *cells_of(result, columns),
-        csv_field(len(result.get("warnings", ())) if line.result is not None else None),
+        *warning_cells(line.result),
         csv_field(why_none(line.status, line.error, batch)),
     ]
+
+
+def warning_cells(result: Mapping[str, Any] | None) -> list[str]:
+    """How many a result has, and what they say, as it was stored."""
+    if result is None:
+        return ["", ""]
+    said = [str(one) for one in result.get("warnings") or ()]
+    return [csv_field(len(said)), csv_field("; ".join(said))]
 
 
 def cells_of(result: Any, columns: Iterable[tuple[str, ...]]) -> list[str]:

@@ -228,7 +228,12 @@ def means_chart(groups: Sequence[HafGroup]) -> Plot | None:
 
 
 def _row(group: HafGroup, mean: Interval) -> IntervalRow:
-    return IntervalRow(_short(f"{group.model} · {group.dataset}"), mean, note=f"n={mean.of}")
+    return IntervalRow(_short(_named(group)), mean, note=f"n={mean.of}")
+
+
+def _named(group: HafGroup) -> str:
+    names = [name for name in (group.model, group.dataset) if name != UNNAMED]
+    return " · ".join(names) or "all results"
 
 
 def _short(name: str) -> str:

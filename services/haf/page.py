@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from services.haf import verdict as words
 from services.haf.contract import HafRequest
 from services.haf.report import (
+    UNNAMED,
     HafDecisionPart,
     HafReasonPart,
     HafResult,
@@ -35,6 +36,7 @@ from shared.report_design import (
     stacked_bar,
 )
 
+NAMELESS = (None, "", UNNAMED)
 STEPS = 5  # of relevance, against the statement's most relevant token
 UNSURE = (0.9, 0.5, 0.1)  # below each of these probabilities the underline grows
 STRONGEST = 10  # tokens listed
@@ -382,21 +384,27 @@ def _matrix_description(values: Matrix) -> str:
 def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
     for group in records(report, "groups"):
-        name = " · ".join(str(group[key]) for key in ("model", "dataset") if group.get(key))
+        name = _of_group(group)
         means = record(group, "means")
         parts = {_directed(one): record(means, one.name) for one in words.METRICS}
-        yield forest(f"The six parts: {name}", parts, note="↑ higher is better, ↓ lower is better.")
+        yield forest(f"The six parts{name}", parts, note="↑ higher is better, ↓ lower is better.")
         stances = {
             str(one["stance"]): integer(one, "results") for one in records(group, "by_stance")
         }
-        yield stacked_bar(f"Stances: {name}", stances)
+        yield stacked_bar(f"Stances{name}", stances)
         refused = {"refuse to justify": record(group, "refused")}
-        yield forest(f"Refusals: {name}", refused, note="Lower is better.")
+        yield forest(f"Refusals{name}", refused, note="Lower is better.")
         yield from _survival(name, record(group, "stages"))
         sufficient = record(group, "sufficient")
-        yield forest(f"Decisions that say “sufficient”, by stage: {name}", sufficient)
+        yield forest(f"Decisions that say “sufficient”, by stage{name}", sufficient)
         off = record(group, "irrelevant")
-        yield forest(f"Answers beside the question, by stage: {name}", off, note="Lower is better.")
+        yield forest(f"Answers beside the question, by stage{name}", off, note="Lower is better.")
+
+
+def _of_group(group: Record) -> str:
+    """What follows a title: the names that somebody gave, if any."""
+    names = [str(one) for key in ("model", "dataset") if (one := group.get(key)) not in NAMELESS]
+    return f": {' · '.join(names)}" if names else ""
 
 
 def _directed(one: words.MetricWords) -> str:
@@ -411,5 +419,5 @@ def _survival(name: str, stages: Record) -> Iterator[Block]:
     for what, which in (("reach each stage", "reached"), ("have the part of a stage", "scored")):
         bars = [(title, integer(one, which)) for title, one in counts.items() if one]
         shown = bars if any(count for _, count in bars) else []
-        yield CountBars(f"Results that {what}: {name}", shown, note)
-    yield count_bars(f"Results whose responses refuse a stage: {name}", refused)
+        yield CountBars(f"Results that {what}{name}", shown, note)
+    yield count_bars(f"Results whose responses refuse a stage{name}", refused)

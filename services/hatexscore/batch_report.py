@@ -28,6 +28,7 @@ from services.hatexscore.quote_search import word_spans
 from services.hatexscore.report import HatexscoreComponents, HatexscoreResult, Language, Reader
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
+from shared.page_text import percent
 from shared.report_contracts import Interval
 from shared.statistics.agreement import kappa
 
@@ -42,7 +43,7 @@ LONG = 600  # characters: at most 50 words are short
 FAITHLESS = 0.8  # agreement under which QF tells about the model
 NOT_STANDARDISED = "no score is standardised: no result with a score was decided {decisions}"
 FOREIGN = (
-    "the asked model makes {share:.0%} of the decisions: QF tells about the asked model, not about "
+    "the asked model makes {share} of the decisions: QF tells about the asked model, not about "
     "the explanations"
 )
 
@@ -53,7 +54,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
     agreement = model_agreement(rows, over)
     share = None if agreement is None else agreement.agreement.value
     if share is not None and share < FAITHLESS:
-        common["warnings"] = (*common["warnings"], FOREIGN.format(share=share))
+        common["warnings"] = (*common["warnings"], FOREIGN.format(share=percent(share)))
     standardised, unknown = _standardised(rows, over)
     common["warnings"] = (*common["warnings"], *unknown)
     return HatexscoreBatchReport(

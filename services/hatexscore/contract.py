@@ -57,6 +57,7 @@ from shared.service_contract import (
     FactPaths,
     FormField,
     MetricContract,
+    RivalGroup,
     SurprisingRule,
     TooFewRivals,
 )
@@ -464,6 +465,20 @@ CONTRACT = MetricContract(
         label_sent="predicted_label",
         label_stated="stated_label",
         too_few=(TooFewRivals(path="quotes_matter", says="too_few"),),
+        groups=(
+            RivalGroup(
+                path="by_decision.hateful",
+                name="hateful decisions",
+                better={"qf": "higher", "share_beaten": "higher"},
+            ),
+            RivalGroup(
+                path="by_decision.non-hateful",
+                name="non-hateful decisions",
+                wanted="little movement is wanted",
+                better={"qf": "higher", "share_beaten": "lower"},
+            ),
+        ),
+        caveats=("the asked model makes",),
     ),
     surprising=(
         SurprisingRule(

@@ -22,7 +22,19 @@ from services.hatexscore.verdict import TIE, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import strip
 from shared.page_text import Mark, MarkedText, Verdict, pieces, significant
-from shared.report_design import Block, Record, count_bars, forest, integer, record, stacked_bar
+from shared.report_design import (
+    BAD,
+    GOOD,
+    NEUTRAL,
+    NONE,
+    Block,
+    Record,
+    count_bars,
+    forest,
+    integer,
+    record,
+    stacked_bar,
+)
 
 TEMPLATE = "hatexscore/page.html"
 DETAILS = {"other_variants": True}  # fields of a request that only the page needs
@@ -273,7 +285,8 @@ def _conclusions(report: Record) -> Block:
         "state one, and none was sent": integer(report, "scored") - compared - silent,
         "state no decision": silent,
     }
-    return stacked_bar("What the explanations conclude", stated)
+    tones = dict(zip(stated, (GOOD, BAD, NEUTRAL, NONE), strict=True))
+    return stacked_bar("What the explanations conclude", stated, tones=tones)
 
 
 def _quotes(counted: Record) -> Iterator[Block]:
@@ -287,7 +300,8 @@ def _quotes(counted: Record) -> Iterator[Block]:
     note = "Roughly: but for an ending, or for at most 15 % of the characters."
     if (left := integer(counted, "unsearched")) > 0:
         note += f" Of {left:,} only the exact words were looked for."
-    yield stacked_bar("Quotations of the texts", quotations, note)
+    tones = dict(zip(quotations, (GOOD, NEUTRAL, BAD), strict=True))
+    yield stacked_bar("Quotations of the texts", quotations, note, tones=tones)
     results = {
         "find all they quote exactly": integer(counted, "results_exact"),
         "find some of it roughly": integer(counted, "results_rough"),
@@ -295,4 +309,6 @@ def _quotes(counted: Record) -> Iterator[Block]:
         "quote nothing": integer(counted, "results_without"),
     }
     filters = {"quote something that is not in the text": ("reason", "quote-not-in-text")}
-    yield stacked_bar("Explanations, by the worst of their quotations", results, filters=filters)
+    title = "Explanations, by the worst of their quotations"
+    tones = dict(zip(results, (GOOD, NEUTRAL, BAD, NONE), strict=True))
+    yield stacked_bar(title, results, filters=filters, tones=tones)

@@ -14,8 +14,11 @@ from services.hatexscore.report import (
     Part,
 )
 from shared.contracts import Finding, ReasonCode, VerdictWord
-from shared.page_text import Tone, Verdict, finding, significant
+from shared.page_text import Tone, Verdict, finding, percent, significant
 
+NOT_AGAINST_CHANCE = (
+    " Of a non-hateful decision little movement is wanted: its quotes are not held against chance."
+)
 CONFLICT = " It concludes otherwise than the decision that was sent."
 EVEN = 0.5  # share of random spans beaten, by chance
 CONSISTENT = {
@@ -26,7 +29,8 @@ CONSISTENT = {
 
 
 def verdict(report: HatexscoreResult) -> Verdict:
-    """The report in words. Without a comparison with chance it is never praised."""
+    """The report in words. A hateful decision is never praised without a comparison with chance; a
+    non-hateful one claims no quotes that matter, and goes by its consistency."""
     if report.score is None:
         said = "The score is undefined; the parts below say why."
         if report.label_match is False:
@@ -53,10 +57,10 @@ def _summary_and_tone(report: HatexscoreResult) -> tuple[str, Tone]:
         return "", "neutral"
     if parts.cc != 1 or parts.htc != 1:
         return "", "bad"
-    if control is None:
-        return "", "neutral"
     if not hateful(report):
-        return "", "good"
+        return NOT_AGAINST_CHANCE, "good"
+    if control is None:
+        return " There is no comparison with chance.", "neutral"
     if _is_at_chance_level(report, control.share_beaten):
         return " But random spans move P(hateful) as much as its quotes do.", "neutral"
     if report.quotes_matter == "too_few":
@@ -90,6 +94,8 @@ def _quoting(report: HatexscoreResult) -> str:
         return "quotes nothing of the text"
     if report.components.qf is None:
         return "quotes the text"
+    if _is_whole_text(report):
+        return "quotes the whole text, so that QF is 0"
     if report.components.qf == 0 and hateful(report) and _is_increase(report):
         return "quotes with faithfulness 0, for without its quotes P(hateful) is higher"
     return f"quotes with faithfulness {significant(report.components.qf)}"
@@ -98,19 +104,31 @@ def _quoting(report: HatexscoreResult) -> str:
 def _chance(report: HatexscoreResult) -> str:
     """How the quotes compare with random spans."""
     control = report.control
+    if control is None and quotes(report) and report.components.qf == 0 and _is_whole_text(report):
+        return (
+            "There is no comparison with chance: the quotes are the text itself, or nearly all of "
+            "it, and too little is left to compare them with."
+        )
     if control is None:
         return "There is no comparison with chance; the warnings say why."
     counted = control.win_rate_draws or control.draws
     spans = "random span" if counted == 1 else "random spans"
     which = "the first " if counted < control.draws else "all " if control.exact else ""
-    far = "lowers P(hateful) more" if _signed(report) else "moves P(hateful) more"
+    far = "lowers P(hateful)" if _signed(report) else "moves P(hateful)"
     said = (
-        f"Masking the quotes {far} than {control.share_beaten:.0%} of "
-        f"{which}{counted} {spans} of the same lengths; chance would be 50%, ties count half."
+        f"Masking the quotes {far} {_more_than(control.share_beaten)} "
+        f"{which}{counted} {spans} of the same lengths; chance would be {percent(EVEN)}, ties "
+        "count half."
     )
     if report.predicted_label == "non-hateful":
-        return f"{said} For a non-hateful decision little movement is wanted."
+        return f"{said}{NOT_AGAINST_CHANCE}"
     return f"{said}{_chance_comparison(report)}"
+
+
+def _more_than(share_beaten: float) -> str:
+    if share_beaten in (0.0, 1.0):
+        return "more than each of" if share_beaten else "no more than any of"
+    return f"more than {percent(share_beaten)} of"
 
 
 def _chance_comparison(report: HatexscoreResult) -> str:
@@ -195,7 +213,7 @@ def faithfulness(report: HatexscoreResult) -> str:
         return "Undefined: the decision is unknown, and QF reads the movement by the decision."
     if qf is None:
         return "Undefined: P(hateful) of the text or of the masked text is missing."
-    if drop is None or not _is_movement(report, qf, drop):
+    if drop is None or _is_whole_text(report):
         return "The quotes cover the text, or nearly all of it, and single nothing out, so QF is 0."
     before, after = report.probability_original, report.probability_masked
     said = (
@@ -221,7 +239,7 @@ def _chance_note(report: HatexscoreResult) -> str:
         return " There is no comparison with chance."
     counted = control.win_rate_draws or control.draws
     return (
-        f" It beats {control.share_beaten:.0%} of {counted} random spans, "
+        f" It beats {percent(control.share_beaten)} of {counted} random spans, "
         f"p = {significant(control.p_value)}."
     )
 
@@ -331,6 +349,12 @@ def _is_movement(report: HatexscoreResult, qf: float, drop: float) -> bool:
     if report.predicted_label is None:
         return False
     return abs(qf - (drop if hateful(report) else 1 - drop)) <= TIE
+
+
+def _is_whole_text(report: HatexscoreResult) -> bool:
+    """Whether QF is 0 because the quotes cover the text, or nearly all of it."""
+    qf, drop = report.components.qf, _effect(report)
+    return qf is not None and (drop is None or not _is_movement(report, qf, drop))
 
 
 def contradicted(report: HatexscoreResult) -> bool:

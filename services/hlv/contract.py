@@ -16,7 +16,7 @@ from shared.contracts import Input, LanguageRequest, Message, Parameter
 from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.questions import Explanation, Key, Options, Passage, Question, format_options, to_prompt
 from shared.request_cost import Size, Work, words_of
-from shared.service_contract import FactPaths, MetricContract, SurprisingRule
+from shared.service_contract import FactPaths, GainWords, MetricContract, SurprisingRule
 
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")
 MOST_RUNS = 26
@@ -343,7 +343,15 @@ CONTRACT = MetricContract(
     clustered_by=("question",),
     batch_intervals=46,
     finding=in_a_word,
-    facts=FactPaths(text="question", chance_score=0.0),
+    facts=FactPaths(
+        text="question",
+        chance_score=0.0,
+        gain=GainWords(
+            path="parts.kendall_gain.mean",
+            closer="the explanations bring the judge closer to people",
+            farther="the explanations lead the judge away from people",
+        ),
+    ),
     surprising=(
         SurprisingRule(
             name="away-from-humans",

@@ -21,6 +21,9 @@ from shared.charts.shapes import bars, slope
 from shared.page_text import MarkedText, OptionRow, Verdict, choices, pieces
 from shared.questions import Explanation, to_prompt
 from shared.report_design import (
+    BAD,
+    GOOD,
+    NEUTRAL,
     Block,
     Bounds,
     Record,
@@ -285,7 +288,9 @@ def design(report: Record) -> Iterator[Block]:
             "tied: no change": integer(one, "equal"),
             "farther from people": integer(one, "farther"),
         }
-        yield stacked_bar(f"Items, by what explanations change ({method})", changes)
+        tones = dict(zip(changes, (GOOD, NEUTRAL, BAD), strict=True))
+        title = f"Items, by what explanations change ({method})"
+        yield stacked_bar(title, changes, tones=tones)
     gains = {str(one.get("method")): record(one, "gain") for one in paired}
     yield forest("Gain by method", gains, bounds=GAINS, level=0.0)
     yield from _side_by_side(report)

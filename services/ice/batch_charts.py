@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shared.page_text import significant
 from shared.report_design import (
+    GOOD,
+    NEUTRAL,
+    NONE,
     Block,
     Record,
     forest,
@@ -19,12 +23,28 @@ from shared.report_design import (
 CHANCE = 0.5  # win rate of who knows nothing
 MOST_DRAWN = 4  # configurations with pictures of their own
 WORDS = {"undecidable": "too few rivals to tell"}  # a verdict's words
-VERDICTS = ("faithful", "inconclusive", "anti-faithful", "undecidable")
+REMOVED = {
+    "delete": "deleted",
+    "mask": "masked",
+    "mask_unk": "made unknown",
+    "mask_pad": "made padding",
+    "infill": "replaced by those of other texts",
+    "mean": "removed: the mean over the operators",
+}
+TONES = {
+    "faithful": GOOD,
+    "inconclusive": NEUTRAL,
+    "anti-faithful": "contradicted",
+    "undecidable": NONE,
+}
+VERDICTS = tuple(TONES)
 
 
 def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
-    named = {_configuration(one): one for one in records(report, "configurations")}
+    listed = records(report, "configurations")
+    models = {record(one, "configuration").get("model") for one in listed}
+    named = {_configuration(one, with_model=len(models) > 1): one for one in listed}
     drawn = list(named.items())[:MOST_DRAWN]
     for name, one in drawn:
         yield histogram_bars(
@@ -33,7 +53,8 @@ def design(report: Record) -> Iterator[Block]:
         )  # fmt: skip
         verdicts = record(one, "verdicts")
         counted = {WORDS.get(word, word): integer(verdicts, word) for word in VERDICTS}
-        yield stacked_bar(f"Single tests: {name}", counted)
+        tones = {WORDS.get(word, word): TONES[word] for word in VERDICTS}
+        yield stacked_bar(f"Single tests: {name}", counted, tones=tones)
     rates = {name: record(one, "win_rate") for name, one in named.items()}
     note = "" if len(drawn) == len(named) else _not_drawn(len(named))
     yield forest("Random explanations beaten, by configuration", rates, level=0.5, note=note)
@@ -57,10 +78,19 @@ def _least_p(found: Record) -> str:
     return f"{told} It cannot reach {alpha:.3g}: draw more." if least > alpha else told
 
 
-def _configuration(one: Record) -> str:
+def _configuration(one: Record, *, with_model: bool) -> str:
+    """In plain words: what is taken of a text, and what is done with it or with all else."""
     found = record(one, "configuration")
-    shown = [found.get(name) for name in ("model", "explanation", "operator", "aspect")]
-    usual = {"variant": "robust", "rows": "tokens"}
-    shown += [found.get(name) for name, word in usual.items() if found.get(name) != word]
-    budget = [] if found.get("k") is None else [f"k = {found['k']}"]  # spans have none
-    return " · ".join([*(str(word) for word in shown if word), *budget])
+    rows, name = found.get("rows") or "tokens", found.get("explanation")
+    share = found.get("k")
+    named = f"The {rows} of {name}"  # spans have no budget
+    if isinstance(share, int | float):
+        named = f"Top {significant(100 * share)} % of the {rows} by {name}"
+    operator = str(found.get("operator"))
+    removed = REMOVED.get(operator, operator)
+    said = [f"{named}, {'' if found.get('aspect') == 'necessity' else 'all others '}{removed}"]
+    if with_model:
+        said.append(str(found.get("model")))
+    if found.get("variant") not in (None, "robust"):
+        said.append(f"variant {found['variant']}")
+    return "; ".join(said)

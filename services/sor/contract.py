@@ -86,7 +86,10 @@ class SorRequest(ExplainableRequest):
     def _one_form(self) -> Self:
         forms = (self.statement, self.fields, self.explain)
         if sum(one is not None for one in forms) != 1:
-            raise ValueError("give either `statement`, `fields` or `explain`")
+            raise ValueError(
+                "a statement of reasons is needed, once: `statement` as it was written, `fields` "
+                "of a database's row, or `explain`, by which a model writes it"
+            )
         if self.variant != "robust":
             raise ValueError("there is no published method: the only `variant` is `robust`")
         if self.reader == "llm" and (self.reader_model is None or self.fields is not None):
@@ -199,7 +202,7 @@ CONTRACT = MetricContract(
     elicited=elicited,
     facts=FactPaths(
         chance="control.win_rate",
-        rivals=("They name the facts of their post more", "of other posts"),
+        rivals=("They name the facts of their post", "those of other posts"),
     ),
     surprising=(
         SurprisingRule(

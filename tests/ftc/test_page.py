@@ -42,7 +42,7 @@ def test_what_the_model_does_comes_first_with_chance_beside_it() -> None:
     found, page = shown(*scored(knows_cards))
     assert found.verdict.tone == "good"
     assert found.verdict.text in page.bare
-    assert "chance: 50%" in page.bare
+    assert "chance: 50 %" in page.bare
     assert page.bare.index(found.verdict.text) < page.bare.index("Premise")
 
 

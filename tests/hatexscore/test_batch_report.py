@@ -109,7 +109,7 @@ def test_a_model_that_decides_otherwise_is_told() -> None:
     assert found.qf_where_agreeing.of == 4
     assert found.kappa == pytest.approx(0)
     assert found.corr_p_qf.value == pytest.approx(1)
-    assert any("makes 40% of the decisions" in warning for warning in report.warnings)
+    assert any("makes 40 % of the decisions" in warning for warning in report.warnings)
     assert batch_report([], REQUEST).model_agreement is None
 
 

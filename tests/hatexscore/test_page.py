@@ -273,7 +273,7 @@ def beaten(label: Label, share: float | None) -> HatexscoreResult:
         ("hateful", 0.0, "neutral"),
         ("hateful", None, "neutral"),
         ("non-hateful", 0.1, "good"),
-        ("non-hateful", None, "neutral"),
+        ("non-hateful", None, "good"),  # it claims no quotes that matter
     ],
 )
 def test_nothing_is_praised_that_chance_does_too(
@@ -322,3 +322,16 @@ def test_qf_stands_beside_its_p() -> None:
     assert "p = " in why(made, "QF")
     assert f"only {report.control.draws} other placements exist" in (made.verdict.chance or "")
     assert "cannot be told: too few placements" in shown(request, report)
+
+
+def test_a_part_that_does_not_apply_is_not_called_undefined() -> None:
+    request = ask(
+        text="We lost the match again", predicted_label="non-hateful",
+        explanation='It says "lost the match". Conclusion: non-hateful.',
+        probabilities={"original": 0.2, "masked": 0.1},
+    )  # fmt: skip
+    report = scored(request)
+    assert "tgi" in report.not_applicable
+    assert '<span class="none">does not apply</span>' in shown(request, report)
+    told = report.model_copy(update={"not_applicable": {}})
+    assert "does not apply" not in shown(request, told)

@@ -6,9 +6,9 @@ from typing import get_args
 import pytest
 
 from services.hatexscore.report import ConsistencyRule, Label
-from services.hatexscore.verdict import coherence
+from services.hatexscore.verdict import coherence, in_a_word, verdict
 from tests.hatexscore.test_metric import ask
-from tests.hatexscore.test_page import scored
+from tests.hatexscore.test_page import beaten, scored
 
 RULES: tuple[ConsistencyRule, ...] = get_args(ConsistencyRule)
 LABELS: tuple[Label, ...] = get_args(Label)
@@ -47,3 +47,41 @@ def test_numbers_that_round_to_the_threshold_are_told_apart() -> None:
         )
     )
     assert "0.29999 ≥ 0.3 does not hold" in said
+
+
+def test_what_quotes_the_whole_text_is_told_so_by_its_verdict() -> None:
+    text = "These lazy tourists should go home"
+    report = scored(
+        ask(
+            text=text,
+            explanation=f'It says "{text}". That attacks foreigners. Conclusion: hateful.',
+            predicted_label="hateful",
+            short_text_max_words=0,
+        )
+    )
+    assert report.components.qf == 0
+    assert "quotes the whole text, so that QF is 0" in in_a_word(report).reason
+    assert "the quotes are the text itself" in str(verdict(report).chance)
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.0, "no more than any of all 20 random spans"),
+        (0.6, "more than 60 % of all 20 random spans"),
+        (1.0, "more than each of all 20 random spans"),
+    ],
+)
+@pytest.mark.parametrize("label", LABELS)
+def test_only_a_hateful_decision_is_held_against_chance(
+    label: Label, share: float, said: str
+) -> None:
+    """In every word that is said of it: verdict, reason and what stands beside it."""
+    report = beaten(label, share)
+    control = report.control
+    assert control is not None
+    found = report.model_copy(update={"control": control.model_copy(update={"exact": True})})
+    assert said in str(verdict(found).chance)
+    apart = "its quotes are not held against chance"
+    assert (apart in str(verdict(found).chance)) == (label == "non-hateful")
+    assert (apart in in_a_word(found).reason) == (label == "non-hateful")

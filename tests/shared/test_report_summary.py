@@ -13,6 +13,19 @@ from services.registry import metrics
 from shared.report_summary import ResultTally, fold_alike, sentences
 
 BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
+LITTLE = {"value": 0.1, "low": 0.05, "high": 0.15, "of": 22}
+
+
+def by_decision(**beaten: Any) -> dict[str, Any]:
+    """A report whose pooled share is nobody's. beaten: decision → its share of spans beaten."""
+    means = {name.replace("_", "-"): {"share_beaten": one} for name, one in beaten.items()}
+    return {
+        "share_beaten": {"value": 0.26, "low": 0.2, "high": 0.3, "of": 28},
+        "by_decision": means,
+    }
+
+
+HATEFUL = by_decision(hateful=BEATEN)
 
 
 def found(
@@ -22,22 +35,22 @@ def found(
     why: dict[str, int] | None = None,
     **more: Any,
 ) -> list[str]:
-    """Of so many results. more: `report`, `undecided`."""
+    """Of so many results. more: `report`, `verdicts`."""
     said = {"No label was sent and none is stated.": undefined} if undefined else {}
     tally = ResultTally(
-        scored + undefined, scored, more.get("undecided", 0), said if why is None else why
+        scored + undefined, scored, more.get("verdicts", {}), said if why is None else why
     )
     return sentences(metrics()[metric], tally, more.get("report", {}))
 
 
 def test_a_large_undefined_share_is_said_before_what_was_found() -> None:
-    report = {"scored": 110, "share_beaten": BEATEN}
-    first, second, third = found(37, 73, report=report)
-    assert first == "Of 110 explanations 37 could be scored."
+    verdicts = {"supported": 12, "unsupported": 25, "undefined": 73}
+    first, second, third = found(37, 73, report=HATEFUL, verdicts=verdicts)
+    assert first == "Of 110 explanations 37 could be scored: 25 are unsupported, 12 supported."
     assert second == "73 have no score: No label was sent and none is stated."
     assert third == (
-        "Their quotes move the model better than random spans do "
-        "(62%, interval 55% to 69%; chance 50%)."
+        "Hateful decisions (40): their quotes move the model better than random spans do "
+        "(62 %, interval 55 % to 69 %; chance 50 %)."
     )
 
 
@@ -53,16 +66,18 @@ def test_repeated_results_are_told_beside_the_count() -> None:
 
 
 def test_a_small_one_is_said_after() -> None:
-    _, second, third = found(109, 1, report={"share_beaten": BEATEN})
-    assert second.startswith("Their quotes")
+    verdicts = {"supported": 109, "undefined": 1}
+    first, second, third = found(109, 1, report=HATEFUL, verdicts=verdicts)
+    assert first == "Of 110 explanations 109 are supported."
+    assert second.startswith("Hateful decisions (40): their quotes")
     assert third.startswith("1 has no score")
 
 
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (0.45, 0.69, "It cannot be told apart from chance"),
-        (0.5, 0.6, "It cannot be told apart from chance"),
+        (0.45, 0.69, "cannot be told apart from chance"),
+        (0.5, 0.6, "cannot be told apart from chance"),
         (0.51, 0.6, " better than "),
         (0.31, 0.4, " worse than "),
     ],
@@ -71,17 +86,56 @@ def test_nothing_is_better_while_chance_is_in_the_interval(
     low: float, high: float, said: str
 ) -> None:
     interval = {"value": (low + high) / 2, "low": low, "high": high, "of": 110}
-    sentence = found(report={"share_beaten": interval})[1]
+    sentence = found(report=by_decision(hateful=interval))[1]
     assert said in sentence
     assert ("cannot be told" in said) is ("cannot be told" in sentence)
 
 
 def test_without_an_interval_nothing_is_better() -> None:
     alone = {"value": 0.9, "low": None, "high": None, "of": 1}
-    sentence = found(1, report={"share_beaten": alone})[1]
+    sentence = found(1, report=by_decision(hateful=alone))[1]
     assert sentence == (
-        "Too few to tell whether their quotes move the model better than random spans do "
-        "(90%; chance 50%)."
+        "Hateful decisions (1): too few to tell whether their quotes move the model better than "
+        "random spans do (90 %; chance 50 %)."
+    )
+
+
+def test_what_other_decisions_want_is_told_apart_and_never_pooled() -> None:
+    told = found(report=by_decision(hateful=BEATEN, non_hateful=LITTLE))
+    assert told[1].startswith("Hateful decisions (40): their quotes move the model better")
+    assert told[2] == (
+        "Non-hateful decisions (22): little movement is wanted; their quotes move the model more "
+        "than 10 % of random spans do."
+    )
+    assert "26 %" not in " ".join(told)
+
+
+def test_a_warning_that_the_numbers_cannot_be_read_without_is_part_of_the_finding() -> None:
+    warned = ("the asked model makes 50 % of the decisions: QF tells about it", "few clusters")
+    told = found(report=HATEFUL | {"warnings": warned})
+    assert told[-1] == "The asked model makes 50 % of the decisions: QF tells about it."
+    assert warned[0] not in " ".join(found(metric="haf", report={"warnings": warned}))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.05, 0.2, "The explanations bring the judge closer to people: mean gain 0.1 ("),
+        (-0.2, -0.05, "The explanations lead the judge away from people: mean gain "),
+        (-0.1, 0.2, "It cannot be told whether the explanations bring the judge closer to people"),
+    ],
+)
+def test_a_gain_says_whether_explanations_helped(low: float, high: float, said: str) -> None:
+    mean = {"value": 0.1 if high > 0 else -0.1, "low": low, "high": high, "of": 40}
+    report = {"score": mean, "parts": {"kendall_gain": {"mean": mean}}}
+    assert found(metric="hlv", report=report)[1].startswith(said)
+
+
+def test_a_verdict_without_a_score_is_counted_as_one() -> None:
+    verdicts = {"contradicted": 3, "unsupported": 8, "undefined": 2}
+    assert found(8, 5, verdicts=verdicts)[0].startswith(
+        "Of 13 explanations 8 could be scored, and 11 have a verdict: 8 are unsupported, "
+        "3 contradicted."
     )
 
 
@@ -92,9 +146,13 @@ def test_few_are_said_to_be_few() -> None:
 
 
 def test_where_all_are_undecided_no_mean_is_told() -> None:
-    told = found(120, undecided=120, report={"share_beaten": BEATEN})
-    assert told[1].startswith("All 120 are undecided")
-    assert len(told) == 2
+    told = found(120, verdicts={"undecided": 120}, report=HATEFUL)
+    why = "chance would do as well, or it cannot be told"
+    assert told == [f"Of 120 explanations 120 are undecided: {why}."]
+    mean = {"score": {"value": 0.5, "low": 0.25, "high": 0.75, "of": 120}}
+    alone = found(120, metric="haf", verdicts={"undecided": 120}, report=mean)
+    assert alone[0] == "Of 120 explanations 120 are undecided."  # nothing stands for chance
+    assert len(alone) == 2
 
 
 @pytest.mark.parametrize(
@@ -107,7 +165,7 @@ def test_where_all_are_undecided_no_mean_is_told() -> None:
 )
 def test_what_could_never_be_supported_is_counted(scored: int, too_few: int, said: str) -> None:
     tally = ResultTally(110, scored, too_few=too_few)
-    told = sentences(metrics()["hatexscore"], tally, {"share_beaten": BEATEN})
+    told = sentences(metrics()["hatexscore"], tally, HATEFUL)
     (sentence,) = [one for one in told if "too few rivals" in one]
     assert sentence.startswith(said)
     assert not any("too few rivals" in one for one in found(37))
@@ -162,15 +220,24 @@ def test_a_report_from_before_tells_what_it_has() -> None:
     told = sentences(
         metrics()["hatexscore"],
         ResultTally.from_report({"scored": 110, "undefined": 73}),
-        {"share_beaten": BEATEN},
+        HATEFUL,
     )
     assert told[:2] == ["Of 110 explanations 37 could be scored.", "73 have no score."]
-    assert told[2].startswith("Their quotes move the model better")
+    assert told[2].startswith("Hateful decisions (40): their quotes move the model better")
 
 
 def test_reasons_that_differ_in_a_number_are_one() -> None:
     why = {"P is 0.1; no.": 1, "None at all.": 2, "P is 0.25; no.": 1, "P is 0.3; no.": 1}
     tally = ResultTally(results=6, scored=1, why=why)
     told = " ".join(sentences(None, tally, {}))
-    assert "most often (3): P is …; no" in told
+    assert "most often (3): P is some; no" in told
     assert "…" not in " ".join(sentences(None, replace(tally, why={"P is 0.1; no.": 5}), {}))
+
+
+def test_what_has_no_score_is_not_said_twice_to_have_none() -> None:
+    why = {"No score: P(hateful) = 0.2; no.": 1, "No score: P(hateful) = 0.3; no.": 2}
+    tally = ResultTally(results=3, scored=0, why=why)
+    assert sentences(None, tally, {}) == [
+        "Of 3 explanations none could be scored.",
+        "3 have no score: P(hateful) = various values; no.",
+    ]

@@ -227,7 +227,11 @@ def named(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]
     """These rows, which begin with the name of a part, with what people call it at their end."""
     own = NAMES.get(metric, {})
     return [
-        (*row, own.get(str(row[0]).removeprefix("chance: ").replace(" ", "_"), "")) for row in rows
+        (
+            *row,
+            own.get(str(row[0]).removeprefix("chance: ").partition(",")[0].replace(" ", "_"), ""),
+        )
+        for row in rows
     ]
 
 

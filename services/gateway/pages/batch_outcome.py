@@ -6,7 +6,7 @@ No judgement is formed here: verdicts are the results' own, intervals and means 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,8 +15,8 @@ from services.gateway.pages.terms import Term, terms
 from shared.ledger.result_pages import ResultCounts
 from shared.ledger.score_hours import edges_of
 from shared.page_text import significant
-from shared.report_summary import ResultTally, interval_in, sentences
-from shared.service_contract import TOO_FEW, MetricContract, ReportedContract
+from shared.report_summary import ResultTally, interval_in, record_at, sentences
+from shared.service_contract import TOO_FEW, MetricContract, ReportedContract, RivalGroup
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,8 @@ def _sentences(
 
 
 def _count_results(counts: ResultCounts, why: Mapping[str, int]) -> ResultTally:
-    undecided = counts.values["verdict"].get("undecided", 0)
     too_few = counts.reasons.get(TOO_FEW, 0)
-    return ResultTally(counts.rows, counts.scored, undecided, why, too_few)
+    return ResultTally(counts.rows, counts.scored, counts.values["verdict"], why, too_few)
 
 
 def _verdicts(view: ResultQuery, counts: ResultCounts) -> list[Bar]:
@@ -160,7 +159,31 @@ def _parts(contract: ReportedContract | None, report: Mapping[str, Any]) -> list
     if contract is None:
         return []
     named = terms().of(contract.name).items()
-    return [row for name, term in named if (row := _part(name, term, report)) is not None]
+    rows = (row for name, term in named for row in _rows_of(contract, name, term, report))
+    return [row for row in rows if row is not None]
+
+
+def _rows_of(
+    contract: ReportedContract, name: str, term: Term, report: Mapping[str, Any]
+) -> list[PartRow | None]:
+    """One, or one for each group of results that it says something else of."""
+    groups = () if contract.facts is None else contract.facts.groups
+    apart = [one for one in groups if name in one.better]
+    if not apart:
+        return [_part(name, term, report)]
+    return [_part_of_group(one, name, term, report) for one in apart]
+
+
+def _part_of_group(
+    group: RivalGroup, name: str, term: Term, report: Mapping[str, Any]
+) -> PartRow | None:
+    means = record_at(report, group.path)
+    interval = interval_in(means, name)
+    if interval is None:
+        return None
+    own = replace(term, name=f"{term.name}: {group.name}", better=group.better[name])
+    results = means.get("results") or 0
+    return PartRow(own, interval, max(0.0, 1 - interval["of"] / results) if results else None)
 
 
 def _part(name: str, term: Term, report: Mapping[str, Any]) -> PartRow | None:

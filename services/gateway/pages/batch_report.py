@@ -208,11 +208,10 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
     """
     metric = metrics().get(batch.metric)
     fields = {} if metric is None else metric.report.model_fields
-    bounds = fields["range"].default if "range" in fields else None
     return ReportSummary(
         finding=str(report.get("finding", "")),
         score=_score(report),
-        range=bounds if isinstance(bounds, tuple) else None,
+        range=None if metric is None else metric.score_range,
         direction=str(fields["direction"].default) if "direction" in fields else "",
         facts=_facts(report),
         warnings=fold_alike(str(warning) for warning in report.get("warnings", ())),

@@ -24,7 +24,7 @@ from services.gateway.state import Gateway
 from services.registry import metrics
 from shared.ledger import score_hours
 from shared.ledger.score_hours import ScoreSource, ScoreSums, edges_of
-from shared.page_text import significant
+from shared.page_text import percent, significant
 
 WINDOWS, REFERENCES = (1, 7, 30), (7, 28, 90)
 LONGEST_WINDOW = 90  # days
@@ -135,5 +135,5 @@ def sentence_of(found: ScoreShift) -> str:
         told += " Its spread over the bins has changed."
     if found.undefined is not None and not found.undefined[1] <= 0 <= found.undefined[2]:
         way = "more" if found.undefined[0] > 0 else "fewer"
-        told += f" {abs(found.undefined[0]):.0%} {way} have no score."
+        told += f" {percent(abs(found.undefined[0]))} {way} have no score."
     return told

@@ -29,7 +29,12 @@ NEVER = frozenset({"webhook"})  # told once, by whoever asked
 QUOTES = frozenset({"quote", "quotation"})
 KINDS = {"causal": "language model"}
 ANY_MODEL = "any-model"  # stands for one that is still to be found
-NOUNS = {"text": "a text", "explanation": "an explanation", "options": "options"}
+NOUNS = {
+    "text": "a text",
+    "explanation": "an explanation",
+    "options": "answer options",
+    "human": "what people chose of them",
+}
 
 
 @dataclass(frozen=True)

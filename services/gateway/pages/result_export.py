@@ -19,6 +19,7 @@ from services.gateway.batch_csv import (
     csv_field,
     encode_rows,
     number_columns,
+    warning_cells,
     why_none,
 )
 from services.gateway.pages.result_query import ResultQuery
@@ -61,7 +62,7 @@ class ExportColumns:
         return [
             *(csv_field(getattr(row, name)) for name in told),
             *cells_of(one.result or {}, self.numbers),
-            csv_field(row.warnings if one.result is not None else None),
+            *warning_cells(one.result),
             csv_field(why_none(row.status, one.error, batch)),
             *(csv_field(getattr(row, name)) for name in OF_TABLE),
             csv_field(" ".join(row.reasons)),

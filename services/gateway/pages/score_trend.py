@@ -15,6 +15,7 @@ from services.gateway.pages.drift import DriftRow, drift_rows
 from services.registry import metrics
 from shared.ledger import score_hours
 from shared.ledger.score_hours import ScoreSums, edges_of
+from shared.page_text import percent
 
 LEVEL = 0.95
 MOST_LINES = 12
@@ -135,6 +136,7 @@ def _warnings(rows: Sequence[DriftRow]) -> Iterator[tuple[str, str]]:
         what = f"{row.metric} {row.model}".strip()
         if later.results > ENOUGH and later.undefined > MUCH * later.results:
             share = later.undefined / later.results
-            yield what, f"{share:.0%} of {later.results:,} results of the last day have no score."
+            told = f"{percent(share)} of {later.results:,} results of the last day"
+            yield what, f"{told} have no score."
         elif row.found.has_shift:
             yield what, row.sentence

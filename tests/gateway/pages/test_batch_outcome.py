@@ -50,9 +50,8 @@ def found(
 
 def test_the_sentences_count_the_rows_that_the_page_shows() -> None:
     told = found(120, 3, verdicts={"undecided": 120, "undefined": 3}).sentences
-    assert told[0] == "Of 123 explanations 120 could be scored."
-    assert told[1].startswith("All 120 are undecided")
-    assert told[2] == "3 have no score: No label was sent and none is stated."
+    assert told[0].startswith("Of 123 explanations 120 are undecided: chance would do as well")
+    assert told[1] == "3 have no score: No label was sent and none is stated."
 
 
 class TestPictures:
@@ -78,11 +77,24 @@ class TestPictures:
             assert wanted.top == edges[-1]
 
     def test_parts_are_the_reports_own_wherever_they_stand(self) -> None:
-        report = {"scored": 50, "share_beaten": BEATEN, "components": {"qf": BEATEN | {"of": 25}}}
-        rows = {row.term.name: row for row in found(report=report).parts}
-        assert set(rows) == {"Quotes what matters", "Beats random spans"}
-        assert rows["Quotes what matters"].undefined == pytest.approx(0.5)
-        assert rows["Quotes what matters"].place(0.62) == pytest.approx(0.62)
+        report = {"scored": 50, "components": {"tgi": BEATEN | {"of": 25}}}
+        [row] = found(report=report).parts
+        assert row.term.name == "Names who is targeted"
+        assert row.undefined == pytest.approx(0.5)
+        assert row.place(0.62) == pytest.approx(0.62)
+
+    def test_what_another_decision_wants_is_a_row_of_its_own(self) -> None:
+        """Pooled, both numbers are the mix of the labels."""
+        means = {"share_beaten": BEATEN, "components": {"qf": BEATEN}}
+        decisions = {"hateful": means, "non-hateful": means, "unknown": means}
+        report = {"scored": 50, **means, "by_decision": decisions}
+        better = {row.term.name: row.term.better for row in found(report=report).parts}
+        assert better == {
+            "Quotes what matters: hateful decisions": "higher",
+            "Quotes what matters: non-hateful decisions": "higher",
+            "Beats random spans: hateful decisions": "higher",
+            "Beats random spans: non-hateful decisions": "lower",
+        }
 
 
 class TestAddresses:

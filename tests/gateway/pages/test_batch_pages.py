@@ -300,7 +300,7 @@ class TestTakenAway:
         page = scene.client.get(f"/batches/{batch['id']}/items.csv")
         assert api.headers["content-type"] == "text/csv; charset=utf-8"
         found, for_people = rows(api), rows(page)
-        always = {"custom_id", "line", "job_id", "status", "score", "warnings", "error"}
+        always = {"custom_id", "line", "job_id", "status", "score", "warnings", "warned", "error"}
         for one in set(found[0]) - set(for_people[0]):  # a column that no line fills
             assert not any(row[one] for row in found)
         for one in set(for_people[0]) - always:
@@ -312,6 +312,7 @@ class TestTakenAway:
         assert [row["score"] for row in found] == ["0.9", "0.1", "0.75", "", ""]
         assert found[0]["components.htc"] == "1.0"
         assert (found[0]["warnings"], found[1]["warnings"]) == ("1", "0")
+        assert (bool(found[0]["warned"]), found[1]["warned"]) == (True, "")
         assert found[2]["control.mean_drop"] == "-0.25"
         assert found[2]["custom_id"] == f"'{HOSTILE}"
         assert (found[4]["status"], found[4]["error"]) == ("failed", "'@too bad, <i>")

@@ -141,9 +141,16 @@ def _numbers(ts: Touchstone, batch: Any, asked: Namespace, output: Output) -> No
         output.table(("worst lines", "score", "why"), rows)
     for split in getattr(found, "splits", ()):
         _show_split(split, output)
+    _warn(found, output)
+
+
+def _warn(found: Any, output: Output) -> None:
+    """Of what the finding does not say already."""
     gold = getattr(found, "gold", None)
+    said = getattr(found, "finding", "").lower()
     for one in (*found.warnings, *(() if gold is None else gold.warnings)):
-        output.say(f"warning: {one}")
+        if one.lower() not in said:
+            output.say(f"warning: {one}")
 
 
 def _show_without(found: Any, output: Output) -> None:
@@ -249,9 +256,20 @@ def parts_in(found: Any) -> Iterator[tuple[Any, ...]]:
     for name, one in _notebook.part_means(found):
         yield (name, *_ends(one))
     for name in CHANCE:
-        one = getattr(found, name, None)
-        if _is_interval(one):
-            yield (f"chance: {name.replace('_', ' ')}", *_ends(one))
+        for whose, one in _by_decision(found, name):
+            if _is_interval(one):
+                yield (f"chance: {name.replace('_', ' ')}{whose}", *_ends(one))
+
+
+def _by_decision(found: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Whose number it is, and the number: what is high for one decision is low for another, so
+    that both together are the mix of the labels."""
+    means = getattr(found, "by_decision", None)
+    if not means or not hasattr(next(iter(means.values())), name):
+        yield "", getattr(found, name, None)
+        return
+    for decision, own in means.items():
+        yield f", {decision}", getattr(own, name)
 
 
 def _ends(one: Any) -> tuple[Any, ...]:
