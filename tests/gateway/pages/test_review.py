@@ -215,6 +215,32 @@ def test_three_people_have_a_matrix() -> None:
     ]
 
 
+def _ends(above: tuple[float, int], below: tuple[float, int]) -> str:
+    """What the page says of shares that agree, of so many answers each."""
+    none = {"value": None, "low": None, "high": None, "of": 0}
+    tenths = [{"low": place / 10, "high": (place + 1) / 10, "agreed": none} for place in range(10)]
+    figures = {
+        "warnings": [], "agreed": none, "kappa": none, "alpha": none, "with_metric": none,
+        "reviewers": 1, "parts": [], "by_verdict": {}, "by_language": {}, "pairs": [],
+        "disputed": [], "deciles": tenths,
+    }  # fmt: skip
+    ends = {"above": above, "below": below}
+    figures |= {name: none | {"value": share, "of": of} for name, (share, of) in ends.items()}
+    macros: Any = templates.environment().get_template("agreement.html").module
+    return str(macros.figures(figures, "hatexscore"))
+
+
+def test_high_and_low_scores_are_counted_as_they_are_and_a_handful_is_not_told() -> None:
+    shown = _ends((6 / 7, 7), (0.2, 5))
+    assert "in 6 of 7 cases above 0.7, and in 1 of 5 cases below 0.3." in shown
+    shown = _ends((0.0, 2), (2 / 3, 9))
+    assert "in 6 of 9 cases below 0.3." in shown
+    assert "above 0.7" not in shown
+    shown = _ends((0.0, 2), (1.0, 3))
+    assert "People agree with the metric in" not in shown
+    assert "from 5 answers there on" in shown
+
+
 def test_a_part_of_a_score_is_judged_on_the_page_of_its_job(
     client: httpx.Client, engine: Engine
 ) -> None:
