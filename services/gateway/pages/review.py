@@ -72,6 +72,12 @@ class ReviewLine:
     decision: str = ""
 
     @property
+    def is_marked(self) -> bool:
+        """Whether the explanation points at words of them."""
+        marks = (mark for text in self.texts for piece in text.pieces for mark in piece.marks)
+        return any(mark.kind == "evidence" for mark in marks)
+
+    @property
     def takes_notes(self) -> bool:
         """Notes quote."""
         return not self.job.request.get("do_not_store_text")

@@ -1,20 +1,20 @@
 // Keys for whoever would rather not point. Off inside fields; can be switched off (WCAG 2.1.4).
 const OFF = "touchstone-keys-off";  // a setting: the only thing that is kept in the browser
-const KEYS = [  // the one list: [keys, what they do, action]
+const ROWS = "table.results tbody tr, main table.list:not(.results, .counted) tbody tr:has(th a)";
+const KEYS = [  // the one list: [keys, what they do, action, what a page must have for it]
   ["?", "this help", () => help()],
   ["g h", "start page", () => go("/")],
   ["g b", "batches", () => go("/batches")],
   ["g t", "try", () => go("/try")],
-  ["/", "filter", () => focusOn("[role=search] input:not([type=hidden])")],
-  ["j", "next row", () => move(1)],
-  ["k", "row before", () => move(-1)],
-  ["Enter", "open the row", () => follow()],
-  ["x", "choose the row", () => row()?.querySelector("input[type=checkbox]")?.click()],
-  ["e", "export", () => focusOn("#files ~ ul a")],
-  ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
+  ["/", "filter", () => focusOn("[role=search] input:not([type=hidden])"), "[role=search]"],
+  ["j", "next row", () => move(1), ROWS],
+  ["k", "row before", () => move(-1), ROWS],
+  ["Enter", "open the row", () => follow(), ROWS],
+  ["x", "choose the row", () => row()?.querySelector("input[type=checkbox]")?.click(), ".results [name=line]"],
+  ["e", "export", () => focusOn("#files ~ ul a"), "#files ~ ul a"],
+  ["t", "show or hide texts", () => document.getElementById("reveal")?.click(), ".sensitive"],
   ["Esc", "close, leave a field", () => here(null)],
 ];
-const ROWS = "table.results tbody tr, main table.list:not(.results, .counted) tbody tr:has(th a)";
 let pending = "";
 let dialog = null;
 
@@ -47,6 +47,12 @@ const element = (name, text = "") => {
   made.textContent = text;
   return made;
 };
+// What judge.js presses, where a page has it: by the words that stand at the key.
+const pressed = () => !document.querySelector("script[src*='/judge.js']") ? [] : [...document.querySelectorAll("[data-key]")].map((one) => {
+  const said = (one.labels?.[0] ?? one).cloneNode(true);
+  said.querySelector("kbd")?.remove();
+  return [one.dataset.key.replace("ArrowRight", "→"), said.textContent.trim().toLowerCase()];
+});
 const help = () => {
   if (dialog === null) {
     dialog = document.body.appendChild(element("dialog"));
@@ -54,12 +60,7 @@ const help = () => {
     const title = dialog.appendChild(element("h2", "Keys"));
     title.id = "keys-title";
     dialog.setAttribute("aria-labelledby", title.id);
-    const list = dialog.appendChild(element("dl"));
-    for (const [keys, what] of KEYS) {
-      const term = list.appendChild(element("dt"));
-      for (const key of keys.split(" ")) term.append(element("kbd", key), " ");
-      list.append(element("dd", what));
-    }
+    dialog.append(element("dl"));
     const label = dialog.appendChild(element("label"));
     const box = label.appendChild(element("input"));
     box.type = "checkbox";
@@ -71,6 +72,14 @@ const help = () => {
     label.append(" use these keys");
     const close = dialog.appendChild(element("p")).appendChild(element("button", "Close"));
     close.addEventListener("click", () => dialog.close());
+  }
+  const list = dialog.querySelector("dl");
+  list.replaceChildren();
+  const here = KEYS.filter(([, , , needs]) => !needs || document.querySelector(needs));
+  for (const [keys, what] of [...pressed(), ...here]) {
+    const term = list.appendChild(element("dt"));
+    for (const key of keys.split(" ")) term.append(element("kbd", key), " ");
+    list.append(element("dd", what));
   }
   dialog.showModal();
 };
