@@ -130,6 +130,25 @@ def test_a_jobs_page_takes_judgements_and_shows_the_history(
     assert "Nobody has judged this score yet." in page.text
 
 
+def test_a_button_that_is_pressed_twice_makes_one_queue(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.2])
+    form = client.get("/queues", params={"batch": batch_id, "verdict": "supported"})
+    assert 'name="query" maxlength="2000" value="verdict=supported"' in form.text
+    keys = re.findall(r'name="once" value="([0-9a-f]{32})"', form.text)
+    assert len(set(keys)) == 3  # of each button another one
+    first, other = keys[:2]
+    sent = [(first, "n"), (first, "n"), (first, "m"), (other, "n")]
+    made = []
+    for key, name in sent:
+        data = {"csrf": token(form), "batch": batch_id, "name": name, "once": key}
+        made.append(client.post("/queues", data=data).headers["location"])
+    assert made[0] == made[1]
+    assert len(set(made)) == 3
+    assert "asks for no key" in client.get(f"{made[0]}/judge").text
+
+
 def test_texts_stay_shown_for_a_sitting_where_somebody_has_set_it(
     client: httpx.Client, engine: Engine
 ) -> None:
