@@ -470,8 +470,8 @@ def summary_of(
     most_reasons: int,
     known: ResultSummary | None = None,
 ) -> ResultSummary:
-    """known: one from a moment ago, which holds as long as no row came or went. Seven statements over
-    every row are the cost of a page; a filter or another order need none of them."""
+    """known: one from a moment ago, which holds as long as no row came or went. Seven statements
+    over every row are the cost of a page; a filter or another order need none of them."""
     if known is not None and known.counts.rows == count_of(connection, wanted.batch_filter):
         return known
     keys = metadata_keys(connection, wanted)

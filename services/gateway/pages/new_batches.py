@@ -6,6 +6,8 @@ first requests and what is wrong by line, before anything is scored. It works wi
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -20,6 +22,7 @@ from services.gateway import http_requests
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_input import BatchInput, Line, make_batch
 from services.gateway.caller import Caller
+from services.gateway.http_requests import OWN_KEY
 from services.gateway.pages import templates
 from services.gateway.pages.comparison_sides import ALIKE, settings_of, side_of
 from services.gateway.pages.other_metrics import OtherRequest, request_for
@@ -53,6 +56,7 @@ MOST_FIELDS = 500  # a box a column, a choice a field, one a cell that is mapped
 router = page_router()
 
 
+MOST_TOLD = 20  # lines that were left out
 FIRST = "hatexscore"  # its default model is in the image, and its columns are two texts
 
 
@@ -62,7 +66,12 @@ async def new_batch(request: Request, caller: Viewer, metric: str = "") -> Respo
     check_scope(caller, "batch")
     chosen = metric if metric in metrics() else FIRST
     return page(
-        request, "new_batch.html", metrics=list(metrics()), metric=chosen, rows="", wrong=""
+        request,
+        "new_batch.html",
+        metrics={name: one.summary for name, one in metrics().items()},
+        metric=chosen,
+        rows="",
+        wrong="",
     )
 
 
@@ -95,7 +104,7 @@ def _form_with_error(request: Request, sent: Mapping[str, str], error: ScoringEr
         request,
         "new_batch.html",
         error.status,
-        metrics=list(metrics()),
+        metrics={name: one.summary for name, one in metrics().items()},
         metric=sent.get("metric", FIRST),
         rows=sent.get("rows", ""),
         wrong=error.detail,
@@ -185,6 +194,7 @@ async def _table_page(
         contract=contract,
         mapping=seen.mapping,
         seen=seen,
+        plain=seen.plain(contract),
         keep=chosen.get("keep", ""),
         fields=_fields(contract),
         saved=sorted(kept),
@@ -220,13 +230,18 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
         raise InvalidBody.at_root(f"a mapping needs a name of at most {LONGEST_NAME} characters")
     if name:
         await _save_mapping(gateway, caller.tenant, contract, name, sent)
-    private = PrivateLines(lines_of(gateway, file, contract, sent))
+    left_out: list[int] | None = [] if request.query_params.get("faulty") == "skip" else None
+    private = PrivateLines(
+        lines_of(gateway, file, contract, sent, left_out), [] if left_out is None else left_out
+    )
+    told = {"uploaded": file.filename[:200]}
     made = BatchInput(
         contract,
-        private.lines(),
+        private.lines(told),
         file.filename,
-        {"uploaded": file.filename[:200]},
+        told,
         caller.accepts_untrained_languages,
+        _once_key(file, sent, skipping=left_out is not None),
     )
     try:
         batch = await make_batch(made, gateway, caller.owner(gateway.settings))
@@ -235,6 +250,12 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
     if private.found:
         await _delete_file(gateway, file)
     return RedirectResponse(f"/batches/{batch.id}", 303)
+
+
+def _once_key(file: File, sent: Sequence[tuple[str, str]], *, skipping: bool) -> str:
+    """Of these columns of this file: pressed twice, they are one batch."""
+    chosen = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skipping])
+    return f"{OWN_KEY} table {file.id} {hashlib.sha256(chosen.encode()).hexdigest()}"
 
 
 async def _save_mapping(
@@ -253,15 +274,22 @@ async def _save_mapping(
 
 @dataclass
 class PrivateLines:
-    """The lines as they come; found: whether the texts of one must not be stored."""
+    """The lines as they come; found: whether the texts of one must not be stored. left_out: lines
+    of the file that are faulty."""
 
     source: Iterator[Line]
+    left_out: list[int]
     found: bool = False
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self, told: dict[str, str]) -> Iterator[Line]:
+        """told: of the batch; at the end it says what was left out."""
         for custom_id, body in self.source:
             self.found |= bool(body.get("do_not_store_text"))
             yield custom_id, body
+        if self.left_out:
+            first = ", ".join(map(str, self.left_out[:MOST_TOLD]))
+            more = "" if len(self.left_out) <= MOST_TOLD else " …"
+            told["left_out"] = f"{len(self.left_out)} lines of the file: {first}{more}"
 
 
 async def _delete_file(gateway: State, file: File) -> None:

@@ -55,6 +55,16 @@ class TablePreview:
     complete: bool
     cells: dict[str, list[str]] = field(default_factory=dict)
 
+    def plain(self, contract: MetricContract) -> set[str]:
+        """Columns that are no texts: ids, labels and metadata, as far as they are short."""
+        fields = [ID, *(one.name for one in contract.form if one.choices)]
+        told = {self.mapping.columns.get(name) for name in fields} | {*self.mapping.metadata}
+        return {
+            name
+            for place, name in enumerate(self.names)
+            if name in told and all(len(row[place]) <= LONG_CELL for row in self.rows)
+        }
+
 
 def read_preview(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
@@ -72,26 +82,35 @@ def read_preview(
                     break
         except TableError as fault:
             seen.faults.add(fault)
+            seen.faults.is_broken = True
             seen.complete = False
     return seen.preview
 
 
 def lines_of(
-    gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
+    gateway: State,
+    file: File,
+    contract: MetricContract,
+    sent: Sequence[Pair],
+    left_out: list[int] | None = None,
 ) -> Iterator[Line]:
-    """All of them. Raises TableError at the first line that is no request."""
+    """All of them. Raises TableError at the first line that is no request; where `left_out` is
+    given, its number goes there instead."""
     mapping, ids, count = _read_mapping(gateway, file, contract, sent), CustomIds(), 0
     with gateway.files.open_read(file.id) as stream:
         for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
             if count > gateway.settings.max_batch_lines:
                 raise TableError(number, "a batch may not have so many lines")
             body, custom_id = mapping.body(row, contract), mapping.custom_id(row, count)
-            if error := validation_error(contract, body):
-                raise TableError(number, named_fault(error, body)[1])
-            if said := ids.fault(custom_id):
+            error = validation_error(contract, body)
+            said = named_fault(error, body)[1] if error else ids.fault(custom_id)
+            if not said:
+                yield custom_id, body
+            elif left_out is None:
                 raise TableError(number, said)
-            yield custom_id, body
-    if not count:
+            else:
+                left_out.append(number)
+    if count == len(left_out or ()):
         raise TableError(1, "there is no row")
 
 

@@ -319,7 +319,9 @@ class TestPages:
         chosen = result_pages.metadata_values(connection, WANTED, keys)["odd"]
         assert sum(chosen.values()) == 10
         for value, rows in chosen.items():
-            assert result_pages.count_of(connection, replace(WANTED, pairs=[f"odd={value}"])) == rows
+            assert (
+                result_pages.count_of(connection, replace(WANTED, pairs=[f"odd={value}"])) == rows
+            )
 
     def test_another_tenant_sees_nothing(self, connection: Connection) -> None:
         foreign = ResultFilter(tenant="other", batch_id=BATCH)
