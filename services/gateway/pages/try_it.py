@@ -273,6 +273,7 @@ def _form_page(
         metrics=list(metrics().values()),
         fields=trial.metric.form,
         groups=form_groups(trial.metric.name),
+        usual=fill_form(trial.metric, {}).controls,
         prefix=PREFIX,
         models=[
             entry.name
