@@ -97,6 +97,7 @@ def read_inputs(contract: MetricContract, form: Mapping[str, str]) -> dict[str, 
     named = {one.name: one.read(sent) for one in form_inputs(contract.name)}
     return {name: typed for name, typed in named.items() if typed}
 
+
 FIRST_CLAUSE = re.compile(r"(?:[^;(]|\([^()]*\))*")
 
 
