@@ -6,8 +6,6 @@ first requests and what is wrong by line, before anything is scored. It works wi
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -22,14 +20,12 @@ from services.gateway import http_requests
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_input import BatchInput, Line, make_batch
 from services.gateway.caller import Caller
-from services.gateway.http_requests import OWN_KEY
-from services.gateway.pages import templates
+from services.gateway.pages import table_preview, templates
 from services.gateway.pages.comparison_sides import ALIKE, settings_of, side_of
 from services.gateway.pages.other_metrics import OtherRequest, request_for
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
-from services.gateway.pages.table_preview import lines_of, read_preview
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes import files as file_routes
@@ -56,7 +52,6 @@ MOST_FIELDS = 500  # a box a column, a choice a field, one a cell that is mapped
 router = page_router()
 
 
-MOST_TOLD = 20  # lines that were left out
 FIRST = "hatexscore"  # its default model is in the image, and its columns are two texts
 
 
@@ -183,7 +178,7 @@ async def _table_page(
     if chosen.get("saved") in kept:
         sent = [("metric", contract.name), *map(tuple, kept[chosen["saved"]])]
     with gateway.previews.acquire(caller):
-        seen = await run_in_threadpool(read_preview, gateway, file, contract, sent)
+        seen = await run_in_threadpool(table_preview.read_preview, gateway, file, contract, sent)
     if refused is not None and not seen.faults:
         seen.faults.add(refused)  # of a line behind those that were read for the page
     return page(
@@ -230,10 +225,8 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
         raise InvalidBody.at_root(f"a mapping needs a name of at most {LONGEST_NAME} characters")
     if name:
         await _save_mapping(gateway, caller.tenant, contract, name, sent)
-    left_out: list[int] | None = [] if request.query_params.get("faulty") == "skip" else None
-    private = PrivateLines(
-        lines_of(gateway, file, contract, sent, left_out), [] if left_out is None else left_out
-    )
+    skips = request.query_params.get("faulty") == "skip"
+    private = table_preview.private_lines(gateway, file, contract, sent, skips=skips)
     told = {"uploaded": file.filename[:200]}
     made = BatchInput(
         contract,
@@ -241,7 +234,7 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
         file.filename,
         told,
         caller.accepts_untrained_languages,
-        _once_key(file, sent, skipping=left_out is not None),
+        table_preview.upload_key(file, sent, skips=skips),
     )
     try:
         batch = await make_batch(made, gateway, caller.owner(gateway.settings))
@@ -250,12 +243,6 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
     if private.found:
         await _delete_file(gateway, file)
     return RedirectResponse(f"/batches/{batch.id}", 303)
-
-
-def _once_key(file: File, sent: Sequence[tuple[str, str]], *, skipping: bool) -> str:
-    """Of these columns of this file: pressed twice, they are one batch."""
-    chosen = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skipping])
-    return f"{OWN_KEY} table {file.id} {hashlib.sha256(chosen.encode()).hexdigest()}"
 
 
 async def _save_mapping(
@@ -270,26 +257,6 @@ async def _save_mapping(
     kept = [list(pair) for pair in told]
     kind = f"columns {contract.name}"
     await gateway.in_ledger(lambda one: saved_views.save_view(one, tenant, kind, name, kept))
-
-
-@dataclass
-class PrivateLines:
-    """The lines as they come; found: whether the texts of one must not be stored. left_out: lines
-    of the file that are faulty."""
-
-    source: Iterator[Line]
-    left_out: list[int]
-    found: bool = False
-
-    def lines(self, told: dict[str, str]) -> Iterator[Line]:
-        """told: of the batch; at the end it says what was left out."""
-        for custom_id, body in self.source:
-            self.found |= bool(body.get("do_not_store_text"))
-            yield custom_id, body
-        if self.left_out:
-            first = ", ".join(map(str, self.left_out[:MOST_TOLD]))
-            more = "" if len(self.left_out) <= MOST_TOLD else " …"
-            told["left_out"] = f"{len(self.left_out)} lines of the file: {first}{more}"
 
 
 async def _delete_file(gateway: State, file: File) -> None:

@@ -4,6 +4,7 @@ and what is wrong by line. What is shown and what is scored are read alike.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from services.gateway.batch_input import Line
+from services.gateway.http_requests import OWN_KEY
 from services.gateway.pages.table_faults import (
     CustomIds,
     TableFaults,
@@ -32,6 +34,7 @@ from services.gateway.table_mapping import (
 from shared.ledger.files import File
 from shared.service_contract import MetricContract
 
+MOST_TOLD = 20  # lines that were left out
 SHOWN, REQUESTS = 20, 3
 GUESSED_FROM, GUESSED_FROM_CHARACTERS = 500, 1_000_000  # rows, and what they hold
 CHECK_SECONDS = 2.0
@@ -112,6 +115,41 @@ def lines_of(
                 left_out.append(number)
     if count == len(left_out or ()):
         raise TableError(1, "there is no row")
+
+
+def private_lines(
+    gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair], *, skips: bool
+) -> PrivateLines:
+    """skips: whether faulty lines are left out."""
+    left_out: list[int] = []
+    found = lines_of(gateway, file, contract, sent, left_out if skips else None)
+    return PrivateLines(found, left_out)
+
+
+def upload_key(file: File, sent: Sequence[tuple[str, str]], *, skips: bool) -> str:
+    """Of these columns of this file: pressed twice, they are one batch."""
+    chosen = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skips])
+    return f"{OWN_KEY} table {file.id} {hashlib.sha256(chosen.encode()).hexdigest()}"
+
+
+@dataclass
+class PrivateLines:
+    """The lines as they come; found: whether the texts of one must not be stored. left_out: lines
+    of the file that are faulty."""
+
+    source: Iterator[Line]
+    left_out: list[int]
+    found: bool = False
+
+    def lines(self, told: dict[str, str]) -> Iterator[Line]:
+        """told: of the batch; at the end it says what was left out."""
+        for custom_id, body in self.source:
+            self.found |= bool(body.get("do_not_store_text"))
+            yield custom_id, body
+        if self.left_out:
+            first = ", ".join(map(str, self.left_out[:MOST_TOLD]))
+            more = "" if len(self.left_out) <= MOST_TOLD else " …"
+            told["left_out"] = f"{len(self.left_out)} lines of the file: {first}{more}"
 
 
 def _read_mapping(

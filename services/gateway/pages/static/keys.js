@@ -1,22 +1,22 @@
-// Keys for whoever would rather not point. Off inside fields; can be switched off (WCAG 2.1.4).
+// Keys, off inside fields; they can be switched off (WCAG 2.1.4).
 const OFF = "touchstone-keys-off";  // a setting: the only thing that is kept in the browser
-const ROWS = "table.results tbody tr, main table.list:not(.results, .counted) tbody tr:has(th a)";
-const KEYS = [  // the one list: [keys, what they do, action, what a page must have for it]
+const KEYS = [  // the one list: [keys, what they do, action]
   ["?", "this help", () => help()],
   ["g h", "start page", () => go("/")],
   ["g b", "batches", () => go("/batches")],
   ["g t", "try", () => go("/try")],
-  ["/", "filter", () => focusOn("[role=search] input:not([type=hidden])"), "[role=search]"],
-  ["j", "next row", () => move(1), ROWS],
-  ["k", "row before", () => move(-1), ROWS],
-  ["Enter", "open the row", () => follow(), ROWS],
-  ["x", "choose the row", () => row()?.querySelector("input[type=checkbox]")?.click(), ".results [name=line]"],
-  ["e", "export", () => focusOn("#files ~ ul a"), "#files ~ ul a"],
-  ["t", "show or hide texts", () => document.getElementById("reveal")?.click(), ".sensitive"],
+  ["/", "filter", () => focusOn("[role=search] input:not([type=hidden])")],
+  ["j", "next row", () => move(1)],
+  ["k", "row before", () => move(-1)],
+  ["Enter", "open the row", () => follow()],
+  ["x", "choose the row", () => row()?.querySelector("input[type=checkbox]")?.click()],
+  ["e", "export", () => focusOn("#files ~ ul a")],
+  ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
   ["Esc", "close, leave a field", () => here(null)],
 ];
+const ROWS = "table.results tbody tr, main table.list:not(.results, .counted) tbody tr:has(th a)";
 let pending = "";
-let dialog = null;
+let dialog;
 
 const go = (path) => { location.href = path; };
 const row = () => document.querySelector("[data-here]");
@@ -47,40 +47,30 @@ const element = (name, text = "") => {
   made.textContent = text;
   return made;
 };
-// What judge.js presses, where a page has it: by the words that stand at the key.
-const pressed = () => !document.querySelector("script[src*='/judge.js']") ? [] : [...document.querySelectorAll("[data-key]")].map((one) => {
-  const said = (one.labels?.[0] ?? one).cloneNode(true);
-  said.querySelector("kbd")?.remove();
-  return [one.dataset.key.replace("ArrowRight", "→"), said.textContent.trim().toLowerCase()];
-});
 const help = () => {
-  if (dialog === null) {
-    dialog = document.body.appendChild(element("dialog"));
-    dialog.id = "keys";
-    const title = dialog.appendChild(element("h2", "Keys"));
-    title.id = "keys-title";
-    dialog.setAttribute("aria-labelledby", title.id);
-    dialog.append(element("dl"));
-    const label = dialog.appendChild(element("label"));
-    const box = label.appendChild(element("input"));
-    box.type = "checkbox";
-    box.checked = !isOff();
-    box.addEventListener("change", () => {
-      if (box.checked) localStorage.removeItem(OFF);
-      else localStorage.setItem(OFF, "1");
-    });
-    label.append(" use these keys");
-    const close = dialog.appendChild(element("p")).appendChild(element("button", "Close"));
-    close.addEventListener("click", () => dialog.close());
-  }
-  const list = dialog.querySelector("dl");
-  list.replaceChildren();
-  const here = KEYS.filter(([, , , needs]) => !needs || document.querySelector(needs));
-  for (const [keys, what] of [...pressed(), ...here]) {
+  dialog?.remove();
+  dialog = document.body.appendChild(element("dialog"));
+  dialog.id = "keys";
+  const title = dialog.appendChild(element("h2", "Keys"));
+  title.id = "keys-title";
+  dialog.setAttribute("aria-labelledby", title.id);
+  const list = dialog.appendChild(element("dl"));
+  for (const [keys, what] of window.pageKeys?.(KEYS) ?? KEYS) {
     const term = list.appendChild(element("dt"));
     for (const key of keys.split(" ")) term.append(element("kbd", key), " ");
     list.append(element("dd", what));
   }
+  const label = dialog.appendChild(element("label"));
+  const box = label.appendChild(element("input"));
+  box.type = "checkbox";
+  box.checked = !isOff();
+  box.addEventListener("change", () => {
+    if (box.checked) localStorage.removeItem(OFF);
+    else localStorage.setItem(OFF, "1");
+  });
+  label.append(" use these keys");
+  const close = dialog.appendChild(element("p")).appendChild(element("button", "Close"));
+  close.addEventListener("click", () => dialog.close());
   dialog.showModal();
 };
 const isField = (target) => target.closest?.("textarea, select, [contenteditable], dialog")
