@@ -381,6 +381,20 @@ def metadata_keys(connection: Connection, wanted: ResultFilter) -> dict[str, int
     return {str(key): int(values) for key, values in found}
 
 
+def metadata_values(
+    connection: Connection, wanted: ResultFilter, keys: Mapping[str, int]
+) -> dict[str, dict[str, int]]:
+    """Key → value → rows of the batch, of the keys that have few enough to choose from."""
+    found: dict[str, dict[str, int]] = {k: {} for k, n in keys.items() if 1 < n <= MOST_VALUES}
+    pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
+    both, some = (pair.c.key, pair.c.value), pair.c.key.in_(list(found))
+    each = select(*both, func.count()).select_from(result_facts.join(pair, true()))
+    counted = each.where(*filters(wanted.batch_filter), some).group_by(*both)
+    for key, value, rows in connection.execute(counted):
+        found[key][value] = rows
+    return {key: _most_common(values) for key, values in found.items()}
+
+
 class SplitCount(NamedTuple):
     """The rows with one value; None: with none. mean: of those that have a score."""
 
@@ -440,12 +454,13 @@ def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any
 @dataclass(frozen=True)
 class ResultSummary:
     """Of a whole batch, whatever is filtered. why: sentence → results without a score. keys: of
-    metadata → values. provenance: of the first result."""
+    metadata → values. provenance: of the first result. choices: as of `metadata_values`."""
 
     counts: ResultCounts
     why: Mapping[str, int]
     keys: Mapping[str, int]
     provenance: Mapping[str, Any]
+    choices: Mapping[str, Mapping[str, int]]
 
 
 def summary_of(
@@ -455,15 +470,17 @@ def summary_of(
     most_reasons: int,
     known: ResultSummary | None = None,
 ) -> ResultSummary:
-    """known: one from a moment ago, which holds as long as no row came or went. Six statements over
-    every row are the cost of a page; a filter or another order need none of them."""
+    """known: one from a moment ago, which holds as long as no row came or went. Seven statements
+    over every row are the cost of a page; a filter or another order need none of them."""
     if known is not None and known.counts.rows == count_of(connection, wanted.batch_filter):
         return known
+    keys = metadata_keys(connection, wanted)
     return ResultSummary(
         counts_of(connection, wanted, edges),
         count_undefined(connection, wanted, most_reasons),
-        metadata_keys(connection, wanted),
+        keys,
         provenance_of(connection, wanted),
+        metadata_values(connection, wanted, keys),
     )
 
 

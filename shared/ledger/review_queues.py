@@ -141,18 +141,22 @@ class UnknownQueue(NotThere):
 def make(
     connection: Connection, wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
 ) -> ReviewQueue:
-    """A new queue over the results that the filter leaves. values: the row's, and `most`: lines.
+    """A new queue over the results that the filter leaves. values: the row's, and `most`: lines,
+    and `once`, 20 hex digits of the form that asks: under those there is one queue of the batch.
 
     Raises BadInput where no result is left, QuotaExceeded.
     """
+    given = dict(values)
+    most, once = given.pop("most"), given.pop("once", None)
+    if once and (known := _find_made(connection, wanted, once)):
+        return find(connection, known, wanted.tenant)
     opened = select(func.count()).where(
         review_queues.c.tenant == wanted.tenant, review_queues.c.closed_at.is_(None)
     )
     if connection.execute(opened).scalar_one() >= MOST_OPEN:
         detail = f"{MOST_OPEN} review queues are open; close one first"
         raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
-    given = dict(values)
-    most, queue_id = given.pop("most"), new_id()
+    queue_id = new_id(once)
     chosen = connection.execute(_select_lines(wanted, order, given, most)).all()
     if not chosen:
         raise BadInput("no result of the batch is left to judge", pointer="/query")
@@ -198,6 +202,14 @@ def _border(wanted: ResultFilter) -> ColumnElement[Any]:
     median = func.percentile_cont(0.5).within_group(FACTS.score)
     half_way = func.coalesce((supported + unsupported) / 2, median)
     return select(half_way).where(*facts).correlate(None).scalar_subquery()
+
+
+def _find_made(connection: Connection, wanted: ResultFilter, once: str) -> str | None:
+    """The queue that the same form has made; who presses twice at once waits here."""
+    connection.execute(select(func.pg_advisory_xact_lock(int(once[:15], 16))))
+    own = (review_queues.c.tenant == wanted.tenant, review_queues.c.batch_id == wanted.batch_id)
+    query = select(review_queues.c.id).where(*own, review_queues.c.id.endswith(once))
+    return connection.execute(query.limit(1)).scalar_one_or_none()
 
 
 def find(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
@@ -345,6 +357,6 @@ def jobs_of(connection: Connection, queue: ReviewQueue) -> Sequence[str]:
     return connection.execute(query.order_by(ITEMS.position)).scalars().all()
 
 
-def new_id() -> str:
-    """`rq_` and 32 hex digits; ids sort by time."""
-    return f"rq_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+def new_id(tail: str | None = None) -> str:
+    """`rq_` and 32 hex digits, of which the last 20 may be given; ids sort by time."""
+    return f"rq_{time.time_ns() // 1_000_000:012x}{tail or secrets.token_hex(10)}"

@@ -78,12 +78,14 @@ def test_lines_are_judged_by_keyboard_alone(
         for key in "adu":
             expect(page.locator("[data-key=a]")).to_be_visible()
             expect(page.locator(".finding")).to_have_count(0)
+            expect(page.locator("html:not([data-revealed])")).to_have_count(1)  # a new line
             page.wait_for_load_state()  # before its script runs no key does anything
             page.keyboard.press("t")
             mark_by_keys(page, key)
             page.keyboard.press("4")
             page.keyboard.press(key)
             expect(page.locator(".finding")).to_contain_text("The metric says")
+            expect(page.locator("html[data-revealed]")).to_have_count(1)  # one sees what one judged
             page.wait_for_load_state()
             page.keyboard.press("ArrowRight")
         expect(page.locator("main [role=status]", has_text="of 8")).to_contain_text("4 of 8")
@@ -94,6 +96,11 @@ def test_lines_are_judged_by_keyboard_alone(
             page.keyboard.press("s")
         page.keyboard.press("t")
         expect(page.locator("#reveal")).to_have_text("Hide texts")
+        page.keyboard.press("?")
+        listed = page.locator("#keys dt").all_inner_texts()
+        assert {one.strip() for one in listed} >= set("adsuznmt12345")
+        assert not {one.strip() for one in listed} & {"j", "k", "x", "e", "/"}
+        expect(page.locator("#keys dd", has_text="undo the last answer")).to_have_count(1)
         said = client.get("/v1/judgements", params={"queue": queue["id"]}).json()["data"]
     assert [one["verdict"] for one in said] == ["disagree", "agree"]
     assert {(one["human_score"], one["blind"]) for one in said} == {(0.75, True)}

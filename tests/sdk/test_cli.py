@@ -25,7 +25,8 @@ from tests.sdk.test_imports import empty, run
 from touchstone_client import Touchstone
 from touchstone_client._wire import part_of
 from touchstone_client.cli.main import main
-from touchstone_client.cli.output import Output, aligned, clean
+from touchstone_client.cli.objects import form_of
+from touchstone_client.cli.output import Output, WrongUse, aligned, clean
 from touchstone_client.cli.parser import parser
 
 __all__ = ["empty"]
@@ -451,6 +452,16 @@ def test_a_wrong_command_line_is_refused(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "form"),
+    [("j.csv", "csv"), ("a.b/j.jsonl", "jsonl"), ("j.csv.gz", "csv"), ("/dev/fd/3", "jsonl")],
+)
+def test_judgements_are_written_as_the_file_is_called(target: str, form: str) -> None:
+    assert form_of(target) == form
+    with pytest.raises(WrongUse, match="say --format"):
+        form_of("judged.xlsx")
 
 
 def test_the_readme_names_every_command() -> None:

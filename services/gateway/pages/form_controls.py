@@ -7,6 +7,7 @@ passages or of words one a line. What a request holds that its controls cannot s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -95,6 +96,9 @@ def read_inputs(contract: MetricContract, form: Mapping[str, str]) -> dict[str, 
     sent = {name.removeprefix(PREFIX): value for name, value in form.items() if value}
     named = {one.name: one.read(sent) for one in form_inputs(contract.name)}
     return {name: typed for name, typed in named.items() if typed}
+
+
+FIRST_CLAUSE = re.compile(r"(?:[^;(]|\([^()]*\))*")
 
 
 def values_of(contract: MetricContract, typed: Mapping[str, str]) -> dict[str, Any]:
@@ -240,7 +244,9 @@ def _bound(field: FieldInfo, *names: str) -> float | None:
 
 
 def _says(field: FieldInfo) -> str:
-    return (field.description or "").partition(";")[0].replace("`", "")
+    """The first clause; a semicolon between brackets ends none."""
+    said = FIRST_CLAUSE.match(field.description or "")
+    return "" if said is None else said[0].replace("`", "")
 
 
 def _default(field: FieldInfo) -> str:

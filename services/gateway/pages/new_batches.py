@@ -20,13 +20,12 @@ from services.gateway import http_requests
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_input import BatchInput, Line, make_batch
 from services.gateway.caller import Caller
-from services.gateway.pages import templates
+from services.gateway.pages import table_preview, templates
 from services.gateway.pages.comparison_sides import ALIKE, settings_of, side_of
 from services.gateway.pages.other_metrics import OtherRequest, request_for
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
-from services.gateway.pages.table_preview import lines_of, read_preview
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes import files as file_routes
@@ -62,7 +61,12 @@ async def new_batch(request: Request, caller: Viewer, metric: str = "") -> Respo
     check_scope(caller, "batch")
     chosen = metric if metric in metrics() else FIRST
     return page(
-        request, "new_batch.html", metrics=list(metrics()), metric=chosen, rows="", wrong=""
+        request,
+        "new_batch.html",
+        metrics={name: one.summary for name, one in metrics().items()},
+        metric=chosen,
+        rows="",
+        wrong="",
     )
 
 
@@ -95,7 +99,7 @@ def _form_with_error(request: Request, sent: Mapping[str, str], error: ScoringEr
         request,
         "new_batch.html",
         error.status,
-        metrics=list(metrics()),
+        metrics={name: one.summary for name, one in metrics().items()},
         metric=sent.get("metric", FIRST),
         rows=sent.get("rows", ""),
         wrong=error.detail,
@@ -174,7 +178,7 @@ async def _table_page(
     if chosen.get("saved") in kept:
         sent = [("metric", contract.name), *map(tuple, kept[chosen["saved"]])]
     with gateway.previews.acquire(caller):
-        seen = await run_in_threadpool(read_preview, gateway, file, contract, sent)
+        seen = await run_in_threadpool(table_preview.read_preview, gateway, file, contract, sent)
     if refused is not None and not seen.faults:
         seen.faults.add(refused)  # of a line behind those that were read for the page
     return page(
@@ -185,6 +189,7 @@ async def _table_page(
         contract=contract,
         mapping=seen.mapping,
         seen=seen,
+        plain=seen.plain(contract),
         keep=chosen.get("keep", ""),
         fields=_fields(contract),
         saved=sorted(kept),
@@ -220,13 +225,16 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
         raise InvalidBody.at_root(f"a mapping needs a name of at most {LONGEST_NAME} characters")
     if name:
         await _save_mapping(gateway, caller.tenant, contract, name, sent)
-    private = PrivateLines(lines_of(gateway, file, contract, sent))
+    skips = request.query_params.get("faulty") == "skip"
+    private = table_preview.private_lines(gateway, file, contract, sent, skips=skips)
+    told = {"uploaded": file.filename[:200]}
     made = BatchInput(
         contract,
-        private.lines(),
+        private.lines(told),
         file.filename,
-        {"uploaded": file.filename[:200]},
+        told,
         caller.accepts_untrained_languages,
+        table_preview.upload_key(file, sent, skips=skips),
     )
     try:
         batch = await make_batch(made, gateway, caller.owner(gateway.settings))
@@ -249,19 +257,6 @@ async def _save_mapping(
     kept = [list(pair) for pair in told]
     kind = f"columns {contract.name}"
     await gateway.in_ledger(lambda one: saved_views.save_view(one, tenant, kind, name, kept))
-
-
-@dataclass
-class PrivateLines:
-    """The lines as they come; found: whether the texts of one must not be stored."""
-
-    source: Iterator[Line]
-    found: bool = False
-
-    def lines(self) -> Iterator[Line]:
-        for custom_id, body in self.source:
-            self.found |= bool(body.get("do_not_store_text"))
-            yield custom_id, body
 
 
 async def _delete_file(gateway: State, file: File) -> None:

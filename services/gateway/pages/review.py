@@ -72,6 +72,12 @@ class ReviewLine:
     decision: str = ""
 
     @property
+    def is_marked(self) -> bool:
+        """Whether the explanation points at words of them."""
+        marks = (mark for text in self.texts for piece in text.pieces for mark in piece.marks)
+        return any(mark.kind == "evidence" for mark in marks)
+
+    @property
     def takes_notes(self) -> bool:
         """Notes quote."""
         return not self.job.request.get("do_not_store_text")
@@ -179,7 +185,7 @@ async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Resp
         asked = ReviewQueueRequest.model_validate(body)
     except ValidationError as error:
         raise InvalidBody(validation_problem(error, body)) from None
-    made = await queue_routes.make(asked, gateway, caller)
+    made = await queue_routes.make(asked, gateway, caller, templates.once_key(form, "queue"))
     return RedirectResponse(f"/queues/{made.id}", 303)
 
 
@@ -254,7 +260,7 @@ async def judge_page(
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
     name = name_of(request, caller)
     if not name:
-        return page(request, "reviewer.html", queue=queue)
+        return page(request, "reviewer.html", queue=queue, has_key=caller.key is not None)
     given = await _find_current(after, gateway, caller) if after else None
     if given is not None and queue.blind:
         job = await _job(given.job_id, gateway, caller)

@@ -51,9 +51,11 @@ def excerpt(text: str, columns: int, sought: str = "") -> str:
     return f"{CUT if start else ''}{text[start:end]}{CUT if end < len(text) else ''}"
 
 
-def offered(values: Mapping[str, int], chosen: str | None = None) -> dict[str, int]:
+def offered(
+    values: Mapping[str, int], chosen: str | None = None, room: int = OFFERED
+) -> dict[str, int]:
     """The values of a filter that a page has room for; the chosen one is among them."""
-    found, left = {}, OFFERED
+    found, left = {}, room
     for value, count in values.items():
         left -= len(value)
         if left >= 0 or value == chosen:

@@ -43,13 +43,14 @@ class CustomIds:
 class TableFaults:
     """Of the rows so far. missing: needed fields that no column is chosen for. lines: that are
     wrong; by_kind: (what is wrong) → the first line and how many have it. quoting: of these, what
-    may repeat a cell, and is blurred."""
+    may repeat a cell, and is blurred. is_broken: one cannot be read on behind the last."""
 
     contract: MetricContract
     missing: dict[str, None] = field(default_factory=dict)
     lines: int = 0
     by_kind: dict[str, tuple[int, int]] = field(default_factory=dict)
     quoting: set[str] = field(default_factory=set)
+    is_broken: bool = False
     ids: CustomIds = field(default_factory=CustomIds)
 
     def __bool__(self) -> bool:

@@ -4,6 +4,7 @@ and what is wrong by line. What is shown and what is scored are read alike.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from services.gateway.batch_input import Line
+from services.gateway.http_requests import OWN_KEY
 from services.gateway.pages.table_faults import (
     CustomIds,
     TableFaults,
@@ -32,6 +34,7 @@ from services.gateway.table_mapping import (
 from shared.ledger.files import File
 from shared.service_contract import MetricContract
 
+MOST_TOLD = 20  # lines that were left out
 SHOWN, REQUESTS = 20, 3
 GUESSED_FROM, GUESSED_FROM_CHARACTERS = 500, 1_000_000  # rows, and what they hold
 CHECK_SECONDS = 2.0
@@ -55,6 +58,16 @@ class TablePreview:
     complete: bool
     cells: dict[str, list[str]] = field(default_factory=dict)
 
+    def plain(self, contract: MetricContract) -> set[str]:
+        """Columns that are no texts: ids, labels and metadata, as far as they are short."""
+        fields = [ID, *(one.name for one in contract.form if one.choices)]
+        told = {self.mapping.columns.get(name) for name in fields} | {*self.mapping.metadata}
+        return {
+            name
+            for place, name in enumerate(self.names)
+            if name in told and all(len(row[place]) <= LONG_CELL for row in self.rows)
+        }
+
 
 def read_preview(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
@@ -72,27 +85,71 @@ def read_preview(
                     break
         except TableError as fault:
             seen.faults.add(fault)
+            seen.faults.is_broken = True
             seen.complete = False
     return seen.preview
 
 
 def lines_of(
-    gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
+    gateway: State,
+    file: File,
+    contract: MetricContract,
+    sent: Sequence[Pair],
+    left_out: list[int] | None = None,
 ) -> Iterator[Line]:
-    """All of them. Raises TableError at the first line that is no request."""
+    """All of them. Raises TableError at the first line that is no request; where `left_out` is
+    given, its number goes there instead."""
     mapping, ids, count = _read_mapping(gateway, file, contract, sent), CustomIds(), 0
     with gateway.files.open_read(file.id) as stream:
         for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
             if count > gateway.settings.max_batch_lines:
                 raise TableError(number, "a batch may not have so many lines")
             body, custom_id = mapping.body(row, contract), mapping.custom_id(row, count)
-            if error := validation_error(contract, body):
-                raise TableError(number, named_fault(error, body)[1])
-            if said := ids.fault(custom_id):
+            error = validation_error(contract, body)
+            said = named_fault(error, body)[1] if error else ids.fault(custom_id)
+            if not said:
+                yield custom_id, body
+            elif left_out is None:
                 raise TableError(number, said)
-            yield custom_id, body
-    if not count:
+            else:
+                left_out.append(number)
+    if count == len(left_out or ()):
         raise TableError(1, "there is no row")
+
+
+def private_lines(
+    gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair], *, skips: bool
+) -> PrivateLines:
+    """skips: whether faulty lines are left out."""
+    left_out: list[int] = []
+    found = lines_of(gateway, file, contract, sent, left_out if skips else None)
+    return PrivateLines(found, left_out)
+
+
+def upload_key(file: File, sent: Sequence[tuple[str, str]], *, skips: bool) -> str:
+    """Of these columns of this file: pressed twice, they are one batch."""
+    chosen = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skips])
+    return f"{OWN_KEY} table {file.id} {hashlib.sha256(chosen.encode()).hexdigest()}"
+
+
+@dataclass
+class PrivateLines:
+    """The lines as they come; found: whether the texts of one must not be stored. left_out: lines
+    of the file that are faulty."""
+
+    source: Iterator[Line]
+    left_out: list[int]
+    found: bool = False
+
+    def lines(self, told: dict[str, str]) -> Iterator[Line]:
+        """told: of the batch; at the end it says what was left out."""
+        for custom_id, body in self.source:
+            self.found |= bool(body.get("do_not_store_text"))
+            yield custom_id, body
+        if self.left_out:
+            first = ", ".join(map(str, self.left_out[:MOST_TOLD]))
+            more = "" if len(self.left_out) <= MOST_TOLD else " …"
+            told["left_out"] = f"{len(self.left_out)} lines of the file: {first}{more}"
 
 
 def _read_mapping(

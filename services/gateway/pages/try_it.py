@@ -33,17 +33,18 @@ from services.gateway.pages.jobs import CodeSamples, code_samples, request_of
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import base_url, form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
-from services.gateway.routes.jobs import validate_id
+from services.gateway.routes.jobs import JOB_ID, validate_id
 from services.gateway.routes.scores import check_request, commit
 from services.gateway.state import Gateway, State
 from services.registry import metrics
-from shared.contracts import JobRequest
+from shared.contracts import MOST_METADATA, JobRequest
 from shared.errors import BadInput, ScoringError, UnknownJob
 from shared.ledger import jobs
 from shared.problems import parse_strict, problem, validation_problem
 from shared.service_contract import MetricContract
 
 REST = "rest"  # the form's field with all other options
+EDITED = "edited_from"  # key of metadata
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Resp
         return Response(_as_json(body_of(chosen, entered)), media_type="application/json")
     try:
         asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
-        asked = caller.apply_defaults(asked)
+        asked = caller.apply_defaults(_marked(asked, form.get("parent", "")))
         check_request(chosen, asked, gateway)
         if only_show:
             return _form_page(
@@ -213,6 +214,15 @@ async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Resp
         return _form_page(request, gateway, caller, trial, error)
     gateway.messages.add(accepted.job.metric, accepted.job.id)
     return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
+
+
+def _marked(asked: JobRequest, parent: str) -> JobRequest:
+    """With what it was edited from beside the metadata that it has from there, so that whoever
+    counts results of a system can leave out what somebody only tried."""
+    own = {name: value for name, value in asked.metadata.items() if name != EDITED}
+    if not JOB_ID.fullmatch(parent) or len(own) >= MOST_METADATA:
+        return asked
+    return asked.model_copy(update={"metadata": own | {EDITED: parent}})
 
 
 def _filled_page(
@@ -273,6 +283,7 @@ def _form_page(
         metrics=list(metrics().values()),
         fields=trial.metric.form,
         groups=form_groups(trial.metric.name),
+        usual=fill_form(trial.metric, {}).controls,
         prefix=PREFIX,
         models=[
             entry.name

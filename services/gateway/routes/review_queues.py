@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
@@ -77,8 +78,10 @@ async def create_review_queue(request: Request, gateway: Gateway, caller: Batche
     return JSONResponse(await with_progress(await make(asked, gateway, caller), gateway), 201)
 
 
-async def make(asked: ReviewQueueRequest, gateway: State, caller: Caller) -> ReviewQueue:
-    """Raises UnknownBatch, NoReport, BadInput."""
+async def make(
+    asked: ReviewQueueRequest, gateway: State, caller: Caller, once: str | None = None
+) -> ReviewQueue:
+    """once: of a page's form, that is sent once. Raises UnknownBatch, NoReport, BadInput."""
     batch = await find_batch(asked.batch, gateway, caller.tenant)
     if not batch.is_final or batch.metric not in metrics():
         raise NoReport("the batch has no results to judge, or not all of them yet")
@@ -88,6 +91,7 @@ async def make(asked: ReviewQueueRequest, gateway: State, caller: Caller) -> Rev
     values: dict[str, Any] = asked.model_dump(include=names) | {
         "metric": batch.metric,
         "most": asked.lines,
+        "once": once and hashlib.sha256(f"{once} {asked!r}".encode()).hexdigest()[:20],
         "rubric": list(dict.fromkeys(asked.rubric)),
         "query": [list(pair) for pair in view.filters],
     }

@@ -239,6 +239,11 @@ class TestItems:
         page = scene.client.get(f"/batches/{batch['id']}")
         assert shown(page) == [3, 4, 5, 2, 1]  # a conflict, undefined, failed; then the worst
         assert page.text.count('class="reason"') == 3
+        told = page.text.partition("First come lines that something is odd about")[2][:400]
+        assert told.index("states another label") < told.index("undefined") < told.index("failed")
+        assert "Then all others, the lowest score first" in told
+        by_score = scene.client.get(f"/batches/{batch['id']}", params={"sort": "score"})
+        assert "something is odd about" not in by_score.text
 
     def test_filters(self, scene: Judged, batch: Json) -> None:
         for filters, numbers in FILTERS:

@@ -240,7 +240,7 @@ def test_the_page_asks_no_more_the_larger_the_batch_is(
     with engine.begin() as connection:  # as many lines as no other test's batch of this name has
         connection.execute(delete(result_facts).where(result_facts.c.line > LINES - 7))
     first = statements(client, PATH)
-    assert 0 < len(first) <= 14
+    assert 0 < len(first) <= 15
     for query in ("verdict=undecided", "sort=qf", "text=harm"):
         again = statements(client, f"{PATH}?{query}")
         assert len(again) <= len(first) - 5  # what is said of the whole batch is known by now
@@ -348,3 +348,8 @@ def test_an_address_holds_what_was_filled_in_and_a_key_alone_is_told(client: htt
     assert "team=t1: it is said twice, and the last one counts" in twice
     assert "metadata: team=t2" in twice
     assert "metadata: market=m3" in twice
+    assert '<option value="team=t2" selected>t2 (50)</option>' in twice  # of the whole batch
+    search = twice.partition('role="search"')[2].partition("</form>")[0]
+    assert 'type="hidden" name="meta"' not in search  # the selects say it
+    unknown = client.get(f"{PATH}?meta=team%3Dt9").text
+    assert 'type="hidden" name="meta" value="team=t9"' in unknown

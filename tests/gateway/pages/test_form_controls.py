@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+import httpx
 import pytest
 
 from services.gateway.pages.form_controls import PREFIX, form_inputs
 from services.gateway.pages.form_input import TABLES, FormInput
 from services.gateway.pages.try_it import body_of, fill_form, form_of_body, sent
 from services.registry import metrics, page_details
+from tests.gateway.pages.test_pages import token
 
 
 def as_sent(one: FormInput, typed: str) -> dict[str, str]:
@@ -137,3 +139,22 @@ def test_answers_are_texts_between_dashes_or_json(typed: str, value: object) -> 
     assert body == {"responses": {"individual": value}}
     if isinstance(value, list):
         assert body_of(contract, form_of_body(contract, body)) == body
+
+
+def test_more_is_folded_until_something_of_it_is_said(client: httpx.Client) -> None:
+    folded = "<details><summary>More</summary>"
+    page = client.get("/try?metric=hatexscore")
+    assert folded in page.text
+    form = {"csrf": token(page), "metric": "hatexscore", "text": "a", "explanation": "b"}
+    form |= {"action": "show", f"{PREFIX}other_variants": "yes"}  # as the page fills it itself
+    assert folded in client.post("/try", data=form).text
+    for more in ({"weights.htc": "2"}, {"tau": "high"}):
+        filled = {f"{PREFIX}{name}": value for name, value in more.items()}
+        told = client.post("/try", data=form | filled).text
+        assert "<details open><summary>More</summary>" in told
+
+
+def test_a_hint_is_a_clause_with_its_brackets() -> None:
+    says = {one.name: one.says for name in metrics() for one in form_inputs(name)}
+    assert "(capitals match capitals only; digits and single" in says["labels"]
+    assert [name for name, said in says.items() if said.count("(") != said.count(")")] == []

@@ -147,13 +147,48 @@ def test_what_is_wrong_is_said_by_line_and_nothing_is_made(
     shown = scene.client.get(address).text
     assert f"Line {line_number}:" in shown
     assert reason in shown
-    assert 'formmethod="post"' not in shown
+    assert '<button form="mapping" formmethod="post"' not in shown
     sent = {"csrf": token(scene.client.get("/batches/new")), "metric": "hatexscore"}
     sent |= {"c.text": "text", "c.explanation": "explanation"}
     refused = scene.client.post(address.partition("?")[0], data=sent)
     assert refused.status_code == 422
     assert f"Line {line_number}:" in refused.text
     assert scene.client.get("/v1/batches").json()["data"] == []
+
+
+def test_faulty_lines_can_be_left_out_and_a_second_press_makes_no_second_batch(
+    scene: Scene,
+) -> None:
+    content = b"id,text,explanation\n1,a,b\n2,,b\n1,c,d\n4,e,f\n"
+    address = uploaded(scene.client, content)
+    shown = scene.client.get(address)
+    assert "Leave out 2, score the other 2" in shown.text
+    form = dict(FormFields(mapping_form(shown.text)).sent) | {"csrf": token(shown)}
+    path = address.partition("?")[0]
+    assert scene.client.post(path, data=form).status_code == 422
+    made = [scene.client.post(f"{path}?faulty=skip", data=form) for _ in "12"]
+    assert {one.status_code for one in made} == {303}
+    assert made[0].headers["location"] == made[1].headers["location"]
+    batch_id = made[0].headers["location"].rpartition("/")[2]
+    assert [one["custom_id"] for one in requests_of(scene, batch_id)] == ["1", "4"]
+    batch = scene.client.get(f"/v1/batches/{batch_id}").json()
+    assert batch["metadata"]["left_out"] == "2 lines of the file: 3, 4"
+
+
+def test_ids_labels_and_metadata_are_not_blurred_where_one_chooses_columns(scene: Scene) -> None:
+    shown = scene.client.get(
+        uploaded(scene.client, CSV.encode())
+        + "&c.custom_id=id&c.text=comment&c.explanation=why&c.predicted_label=flag&m=market"
+        + "&v.predicted_label.1=hateful&v.predicted_label.0=non-hateful"
+    ).text
+    rows = shown[shown.index('id="rows"') : shown.index('id="requests"')]
+    cells = re.findall(
+        r"<(?:td|th scope=\"row\")><bdi( class=\"sensitive\")?[^>]*>([^<]*)</bdi>", rows
+    )
+    plain = [text for blurred, text in cells if not blurred]
+    assert plain == ["1", "1", "de", "2", "0", "fr"]
+    assert len(cells) == 10
+    assert shown.index(">Score 2 lines<") < shown.index('id="rows"')
 
 
 def test_columns_are_asked_for_before_any_line_is_called_wrong(scene: Scene) -> None:

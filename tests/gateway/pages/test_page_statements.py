@@ -74,6 +74,7 @@ PANELS = {  # the function that asks → the panel; the one that is deepest coun
     "counts_of": "verdicts, scores and filters",
     "count_undefined": "why there is no score",
     "metadata_keys": "what to split by",
+    "metadata_values": "what to split by",
     "provenance_of": "who answered",
     "summary_of": "whether these still hold",
     "_results": "lines",

@@ -49,6 +49,7 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     first = hidden(page)
     assert all(score not in page.text for score in scores.values())
     assert "Conclusion: the text is" in page.text
+    assert ("Underlined: quoted by" in page.text) == ("mark-evidence" in page.text)
     assert "The decision that is explained</dt><dd><bdi>non-hateful" in page.text
     page = posted(client, judge, page, action="disagree", note="It greets.", **first)
     assert "You do not call it a good one. The metric says" in page.text
@@ -127,6 +128,25 @@ def test_a_jobs_page_takes_judgements_and_shows_the_history(
     (withdraw,) = re.findall(r'action="(/judgements/[^"]*/withdraw)"', page.text)
     page = posted(client, withdraw, page)
     assert "Nobody has judged this score yet." in page.text
+
+
+def test_a_button_that_is_pressed_twice_makes_one_queue(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.2])
+    form = client.get("/queues", params={"batch": batch_id, "verdict": "supported"})
+    assert 'name="query" maxlength="2000" value="verdict=supported"' in form.text
+    keys = re.findall(r'name="once" value="([0-9a-f]{32})"', form.text)
+    assert len(set(keys)) == 3  # of each button another one
+    first, other = keys[:2]
+    sent = [(first, "n"), (first, "n"), (first, "m"), (other, "n")]
+    made = []
+    for key, name in sent:
+        data = {"csrf": token(form), "batch": batch_id, "name": name, "once": key}
+        made.append(client.post("/queues", data=data).headers["location"])
+    assert made[0] == made[1]
+    assert len(set(made)) == 3
+    assert "asks for no key" in client.get(f"{made[0]}/judge").text
 
 
 def test_texts_stay_shown_for_a_sitting_where_somebody_has_set_it(
@@ -213,6 +233,32 @@ def test_three_people_have_a_matrix() -> None:
         ["Ben", "0.500", "–", "–", "undefined"],
         ["Cyd", "0.250", "–", "undefined", "–"],
     ]
+
+
+def _ends(above: tuple[float, int], below: tuple[float, int]) -> str:
+    """What the page says of shares that agree, of so many answers each."""
+    none = {"value": None, "low": None, "high": None, "of": 0}
+    tenths = [{"low": place / 10, "high": (place + 1) / 10, "agreed": none} for place in range(10)]
+    figures = {
+        "warnings": [], "agreed": none, "kappa": none, "alpha": none, "with_metric": none,
+        "reviewers": 1, "parts": [], "by_verdict": {}, "by_language": {}, "pairs": [],
+        "disputed": [], "deciles": tenths,
+    }  # fmt: skip
+    ends = {"above": above, "below": below}
+    figures |= {name: none | {"value": share, "of": of} for name, (share, of) in ends.items()}
+    macros: Any = templates.environment().get_template("agreement.html").module
+    return str(macros.figures(figures, "hatexscore"))
+
+
+def test_high_and_low_scores_are_counted_as_they_are_and_a_handful_is_not_told() -> None:
+    shown = _ends((6 / 7, 7), (0.2, 5))
+    assert "in 6 of 7 cases above 0.7, and in 1 of 5 cases below 0.3." in shown
+    shown = _ends((0.0, 2), (2 / 3, 9))
+    assert "in 6 of 9 cases below 0.3." in shown
+    assert "above 0.7" not in shown
+    shown = _ends((0.0, 2), (1.0, 3))
+    assert "People agree with the metric in" not in shown
+    assert "from 5 answers there on" in shown
 
 
 def test_a_part_of_a_score_is_judged_on_the_page_of_its_job(

@@ -94,6 +94,8 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
     assert (
         "2 versions, the best has 0.75" in client.get(f"/jobs/{first}").text
     )  # its parent says so
+    assert page.index('id="versions"') < page.index("How this score came about")
+    assert client.get(f"/v1/jobs/{second}").json()["metadata"]["edited_from"] == first
     assert "probability original" in page
     assert "<del>them</del><ins>us</ins>" in page.replace("\n", "").replace(" ", "") or (
         "<del>" in page and "<ins>" in page

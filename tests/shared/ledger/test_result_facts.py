@@ -314,7 +314,14 @@ class TestPages:
         of_parts = replace(WANTED, parts=("htc", "qf", "tgi"))
         numbers = result_pages.counts_of(connection, of_parts, edges).numbers
         assert numbers == {"score": 8, "chance": 0, "htc": 10, "qf": 8, "tgi": 0}
-        assert list(result_pages.metadata_keys(connection, WANTED)) == ["odd"]
+        keys = result_pages.metadata_keys(connection, WANTED)
+        assert list(keys) == ["odd"]
+        chosen = result_pages.metadata_values(connection, WANTED, keys)["odd"]
+        assert sum(chosen.values()) == 10
+        for value, rows in chosen.items():
+            assert (
+                result_pages.count_of(connection, replace(WANTED, pairs=[f"odd={value}"])) == rows
+            )
 
     def test_another_tenant_sees_nothing(self, connection: Connection) -> None:
         foreign = ResultFilter(tenant="other", batch_id=BATCH)

@@ -60,10 +60,22 @@ def judgements(ts: Touchstone, asked: Namespace, output: Output) -> int:
         output.document(found)
         return DONE
     chosen = {"batch": asked.batch, "queue": asked.queue}
-    ts.judgements.export(asked.output, format=asked.format, **chosen)
+    form = asked.format or form_of(asked.output)
+    ts.judgements.export(asked.output, format=form, **chosen)
     output.line(f"written to {asked.output}")
-    output.document({"output": asked.output, "format": asked.format})
+    output.document({"output": asked.output, "format": form})
     return DONE
+
+
+def form_of(target: str) -> str:
+    """By the ending. Raises WrongUse for one that says something else."""
+    ending = re.search(r"\.(\w+)(?:\.gz)?$", target)
+    known = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl"}
+    if ending is None:
+        return "jsonl"
+    if ending[1].lower() not in known:
+        raise WrongUse(f"{target!r} ends in no .jsonl or .csv: say --format")
+    return known[ending[1].lower()]
 
 
 def _until(

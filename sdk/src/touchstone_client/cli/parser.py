@@ -216,7 +216,8 @@ def _judgements(commands: Parsers) -> None:
     export = command(actions, "export", "into a file", run)
     export.add_argument("--batch", help="of this batch alone")
     export.add_argument("--queue", help="of this review queue alone")
-    export.add_argument("--format", choices=("jsonl", "csv", "label-studio"), default="jsonl")
+    export.add_argument("--format", choices=("jsonl", "csv", "label-studio"),
+                        help="else by the file's ending: .csv, or JSON Lines")  # fmt: skip
     export.add_argument("--output", metavar="FILE", required=True)
     says = "take in what was judged elsewhere: all of a file, or nothing"
     take_in = command(actions, "import", says, run)

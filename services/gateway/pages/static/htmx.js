@@ -35,7 +35,8 @@
       return !isWrong && detail.target.matches("details > a") ? reload() : leave(detail);
     }
     pathInfo.anchor = undefined;  // the page stays where it is
-    if (isForm(detail)) root.toggleAttribute("data-revealed", isRevealed);  // other texts
+    const texts = /data-texts="(\w)/.exec(xhr.responseText)?.[1];
+    if (texts ? texts === "o" : isForm(detail)) root.toggleAttribute("data-revealed", isRevealed);
     if (isWrong) Object.assign(detail, { shouldSwap: true, target: content(), selectOverride: "#content", swapOverride: "outerHTML" });
     kept.clear();
     for (const part of [detail.target, live]) if (part) kept.set(part.id, keep(part, !isForm(detail)));

@@ -15,3 +15,12 @@ document.addEventListener("keydown", (event) => {
   if (named.matches("textarea")) named.focus();
   else named.click();
 });
+// What `?` lists here: the keys of this page by the words at them, then those of all pages.
+var pageKeys = (all) => [
+  ...[...document.querySelectorAll("[data-key]")].map((one) => {
+    const said = (one.labels?.[0] ?? one).cloneNode(true);
+    said.querySelector("kbd")?.remove();
+    return [one.dataset.key.replace("ArrowRight", "→"), said.textContent.trim().toLowerCase()];
+  }),
+  ...all.filter(([keys]) => !["/", "j", "k", "Enter", "x", "e"].includes(keys)),
+];

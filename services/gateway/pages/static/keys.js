@@ -1,4 +1,4 @@
-// Keys for whoever would rather not point. Off inside fields; can be switched off (WCAG 2.1.4).
+// Keys, off inside fields; they can be switched off (WCAG 2.1.4).
 const OFF = "touchstone-keys-off";  // a setting: the only thing that is kept in the browser
 const KEYS = [  // the one list: [keys, what they do, action]
   ["?", "this help", () => help()],
@@ -16,7 +16,7 @@ const KEYS = [  // the one list: [keys, what they do, action]
 ];
 const ROWS = "table.results tbody tr, main table.list:not(.results, .counted) tbody tr:has(th a)";
 let pending = "";
-let dialog = null;
+let dialog;
 
 const go = (path) => { location.href = path; };
 const row = () => document.querySelector("[data-here]");
@@ -48,30 +48,29 @@ const element = (name, text = "") => {
   return made;
 };
 const help = () => {
-  if (dialog === null) {
-    dialog = document.body.appendChild(element("dialog"));
-    dialog.id = "keys";
-    const title = dialog.appendChild(element("h2", "Keys"));
-    title.id = "keys-title";
-    dialog.setAttribute("aria-labelledby", title.id);
-    const list = dialog.appendChild(element("dl"));
-    for (const [keys, what] of KEYS) {
-      const term = list.appendChild(element("dt"));
-      for (const key of keys.split(" ")) term.append(element("kbd", key), " ");
-      list.append(element("dd", what));
-    }
-    const label = dialog.appendChild(element("label"));
-    const box = label.appendChild(element("input"));
-    box.type = "checkbox";
-    box.checked = !isOff();
-    box.addEventListener("change", () => {
-      if (box.checked) localStorage.removeItem(OFF);
-      else localStorage.setItem(OFF, "1");
-    });
-    label.append(" use these keys");
-    const close = dialog.appendChild(element("p")).appendChild(element("button", "Close"));
-    close.addEventListener("click", () => dialog.close());
+  dialog?.remove();
+  dialog = document.body.appendChild(element("dialog"));
+  dialog.id = "keys";
+  const title = dialog.appendChild(element("h2", "Keys"));
+  title.id = "keys-title";
+  dialog.setAttribute("aria-labelledby", title.id);
+  const list = dialog.appendChild(element("dl"));
+  for (const [keys, what] of window.pageKeys?.(KEYS) ?? KEYS) {
+    const term = list.appendChild(element("dt"));
+    for (const key of keys.split(" ")) term.append(element("kbd", key), " ");
+    list.append(element("dd", what));
   }
+  const label = dialog.appendChild(element("label"));
+  const box = label.appendChild(element("input"));
+  box.type = "checkbox";
+  box.checked = !isOff();
+  box.addEventListener("change", () => {
+    if (box.checked) localStorage.removeItem(OFF);
+    else localStorage.setItem(OFF, "1");
+  });
+  label.append(" use these keys");
+  const close = dialog.appendChild(element("p")).appendChild(element("button", "Close"));
+  close.addEventListener("click", () => dialog.close());
   dialog.showModal();
 };
 const isField = (target) => target.closest?.("textarea, select, [contenteditable], dialog")
