@@ -192,7 +192,7 @@ def test_no_imports_run_in_a_circle() -> None:
 
 @pytest.mark.parametrize(
     ("name", "files", "floors", "imports"),
-    [("haf", 17, 9, 55), ("hatexscore", 43, 11, 152), ("ice", 24, 12, 88)],
+    [("haf", 17, 9, 55), ("hatexscore", 43, 11, 154), ("ice", 24, 12, 88)],
 )
 def test_a_metric_is_read_in_a_few_files(name: str, files: int, floors: int, imports: int) -> None:
     found = figures()["import_graph"][f"services.{name}"]

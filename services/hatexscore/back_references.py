@@ -451,25 +451,29 @@ def _is_disputable(plain: str, named: Reading) -> bool:
     return named.clause.mood in ("hedged", "reported", "earlier")
 
 
-def _as_it_is(plain: str, part: Span, named: Reading) -> tuple[bool, int | None]:
-    """Is it told whether the condition of a label holds, and how often that turns it round?
-
-    None where the fact may be that of the condition or of the label: "Had it not been a joke, it
-    would be hateful; it is not".
-    """
-    first, last = part
-    tail = plain[max(first, last - MOST) : last]
+def _as_it_is(plain: str, part: Span, named: Reading) -> tuple[int | None, bool]:
+    """Denials of a label whose condition is told to hold or not; open where that may be the label:
+    "Had it not been a joke, it would be hateful; it is not"."""
+    last = part[1]
+    tail = plain[max(part[0], last - MOST) : last]
     fact = None if _OF_THE_LABEL.search(tail) else _FACT.search(tail)
     told = _CONDITIONAL.finditer(plain, named.start, min(last, named.start + FAR))
-    apart = (one for one in told if not one.start() <= named.word.start < one.end())
-    condition = next(apart, None)
+    condition = next((one for one in told if named.word.start not in range(*one.span())), None)
     if fact is None or condition is None:
-        return False, None
+        return None, False
     denied = len(_DENIES.findall(condition["what"])) + (condition["unless"] is not None)
     lacks = bool(fact["no"] or fact["none"])
     if denied % 2 and not condition["unless"] and (lacks or fact["and"]):
-        return True, None
-    return True, denied + lacks
+        return None, True
+    return named.clause.denials + denied + lacks, False
+
+
+def _turned(plain: str, part: Span, named: Reading) -> tuple[int | None, bool]:
+    """(denials of what is said of the label, None: nothing is; whether that leaves it open)."""
+    turned = _flip_count(plain, part, named)
+    if turned is not None or named.clause.mood != "hypothetical":
+        return turned, False
+    return _as_it_is(plain, part, named)
 
 
 def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
@@ -477,12 +481,9 @@ def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[R
     first, last = part
     tail = plain[max(first, last - MOST) : last].rstrip()
     opening = plain[first : min(last, first + MOST)]
-    turned = _flip_count(plain, part, named)
-    if turned is None and named.clause.mood == "hypothetical":
-        told, flips = _as_it_is(plain, part, named)
-        if told and flips is None:
-            return
-        turned = None if flips is None else named.clause.denials + flips
+    turned, is_open = _turned(plain, part, named)
+    if is_open:
+        return
     if turned is not None:
         clause = Clause("bare", denials=turned, rejected=True)
         yield Reading(*span, named.word, clause, named.word.label(turned), turns=True)
@@ -493,10 +494,9 @@ def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[R
     fact = named.clause.mood != "hypothetical" or supposed or _IN_FACT.search(plain, first, last)
     if not (fact or disputed):
         return
-    reported = named.clause.mood == "reported"
     said = (
         disputed
-        or (reported and _CONFIRMED.search(tail))
+        or (named.clause.mood == "reported" and _CONFIRMED.search(tail))
         or _THIS_ONE.match(opening)
         or _ELLIPSIS_FIRST.match(opening)
         or _ELLIPSIS.search(tail)
