@@ -58,7 +58,7 @@ def _summary_and_tone(report: HatexscoreResult) -> tuple[str, Tone]:
     if parts.cc != 1 or parts.htc != 1:
         return "", "bad"
     if not hateful(report):
-        return NOT_AGAINST_CHANCE, "good"
+        return "", "good"
     if control is None:
         return " There is no comparison with chance.", "neutral"
     if _is_at_chance_level(report, control.share_beaten):

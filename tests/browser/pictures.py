@@ -75,11 +75,11 @@ def _filled(service: Service) -> dict[str, Shown]:
         cut = [post | {"explanation": _first_sentence(post["explanation"])} for post in posts]
         first = _batch(client, "their first sentences", cut)
     return {
-        "overview": Shown("/", (".tiles", ".trend .dot")),
+        "overview": Shown("/", (".trend .dot", "#recent-batches ~ .wide tbody tr")),
         "hatexscore": Shown(f"/jobs/{hatexscore}", (*JOB, "mark.mark-quote")),
         "ice": Shown(f"/jobs/{ice}", (*JOB, ".ice-heat")),
         "batch": Shown(
-            f"/batches/{whole}", (".finding .first", ".legend .word", ".histogram .bin")
+            f"/batches/{whole}", (".finding .first", ".legend .word", "dt:has-text('Mean score')")
         ),
         "compare": Shown(
             f"/compare?left={first}&right={whole}", (".finding .first", "#parts ~ .wide tbody tr")

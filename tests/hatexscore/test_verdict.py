@@ -76,7 +76,7 @@ def test_what_quotes_the_whole_text_is_told_so_by_its_verdict() -> None:
 def test_only_a_hateful_decision_is_held_against_chance(
     label: Label, share: float, said: str
 ) -> None:
-    """In every word that is said of it: verdict, reason and what stands beside it."""
+    """The reason says what the explanation does; that of chance stands beside it."""
     report = beaten(label, share)
     control = report.control
     assert control is not None
@@ -84,4 +84,4 @@ def test_only_a_hateful_decision_is_held_against_chance(
     assert said in str(verdict(found).chance)
     apart = "its quotes are not held against chance"
     assert (apart in str(verdict(found).chance)) == (label == "non-hateful")
-    assert (apart in in_a_word(found).reason) == (label == "non-hateful")
+    assert apart not in in_a_word(found).reason
