@@ -41,7 +41,7 @@ COLUMNS = r"""() => {
     for (let place = 1; head && place < head.cells.length; place++) {
       const cells = whole.map(row => row.cells[place]).filter(cell => !/^(–.*)?$/.test(told(cell)))
       if (!cells.length || !cells.every(cell => NUMBER.test(told(cell)))) continue
-      if (cells[0].querySelector(".sensitive, bdi")) continue  // what somebody wrote is shown as it is
+      if (cells[0].querySelector(".sensitive, bdi")) continue  // what somebody wrote
       const about = `${table.caption?.textContent.trim()}, ${told(head.cells[place])}`
       const isCard = getComputedStyle(cells[0]).display !== "table-cell"
       for (const cell of isCard ? [] : [head.cells[place], ...cells]) {

@@ -134,7 +134,12 @@ SELECT = """([name, words]) => {
     if (end > 0 && end <= text.length) range.setEnd(text, end);
   }
   getSelection().removeAllRanges();
+  // the page is told of it some time later
+  const told = new Promise((done) => {
+    document.addEventListener("selectionchange", done, { once: true });
+  });
   getSelection().addRange(range);
+  return told.then(() => null);
 }"""
 
 

@@ -12,7 +12,7 @@ from services.cot2el.contract import CONTRACT, Cot2elRequest
 from services.cot2el.metric import SERVICE
 from services.cot2el.page import TEMPLATE, Cot2elView, view
 from services.cot2el.report import Cot2elResult
-from shared.page_text import significant
+from shared.page_text import percent, significant
 from shared.redaction import without_text
 from tests.cot2el.writers import EXAMPLE, THOUGHT, StubWriter, bound, request, sent
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
@@ -127,7 +127,7 @@ def test_the_threshold_in_force_is_named() -> None:
     report, found, page = shown(sent(pairs=verbatim))
     assert "similar by more than 0.6." in found.verdict.text
     assert report.control is not None
-    chance = f"{report.control.faithfulness:.0%}"
+    chance = percent(report.control.faithfulness)
     assert found.verdict.tone == "good"
     assert "The score is the share" in page.bare
     assert f"their words in random order, would have {chance} (mean of 3 draws)" in page.bare
