@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -193,6 +194,8 @@ def _the_demo_scores_every_example_and_leaves_nothing(folder: Path) -> None:
     lines = (ROOT / "examples" / "posts.jsonl").read_text("utf-8").splitlines()
     assert len(lines) == 12
     assert all(json.loads(line)["id"] in said for line in lines)
-    for whom in ("gateway: no answer yet", "worker: ", "example 1 of 12"):
+    for whom in ("gateway: no answer yet", "worker: "):
         assert f"waiting for {whom}" in said or f"; {whom}" in said, said
+    # a fast machine may have scored the first ones before anybody waits for them
+    assert re.search(r"waiting for example \d+ of 12|scoring .*100%", said), said
     assert left_behind(folder) == []
