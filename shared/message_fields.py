@@ -28,8 +28,8 @@ def messages_in(hint: Any) -> Iterator[type[Message]]:
         yield from messages_in(argument)
 
 
-def number_at(message: Message, path: str) -> float | None:
-    """The number at a dotted path, places of lists included; None where it is null or not there."""
+def value_at(message: Message, path: str) -> Any:
+    """What stands at a dotted path, places of lists included; None: null, or not there."""
     found: Any = message
     for step in path.split("."):
         if step.isdigit():
@@ -38,7 +38,13 @@ def number_at(message: Message, path: str) -> float | None:
             found = getattr(found, step)
         if found is None:
             return None
-    return float(found)
+    return found
+
+
+def number_at(message: Message, path: str) -> float | None:
+    """As `value_at`, where a number stands."""
+    found = value_at(message, path)
+    return None if found is None else float(found)
 
 
 def field_at(message: type[Message], path: str) -> FieldInfo:

@@ -28,7 +28,7 @@ from shared.contracts import (
     has_text,
 )
 from shared.elicitation import given_inputs, has_own_model
-from shared.message_fields import is_number, messages_in
+from shared.message_fields import is_number, messages_in, value_at
 from shared.models.calls import Turn, WrittenToken
 from shared.request_cost import FEWEST_READ, Cost, Size, Work
 
@@ -82,12 +82,7 @@ class TooFewRivals:
         return f'{path} == "{self.says}"' if self.says else f"{path} > {self.level}"
 
     def holds(self, report: Message) -> bool:
-        found: Any = report
-        for step in self.path.split("."):
-            if isinstance(found, tuple):
-                found = found[int(step)] if int(step) < len(found) else None
-            else:
-                found = getattr(found, step, None)
+        found = value_at(report, self.path)
         if isinstance(found, float):
             return not self.says and found > self.level
         return bool(self.says) and found == self.says

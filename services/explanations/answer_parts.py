@@ -48,10 +48,9 @@ _PATTERNS = {
 _CLOSES = re.compile("|".join(_mark(closing) for _, closing in MARKS), re.IGNORECASE)
 _BLANK = re.compile(r"\s*")
 _FENCE = re.compile(r"\s*(?:```\w*\s*)?")
-# what opens the answer
-_OPENS = re.compile(
+_OPENS = re.compile(  # the answer
     r"\s{0,20}<\|(?:begin_of_solution|START_RESPONSE)\|>", re.IGNORECASE
-)  # the answer
+)
 _ENDS = re.compile(  # of a turn, as templates mark it, or as models write the next one
     r"<\|(?:im_end|im_start|eot_id|endoftext|end|return|end_of_text|end_of_solution|END_RESPONSE|user)\|>|</s>"
     r"|<end_of_turn>|<start_of_turn>|\[/?INST\]"

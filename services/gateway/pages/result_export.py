@@ -33,7 +33,8 @@ LINES_AT_ONCE = 200
 OF_TABLE = ("chance", "label_sent", "label_stated", "language", "model")
 REASONS = "reasons"
 NAMES = {"sentence": "reason"}  # of a row → as results call it
-TOLD = (*FIRST, "verdict", "sentence", *OF_TABLE, "warnings")  # of a row
+IN_FRONT = (*FIRST, "verdict", "sentence")  # of a row
+TOLD = (*IN_FRONT, *OF_TABLE, "warnings")
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,7 @@ class ExportColumns:
     @property
     def header(self) -> list[str]:
         return [
-            *FIRST,
-            "verdict",
-            "reason",
+            *(NAMES.get(name, name) for name in IN_FRONT),
             *(".".join(path) for path in self.numbers),
             *LAST,
             *OF_TABLE,
@@ -58,9 +57,8 @@ class ExportColumns:
 
     def row(self, one: ExportedRow, batch: Batch) -> list[str]:
         row = one.row
-        told = (*FIRST, "verdict", "sentence")
         return [
-            *(csv_field(getattr(row, name)) for name in told),
+            *(csv_field(getattr(row, name)) for name in IN_FRONT),
             *cells_of(one.result or {}, self.numbers),
             *warning_cells(one.result),
             csv_field(why_none(row.status, one.error, batch)),

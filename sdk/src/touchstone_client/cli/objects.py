@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from touchstone_client._base import Result
@@ -69,13 +70,10 @@ def judgements(ts: Touchstone, asked: Namespace, output: Output) -> int:
 
 def form_of(target: str) -> str:
     """By the ending. Raises WrongUse for one that says something else."""
-    ending = re.search(r"\.(\w+)(?:\.gz)?$", target)
-    known = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl"}
-    if ending is None:
-        return "jsonl"
-    if ending[1].lower() not in known:
+    name = target.removesuffix(".gz")
+    if Path(name).suffix.lower() not in ("", ".jsonl", ".ndjson", ".csv"):
         raise WrongUse(f"{target!r} ends in no .jsonl or .csv: say --format")
-    return known[ending[1].lower()]
+    return target_form(name)
 
 
 def _until(
