@@ -177,6 +177,8 @@ def test_a_page_hears_nothing_more_when_its_session_has_ended(
         else:
             _end(browser, browser.cookies["touchstone_session"])
         assert "event: end" not in list(lines)  # long before the stream's own end, of an hour
+    again = browser.get(address, headers={"accept": "text/event-stream"})
+    assert again.status_code == 401  # a redirect would send the log-in to who waits for events
 
 
 def _end(browser: httpx.Client, session: str) -> None:

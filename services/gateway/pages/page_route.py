@@ -52,8 +52,8 @@ class PageRoute(APIRoute):
         async def handle(request: Request) -> Response:
             try:
                 response = await inner(request)
-            except NotAuthenticated:
-                response = await _login(request)
+            except NotAuthenticated as error:
+                response = await _refused(request, error)
             except RequestValidationError:
                 response = _problem(request, 422, *NO_PAGE)
             except HTTPException as error:
@@ -87,6 +87,14 @@ def page_or_problem(request: Request, error: Exception) -> Response:
 
 KEPT_BYTES = 65_536  # of a form that waits for a log-in: who has no session sends no more
 KEPT_FIELDS = 2_000
+
+
+async def _refused(request: Request, error: NotAuthenticated) -> Response:
+    """A page without a session becomes the log-in; a stream is refused, since a redirect would give
+    the script of a page another page where it waits for events."""
+    if request.headers.get("accept", "").startswith("text/event-stream"):
+        return _problem(request, error.status, error.title, error.detail)
+    return await _login(request)
 
 
 async def _login(request: Request) -> Response:
