@@ -105,9 +105,10 @@ def table(lines: Sequence[Json], jobs: Sequence[Json]) -> Table:
     made = Table(title="HateXScore", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     made.add_column("id", no_wrap=True)
     made.add_column("label", no_wrap=True)
+    made.add_column("verdict", no_wrap=True)
+    made.add_column("score", justify="right", no_wrap=True)
     for name in METRICS:
         made.add_column(name.upper(), justify="right", no_wrap=True)
-    made.add_column("score", justify="right", no_wrap=True)
     made.add_column("evidence", min_width=24)
     for line, job in zip(lines, jobs, strict=True):
         made.add_row(line["id"], *_row_values(job))
@@ -118,12 +119,13 @@ def _row_values(job: Json) -> Iterator[str]:
     result = job["result"]
     if result is None:
         reason = (job["error"] or {}).get("title", job["status"])
-        yield from ("-", "-", "-", "-", "-", "-", str(reason))
+        yield from ("-", "-", "-", *("-" for _ in METRICS), str(reason))
         return
     yield result["predicted_label"] or "?"
+    yield f"[bold]{result['verdict']}[/bold]"
+    yield _number(result["score"])
     for name in METRICS:
         yield _number(result["components"][name])
-    yield f"[bold]{_number(result['score'])}[/bold]"
     yield summary_line(result)
 
 
@@ -134,9 +136,9 @@ def _number(value: float | None) -> str:
 def summary_line(result: Json) -> str:
     """The one line that says most about this score."""
     parts = []
-    if result["label_match"] is False:
-        parts.append("conclusion contradicts the label")
-    if result["components"]["htc"] == 0:
+    if result["verdict"] == "undecided":  # the others say why in their parts and warnings
+        parts.append(result["reason"].rstrip("."))
+    if result["conclusion"] is None:
         parts.append("no conclusion")
     if result["hallucinated_quotes"]:
         parts.append(f"not in the text: “{result['hallucinated_quotes'][0]['text']}”")

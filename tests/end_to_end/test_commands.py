@@ -194,6 +194,10 @@ def _the_demo_scores_every_example_and_leaves_nothing(folder: Path) -> None:
     lines = (ROOT / "examples" / "posts.jsonl").read_text("utf-8").splitlines()
     assert len(lines) == 12
     assert all(json.loads(line)["id"] in said for line in lines)
+    assert re.search(r"label +verdict +score", said), said
+    contradicts = next(line for line in said.splitlines() if "en-contradiction" in line)
+    assert "contradicted" in contradicts
+    assert "no conclusion" not in contradicts  # it states one, the opposite
     for whom in ("gateway: no answer yet", "worker: "):
         assert f"waiting for {whom}" in said or f"; {whom}" in said, said
     # a fast machine may have scored the first ones before anybody waits for them
