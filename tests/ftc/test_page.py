@@ -38,12 +38,14 @@ def shown(request: FtcRequest | None, report: FtcResult) -> tuple[FtcView, Parse
     return found, parsed(TEMPLATE, found, report)
 
 
-def test_what_the_model_does_comes_first_with_chance_beside_it() -> None:
-    found, page = shown(*scored(knows_cards))
+def test_what_the_model_does_is_said_once_with_chance_beside_it() -> None:
+    request, report = scored(knows_cards)
+    found, page = shown(request, report)
     assert found.verdict.tone == "good"
-    assert found.verdict.text in page.bare
+    assert found.verdict.text == report.reason  # which stands above it
+    assert found.verdict.text not in page.bare
     assert "chance: 50 %" in page.bare
-    assert page.bare.index(found.verdict.text) < page.bare.index("Premise")
+    assert page.bare.index("chance: 50 %") < page.bare.index("Premise")
 
 
 def test_the_score_is_named_beside_a_model_that_knows_nothing() -> None:
@@ -193,9 +195,9 @@ def test_a_distribution_that_was_sent_is_demanded_as_such() -> None:
 
 
 def test_too_few_phrases_to_rule_out_chance_is_said_so() -> None:
-    found, page = shown(*scored(knows_cards, null="phrases"))
+    found, _ = shown(*scored(knows_cards, null="phrases"))
     assert found.verdict.tone == "neutral"
-    assert "chance cannot be ruled out" in page.bare
+    assert "chance cannot be ruled out" in found.verdict.text
     assert found.verdict.chance is not None
     assert "that the premise supports as much" in found.verdict.chance
     assert "the least that it could be" in found.verdict.chance
