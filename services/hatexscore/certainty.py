@@ -3,7 +3,8 @@
 A verdict is believed only if every word that governs its label is one whose effect the rules know.
 An unknown verb between subject and label ("would trivialise it as hateful"), another judge whom
 the explanation goes on to answer, an appearance that a "but" follows, or two statements of the same
-strength that contradict one another may each turn it round: such a verdict is left unread.
+strength that contradict one another may each turn it round: such a verdict is left unread. A
+general statement is believed of this text where it resumes what was said of it.
 
 Source: our own. An inverted verdict is worse than a missing one, for it blames the explanation.
 Every pattern meets at most the few hundred characters around one label word.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
@@ -56,7 +58,7 @@ _NEUTRAL = (
     r"|sentiments?|views?|afraid|glad|pleased|left|relieved|good|territory|gets?|got|begin\w*"
     r"|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable"
     r"|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two"
-    r"|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
+    r"|maintain|contend|seriously|honestly|credibly|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -280,6 +282,40 @@ _KNOWN_KO = re.compile(
     "|멀|멉|먼|안|못|예|네|아니[오요]|했[다습지]|였[다습지]|되었|이유|이었|바꾸|바꿨|변경|정정|까닭|근거|결론|때문|므로"
     "|지만|으나|뿐|글|댓글|게시물|표현|발언|여부"
 )
+BEFORE = 600  # characters before a general statement that may speak of the same
+STEM = 5  # letters that two forms of a word share
+_LONG_WORD = re.compile(r"[a-z]{5,}")
+# Beginnings of words that every explanation has.
+_COMMON = re.compile(
+    r"hatef|speec|posts|comme|state|langu|conte|words|peopl|about|someo|their|those|these|there"
+    r"|which"
+    r"|other|merel|simpl|group|toxic|offen|messa|sente|texts|tweet|attac|prote|using|becau|witho"
+    r"|where"
+)
+_IN_ITSELF = re.compile(r"^\s*\w+ing\b.*\b(?:in\s+itself|by\s+itself|on\s+its\s+own)\b")
+_NEW_CLAUSE = re.compile(r"[.;:\u2014]|,\s+(?:and|but|so|yet)\b")
+_COPULA = re.compile(
+    r"\b(?:is|are|was|were|does|do|isn|aren|doesn|don|can|cannot|should|constitutes?|counts?"
+    r"|qualif(?:y|ies)|amounts?|makes?|remains?)\b"
+)
+
+
+def resumed(plain: str, general: Reading) -> Reading | None:
+    """A general statement on what the text was said before to do: "it reports a statistic, and
+    reporting a statistic is not hateful". None where its subject is new."""
+    before = plain[max(general.start, general.word.start - BEFORE) : general.word.start]
+    clause = _NEW_CLAUSE.split(before)[-1]
+    if general.clause.mood == "partial" and not _IN_ITSELF.search(clause):
+        return None
+    subject = _COPULA.split(clause)[0]
+    earlier = plain[max(0, general.word.start - BEFORE) : general.word.start - len(clause)]
+    stems = {word[:STEM] for word in _LONG_WORD.findall(subject) if not _COMMON.match(word)}
+    if general.word.word.text == "hatred" or stems.isdisjoint(
+        word[:STEM] for word in _LONG_WORD.findall(earlier)
+    ):
+        return None
+    said = replace(general.clause, mood="asserted", rejected=True, form="predication")
+    return replace(general, clause=said)
 
 
 def is_uncertain_zh(own: str, after: str, clause: Clause, later: str) -> bool:

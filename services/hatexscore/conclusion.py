@@ -149,7 +149,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
 def _unless_deferred(plain: str, reading: Reading) -> Reading:
     """Hedged, where it is a mere leaning and somebody else is to decide."""
     told = reading.clause.mood in ("asserted", "general", "partial")
-    if not (told and conclusion_en.is_deferred(plain, reading)):
+    if not (told and no_decision.is_deferred(plain, reading)):
         return reading
     return replace(reading, clause=replace(reading.clause, mood="hedged"))
 
@@ -162,7 +162,7 @@ def _resumed(plain: str, readings: Sequence[Reading]) -> Reading | None:
     """The last general statement that resumes what was said of this text."""
     moods = ("general", "partial")  # "reporting a number is not hateful in itself"
     general = [one for one in readings if one.clause.mood in moods and one.label is not None]
-    found = (back_references.resumed(plain, one) for one in reversed(general))
+    found = (certainty.resumed(plain, one) for one in reversed(general))
     return next((one for one in found if one is not None), None)
 
 

@@ -22,7 +22,7 @@ FINITE = (
     r"|therefore|thus|hence|clearly|nonetheless|nevertheless|still|also(?=\s+(?:is|not)\b)"
 )
 SUBJECT_OPENS = (
-    r"it|this|these|those|they|there|i|we|he|she|you|nothing|nobody|none|no\s+one|neither|the|what"
+    r"it|this|these|those|they|there|i|we|he|she|you|nothing|nobody|none|no\s+one|neither(?!\s+(?:as|in|for|by|under|on)\b)|the|what"
     r"|my|our|its|his|her|their|such|all\s+of|that(?=\s+(?:is|\w+\s+is|tips?|tipped|settles?|settled|makes?|made|pushe[sd]|moves?|moved|brings?|puts?|leaves?|takes?)\b|['\u2019]s\b)"
 )
 JUDGES = (  # finite forms by which a subject sorts a text
@@ -124,7 +124,7 @@ JUDGE = (
     r"|(?:my|the|our|its)\s+(?:\w+\s+)?(?:label|rating|verdict|decision|classification|answer|flag"
     r"|outcome|result|status|call|disposition|assessment|ruling|finding|category"
     r"|tag))\s+(?:from\s+[\w-]+\s+)?to\b)"
-    r"|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
+    r"|count(?:s|ed|ing)?(?=\s+(?:it|this|that|the\s+\w+)\s+as\b)|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
     r"|pronounc(?:e|es|ed|ing)|return(?:s|ed)|outputs?|outputted"
     r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den"
     r"|s)?(?=(?:\s+(?:it"

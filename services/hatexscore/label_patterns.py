@@ -254,6 +254,12 @@ NAMED_LABEL = re.compile(
     rf"^\W*(?:(?:given|with|from|about|by|under|on|for|of)\s+)?(?:the|its|a|this)\s+"
     rf"(?:[\w'\u2019-]+\s+){{0,2}}{_DECISION}\s+(?:of|as)\s+[\s\"]*$"
 )
+# "Evidence for not hateful: no group is named": what may be said for a label.
+ARGUED = re.compile(
+    r"\W*(?:(?:the|some|any|possible|main)\s+)?(?:evidence|arguments?|reasons?|points?|signals?|signs?"
+    r"|indicators?|factors?|case)\s+(?:for|against|of|in\s+favou?r\s+of|speaking\s+for|that\s+support)"
+    r"\s+(?:it\s+)?(?:being\s+)?(?:not\s+)?[\s\"]*"
+)
 # "The model's prediction of hateful is driven by one word": reported, and perhaps rejected later.
 PREDICTED = re.compile(
     r"^\W*(?:the|this|its)\s+(?:[\w'\u2019-]+\s+){0,2}(?:prediction|output)\s+of\s+[\s\"]*$"
@@ -438,7 +444,8 @@ LEVEL_BEFORE = re.compile(
 TRIVIALISES = re.compile(
     r"^[\s\"']*would\s+(?:\w+ly\s+)?(?:cheapen|trivialise|trivialize|dilute|devalue|distort"
     r"|stretch|miss|misread|ignore|overlook|disregard|downplay|understate|contradict|fail"
-    r"|overstate|exaggerate|misrepresent)\b"
+    r"|overstate|exaggerate|misrepresent|empty|rob|water\s+(?:the\s+)?\w+\s+down"
+    r"|do\s+(?:\w+\s+){1,4}(?:disservice|injustice|harm)|be\s+(?:to\s+)?misus)\w*\b"
 )
 # "Hate speech requires …", "to be hateful, a text must …": its conditions are told.
 DEFINES = re.compile(

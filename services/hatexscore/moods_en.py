@@ -490,7 +490,7 @@ LYING = re.compile(
 )
 # "Under no reasonable interpretation is this hateful."
 UNDER_NO = re.compile(
-    r"(?:^|[,;:.])\W*(?:under|by|in|on)\s+(?:(?P<no>no)|any|every|all|each)\s+(?:[\w-]+\s+){1,4}?"
+    r"(?P<head>^|[,;:.]|\b(?:though|but|yet|and|while)\b)\W*(?:under|by|in|on)\s+(?:(?P<no>no)|any|every|all|each)\s+(?:[\w-]+\s+){1,6}?"
     r"(?:is|was|does|would|could|can|should)\s+(?:this|it|(?:the|this)\s+\w+)\s+(?!not\b)"
 )
 IN_ERROR = re.compile(
