@@ -58,7 +58,7 @@ _NEUTRAL = (
     r"|sentiments?|views?|afraid|glad|pleased|left|relieved|good|territory|gets?|got|begin\w*"
     r"|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable"
     r"|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two"
-    r"|maintain|contend|seriously|honestly|credibly|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
+    r"|whatsoever|maintain|contend|seriously|honestly|credibly|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -72,7 +72,7 @@ _HOSTILE = (
 # Words that turn a verdict, whose effect is counted where the clause is read.
 _COUNTED = (
     r"not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely|absence"
-    r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
+    r"|devoid|short|shy|stops?|ceas(?:e|es|ed)|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
     r"|untrue|below|too|possibly|serious|grave|above|incorrect|inaccurate|stretch|unfair|naive"
     r"|hard|difficult|impossible|insufficient|other|but|den(?:y|ies|ied)|doubts?|disagrees?"
     r"|rejects?|against|outside|hesitate|claim|few|wrongly|harsh|generous|paranoid|petty|dishonest"
@@ -266,7 +266,7 @@ _MORE_THAN = re.compile(rf"\b{moods.MORE_THAN}")  # counted as a negation
 _TOO_KO = re.compile(r"(?:하|보|부르)기(?:에는|엔)\s(?!\s*(?:어렵|힘들)|[^.]{0,12}없)")
 _WITHOUT_KO = re.compile("(?<=\\s)([가-힣]{2,12}?)(?:이|가|은|는|도|조차)?\\s*없")
 _MISSING_KO = re.compile(
-    ".{0,12}?(?:의도|내용|요소|표현|발언|근거|이유|대상|증거|흔적|수|관련|관계|바|것|점|필요|사람"
+    ".{0,12}?(?:설득력|타당성|의도|내용|요소|표현|발언|근거|이유|대상|증거|흔적|수|관련|관계|바|것|점|필요|사람"
     "|말"
     "|문장|단어|부분|구석|데|곳|적|혐오|성"
     "|하나|전혀|조금|아무|여지|상관)"

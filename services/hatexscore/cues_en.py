@@ -164,7 +164,7 @@ PREDICATE = re.compile(
     r"|ed|ing)?|goes|go|going|steers?"
     r"|suggests?|suggesting|indicates?|lack(?:s|ed|ing)?|avoid(?:s|ed|ing)?|deserv(?:e|es|ed|ing)"
     r"|merits?|warrants?|earns?|gets?|stops?|falls"
-    r"|point(?:s|ed)?\s+(?:\w+ly\s+)?to(?:wards?)?|com(?:es?|ing)|came|strik(?:es|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
+    r"|point(?:s|ed)?\s+(?:\w+ly\s+)?to(?:wards?)?|com(?:es?|ing)|came|strik(?:es?|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
     r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"

@@ -315,7 +315,7 @@ _REJECTING = (
     r"|overlook|misread|misunderstand|inconsistent|questionable|problematic|doubtful|dubious"
     r"|flawed|debatable|inadequate|insufficient|unsuitable|misguided|erroneous|contradictory"
     r"|contradicted|surprising|puzzling|off|untrue|disputable|absurd|ridiculous|dishonest|naive"
-    r"|foolish|unreasonable|nonsense|silly|preposterous"
+    r"|foolish|unreasonable|nonsense|silly|preposterous|baseless|groundless|unsubstantiated"
 )
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(

@@ -59,6 +59,14 @@ _THAN_THIS = re.compile(
 )
 
 
+# "The context leaves no room for a hateful reading."
+_NO_ROOM = re.compile(
+    r"(?:^|(?<=[.;:,]\s)|\b(?:and|but)\s)[^.;:]{0,100}?\b(?:leaves?|left|gives?|gave|offers?|provides?|is|are)\s(?:no|little|hardly\sany)"
+    r"\s(?:room|space|scope|basis|grounds?)\sfor\s(?:an?|any|the)\s(?:\w+ly\s)?$"
+)
+_READING = re.compile(r"\s(?:reading|interpretation|understanding|meaning)\b")
+
+
 _TEXT = rf"(?:it|this|that|these|(?:the|this|that)\s(?:\w{{1,20}}\s)?(?:{TEXT_NOUN}))"
 _TAKEN_FOR = (
     r"(?:(?:mistaken|confused)\s(?:for|with)|mis(?:taken\sas|read\sas|labell?ed\sas"
@@ -171,8 +179,8 @@ _TURNED = (
     ),
     # "It takes a lot of ill will to see this as hateful", "it takes little to see that it is"
     (
-        "it takes|it would take|it require|it need",
-        r"\bit\s(?:takes|requires|needs|would\stake|would\srequire)\s(?:an?|much|some|considerable|quite|great|real)\s"
+        "takes|take |require|need",
+        r"\b(?:it|one|you|we|i|anyone)(?:\s(?:takes|requires|needs|would\s(?:take|require|need))|['\u2019]d\s(?:take|need))\s(?:an?|much|some|considerable|quite|great|real)\s"
         rf"[^,;:.]{{3,60}}?\s(?P<not>not\s)?to\s(?={_JUDGE}\s)",
         r"i cannot \g<not>",
     ),
@@ -181,6 +189,20 @@ _TURNED = (
         r"\bit\s(?:takes|requires|needs)\s(?:very\slittle|little|not\smuch)\s(?:effort\s|imagination\s|context\s)?to\s"
         r"(?:see|notice|recogni[sz]e|reali[sz]e|understand|tell)\sthat\s",
         "it is true that ",
+    ),
+    # "One does not need a degree to see that it is"
+    (
+        "need|have to|take",
+        r"\b(?:it|one|you|we|nobody|no\sone)\s(?:(?:do|does)(?:\snot|n['\u2019]t)\s)?(?:need|needs|have\sto\sbe|take)\s"
+        r"[^,;:.]{3,60}?\sto\s(?:see|notice|recogni[sz]e|reali[sz]e|understand|tell)\sthat\s",
+        "it is true that ",
+    ),
+    # "The model should have answered hateful"
+    (
+        "should",
+        r"\b(?:the\s\w{1,20}|it|you|they|we|i)\sshould\s(?P<not>not\s)?have\s(?:answered|said|predicted|chosen|returned"
+        rf"|replied|output|(?:labell?ed|marked|classified|flagged|rated|called)\s{_TEXT}(?:\sas)?)\s",
+        r"the right label is \g<not>",
     ),
     # "I would be hard pressed to call it hateful", "you'd struggle to call it harmless"
     (
@@ -252,6 +274,8 @@ def in_plain_words(before: str, after: str) -> tuple[str, str]:
     before = _LIKELY.sub("likely", before)
     if "more" in before and _THAN_THIS.match(after):
         before = _NO_MORE.sub(" it is ", before)
+    if (reading := _READING.match(after)) is not None and _NO_ROOM.search(before):
+        before, after = _NO_ROOM.sub(" this is not ", before), after[reading.end() :]
     before, after = _settled(_straight(before, after), after)
     noun = LABEL_NOUN_AFTER.match(after) if _CONCLUDED.search(before) else None
     if noun is None:
