@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from services.hatexscore.vocabulary import Clause, Reading
+from shared.decision_words import CROSS, TICK
 
 Span = tuple[int, int]  # half-open character offsets
 DEFINING = ("general", "hypothetical", "asked")  # moods in which conditions are told
@@ -36,8 +37,8 @@ _YES_NO = re.compile(
     r" (?:so|it (?:is|does))"
     r"|it (?:certainly |clearly |definitely |indeed |sure )?(?:is|does|was)"
     r"(?!\s*n['\u2019]t|\s+not)|(?:我(?:认为|觉得)|答案是|显然)(?:是|算|构成|属于)"
-    r"|是的|(?:当然|确实|肯定)(?:是|算|构成|属于)|(?:是|算|构成|属于|算是)[。.！!]|有[，。,]|对|当然(?!不)|네|예|그렇(?!지\s?않)|[\u2705\u2713\u2714\u2611])"
-    r"|(?P<no>[\u274c\u2717\u2718\u2716]|no|none|negative|far from it"
+    r"|是的|(?:当然|确实|肯定)(?:是|算|构成|属于)|(?:是|算|构成|属于|算是)[。.！!]|有[，。,]|对|当然(?!不)|네|예|그렇(?!지\s?않)"
+    rf"|{TICK})|(?P<no>{CROSS}|no|none|negative|far from it"
     r"|(?:certainly|definitely|absolutely|of course|clearly|obviously) not"
     r"|not (?:by any (?:measure|standard|account|means|stretch)|in my book"
     r"|at all|in the (?:slightest|least)|even close|remotely|in any way)"
@@ -51,7 +52,7 @@ _YES_NO = re.compile(
     r"|it['\u2019]s not|it isn['\u2019]t"
     r"|it does not|it doesn['\u2019]t|by no means|never"
     r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:(?:当然|肯定|绝对)?(?:并?不是|并?不算|并?不构成|并?不属于|并非))"
-    r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z])"
+    r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z]|-[a-z])"
 )
 # "Is it hateful? I looked for a target. There is none. So no."
 _CONCLUDED = re.compile(

@@ -27,6 +27,7 @@ from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.report import Confidence, Form, HatexscoreOtherVerdict, Label, SetAside
 from services.hatexscore.vocabulary import Clause, Reading, Vocabulary, WordInText
 from services.hatexscore.words import Language, Span, detect_language, sentences
+from shared.decision_words import EMPTY_SQUARE, NO, TICKED_BOX, YES
 
 MOST_SENTENCES = 400  # that are looked at, from the end
 MOST_WORDS = 20  # label words of a sentence, from its end
@@ -36,13 +37,10 @@ REACH = 100  # characters before a word that may be an instruction
 
 NEAR_NEITHER = 60  # characters before a label that hold its "neither"
 NEAR = 8  # characters before a quoted answer that hold its colon
-_ANSWERS = frozenset(
-    {"yes", "no", "true", "false", "是", "否", "有", "无", "예", "아니오", "아니요"}
-)
+_ANSWER = re.compile(f"{YES}|{NO}")
 # "[ ] yes [x] no": of boxes only what is ticked is said.
 _UNTICKED = re.compile(
-    r"(?:\[[ \u00a0]?\]|\u2610)[^\[\n\u2610-\u2612]{1,40}|\[[xX\u2713\u2714]\]"
-    r"|[\u2611\u2612](?=\s*\w)"
+    rf"{EMPTY_SQUARE}[^\[(\n\u2610-\u2612]{{1,40}}|{TICKED_BOX}|[\u2611\u2612](?=\s*\w)"
 )
 # "hate_speech": []
 _EMPTY = re.compile(
@@ -466,7 +464,7 @@ def _plain(explanation: str, vocabulary: Vocabulary) -> str:
     characters = list(plain)
     for start, end in quoted_spans(explanation):
         inside = plain[start + 1 : end - 1].strip(" .,:")
-        keyed = inside in _ANSWERS and plain[max(0, start - NEAR) : start].rstrip().endswith(
+        keyed = _ANSWER.fullmatch(inside) and plain[max(0, start - NEAR) : start].rstrip().endswith(
             (":", "：")
         )
         if keyed or (len(inside) <= LONGEST_LABEL and _is_label(inside, vocabulary)):
