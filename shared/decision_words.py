@@ -37,6 +37,7 @@ LOW = r"(?:(?:very\s+)?low|minimal|negligible|zero|低|낮음)"
 # Values that leave it open.
 OPEN = (
     r"(?:null|nil|unknown|unclear|undecided|undetermined|n/?a|unsure|uncertain|maybe|possibly|cannot\ssay"
+    r"|pending|tb[dc]|to\sbe\s(?:decided|determined|confirmed|reviewed|discussed|checked|seen)"
     r"|not\s(?:sure|known|clear|applicable|determined))"
 )
 

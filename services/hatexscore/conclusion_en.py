@@ -30,6 +30,11 @@ COULD_FIND = re.compile(
     r"\b(?:i|we|one)\s+could\s+(?:\w+ly\s+)?(?:find|see|detect|identify|spot|discern|locate)\b"
 )
 CONTRACTED = re.compile(r"n['\u2019]t\b")
+# "The author does not say that it is hateful": nor does the explanation.
+AUTHOR_NOT = re.compile(
+    r"\b(?:author|writer|user|speaker|poster|s?he)\s+(?:(?:do(?:es)?|did|ha[sd])\s+not|never)\s*$"
+)
+THAT_IT = re.compile(r"\s+(?:that|it|this|the)\b")
 
 # "Hateful it is not": the predicate stands first.
 FRONTED = re.compile(
@@ -416,6 +421,8 @@ def _reported(own: str) -> bool:
         if verb.group().startswith("reported") and moods.WAS.search(ahead):
             return True
         if moods.SOME_PEOPLE.fullmatch(ahead):
+            return True
+        if verb["say"] and AUTHOR_NOT.search(ahead) and THAT_IT.match(own, verb.end()):
             return True
         if moods.AGENT.search(ahead) or moods.WHAT.search(ahead):
             continue

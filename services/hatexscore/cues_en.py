@@ -139,7 +139,7 @@ SAY = (
     r"|ask(?:s|ed|ing)?|wonder(?:s|ed|ing)?|t(?:ell|ells|old|elling)|repl(?:y|ies|ied)|answers"
     r"|answered|respond(?:s|ed)?|suspect(?:s|ed)?"
     r"|den(?:y|ies|ied|ying)(?=\s+(?:that|being|having|any)\b)|conclud(?:e|es|ed|ing)|rul(?:ed|ing)(?!\s+out)|rules?(?=\s+that\b)"
-    r"|warn(?:s|ed|ing)?|worr(?:y|ies|ied)|agree[sd]?"
+    r"|warn(?:s|ed|ing)?|worr(?:y|ies|ied)|agree[sd]?|pretend(?:s|ed)"
 )
 # "Distinguishes it from satire as hate speech": what it is told from ends at "as".
 SET_APART = re.compile(

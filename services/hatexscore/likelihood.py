@@ -79,6 +79,18 @@ _JUDGE = (
 _JUDGING = (
     r"(?:calling|seeing|reading|regarding|considering|labell?ing|classifying|describing|finding)"
 )
+_FAILS = (
+    r"(?:fail|refuse|neglect|decline)(?:s|d|ed)?\sto"
+    r"|(?:is|was|are|were|seems?)\s(?:unable|unwilling|reluctant)\sto"
+)
+_DOES_NOT = (
+    r"(?:does|do|did|can|could|will|would)(?:\snot|n['\u2019]t)|cannot"
+    r"|(?:pretend|claim)(?:s|ed)?\snot\sto"
+)
+_NOTICE = (
+    r"(?:notice[sd]?|reali[sz]e[sd]?|recogni[sz]e[sd]?|see|saw|understand|understood"
+    r"|grasp(?:s|ed)?)"
+)
 # Wordings that turn a verdict round: one of the pieces that none goes without, for the sake of
 # time; the wording; what it comes to.
 _TURNED = (
@@ -181,7 +193,7 @@ _TURNED = (
     (
         "takes|take |require|need",
         r"\b(?:it|one|you|we|i|anyone)(?:\s(?:takes|requires|needs|would\s(?:take|require|need))|['\u2019]d\s(?:take|need))\s(?:an?|much|some|considerable|quite|great|real)\s"
-        rf"[^,;:.]{{3,60}}?\s(?P<not>not\s)?to\s(?={_JUDGE}\s)",
+        rf"[^,;:.]{{3,60}}?\s(?P<not>not\s)?to\s(?={_JUDGE}\s(?!(?:that|how|why)\s))",
         r"i cannot \g<not>",
     ),
     (
@@ -192,9 +204,39 @@ _TURNED = (
     ),
     # "One does not need a degree to see that it is"
     (
-        "need|have to|take",
-        r"\b(?:it|one|you|we|nobody|no\sone)\s(?:(?:do|does)(?:\snot|n['\u2019]t)\s)?(?:need|needs|have\sto\sbe|take)\s"
-        r"[^,;:.]{3,60}?\sto\s(?:see|notice|recogni[sz]e|reali[sz]e|understand|tell)\sthat\s",
+        "need|have to|has to|take|require",
+        r"\b(?:it|one|you|we|i|nobody|no\sone|readers)(?:\s|['\u2019]d\s)(?:(?:do|does|did|need|would)(?:\snot|n['\u2019]t)\s|would\s)?"
+        r"(?:needs?|have\sto|has\sto|takes?|requires?|be)\s[^,;:.]{3,60}?\sto\s(?:see|notice|recogni[sz]e|reali[sz]e|understand|tell)\sthat\s",
+        "it is true that ",
+    ),
+    # "The author fails to see that it is", "nobody noticed that it is", "let us not forget that it
+    # is": what is not seen is so
+    (
+        " that ",
+        r"(?:\b(?:the|this|its|our|their)\s(?:\w{1,20}\s)?(?:author|writer|user|speaker|poster|commenter)s?|\bs?he|\bthey|\busers"
+        rf"|\breaders|\bpeople)\s(?:\w+ly\s|still\s|just\s)?(?:{_FAILS}|{_DOES_NOT})\s(?:\w+ly\s|even\s)?"
+        rf"(?:{_NOTICE}|admit|acknowledge|know|appreciate)\s(?:the\sfact\s)?that\s",
+        "it is true that ",
+    ),
+    (
+        " that ",
+        r"(?:\b(?:the|this|its|our)\s(?:\w{1,20}\s)?(?:model|system|classifier|filter|detector|tool|moderators?|annotators?"
+        rf"|reviewers?|raters?|team)\s(?:\w+ly\s)?(?:(?:{_FAILS}|{_DOES_NOT})\s(?:\w+ly\s|even\s)?"
+        r"(?:notice|reali[sz]e|recogni[sz]e|grasp|understand)|fail(?:s|ed)?\sto\ssee)"
+        rf"|\b(?:nobody|no\sone)\s(?:\w+ly\s)?(?:seems\sto\s(?:have\s)?|has\s)?{_NOTICE})\s(?:the\sfact\s)?that\s",
+        "it is true that ",
+    ),
+    (
+        " that ",
+        r"(?:\b(?:one|we|you|it|i|let\sus|let['\u2019]s|please|and|but)\s)?(?:(?:must|should|may|can|could|do|does)\s?)?"
+        r"(?:\b(?:not|never|cannot)|n['\u2019]t)\s(?:be\s)?(?:forget|overlook|ignore|miss|forgotten|overlooked|ignored)"
+        r"\s(?:the\sfact\s)?that\s",
+        "it is true that ",
+    ),
+    (
+        "no getting|no way|lost on",
+        r"(?:\bthere(?:\sis|['\u2019]s)\sno\s(?:getting|way)\s(?:around|round|past)\s(?:it[,:]?\s|the\sfact\sthat\s)"
+        r"|\bit(?:\sis\snot|\sisn['\u2019]t|['\u2019]s\snot)\slost\son\s(?:me|us|anyone|anybody)\sthat\s)",
         "it is true that ",
     ),
     # "The model should have answered hateful"
@@ -208,8 +250,14 @@ _TURNED = (
     (
         "hard|difficult|struggle|trouble",
         rf"(?:\bwould|['\u2019]d)\s(?:be\shard[\s-](?:pressed|put)\sto|(?:find\sit\s{_HARD}|struggle)\sto(?=\s{_JUDGE}\s)"
-        rf"|have\s(?:(?:a\shard|some)\stime|trouble|difficulty)(?=\s{_JUDGING}\s))\s",
+        rf"|have\s(?:(?:a\shard|some)\stime|(?:(?!no\s|little\s)\w+\s)?(?:trouble|difficulty))(?=\s{_JUDGING}\s))\s",
         " cannot ",
+    ),
+    (
+        "trouble|difficulty|problem|qualms",
+        r"\b(?:have|had|see|find)\s(?:no|little)\s(?:trouble|difficulty|problem|qualms)\s(?:in\s|about\s|with\s)?"
+        rf"(?={_JUDGING}\s)",
+        "am ",
     ),
     # "It goes well beyond what could still be called harmless"
     (

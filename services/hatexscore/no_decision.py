@@ -221,7 +221,7 @@ _IF_CJK = re.compile(
 )
 _JUDGED_KO = re.compile("지나|오독|해석|무리|잘못|곤란")
 _SAYS = re.compile(
-    r"\b(?:says?|said|claim(?:s|ed)?|call(?:s|ed)?|complain(?:s|ed)|argu(?:es|ed)|insist(?:s|ed)"
+    r"\b(?:says?|said|pretend(?:s|ed)|claim(?:s|ed)?|call(?:s|ed)?|complain(?:s|ed)|argu(?:es|ed)|insist(?:s|ed)"
     r"|answer(?:s|ed)|repli(?:es|ed)|writes?|wrote|tells?|told|accus(?:es|ed)|finds?|found"
     r"|consider(?:s|ed)?|lean(?:s|ed)?|den(?:ies|ied)|according\s+to|labell?ed|thinks?|thought)\b"
     r"|[说称指认觉判抱]|주장|불평|말|판단|느끼|보"
