@@ -20,7 +20,7 @@ from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
 from services.hatexscore.conclusion_en import WordContext, rejects_label
-from services.hatexscore.likelihood import STATED
+from services.hatexscore.paraphrases import STATED
 from services.hatexscore.vocabulary import Clause, Reading, Vocabulary
 
 # Words that neither turn nor weaken a verdict, beside those of the patterns of the clause.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
-from services.hatexscore.likelihood import in_plain_words
+from services.hatexscore.paraphrases import in_plain_words
 from services.hatexscore.report import Form
 from services.hatexscore.vocabulary import GAP, Clause, Mood, WordInText
 
