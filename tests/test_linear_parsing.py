@@ -39,7 +39,7 @@ BOUNDED = {
     "services.hatexscore.moods_en": "600, by REACH",
     "services.hatexscore.conclusion_en": "600, by REACH",
     "services.hatexscore.label_patterns": "600, by REACH",
-    "services.hatexscore.likelihood": "600, by REACH",
+    "services.hatexscore.paraphrases": "600, by REACH",
     "services.hatexscore.no_decision": "600, by REST",
     "services.hatexscore.group_cues.GROUNDS": "80 around a mention, by WINDOW",
     "services.hatexscore.group_cues.BYSTANDERS": "80 around a mention, by WINDOW",

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
-from services.explanations.decision_words import HATEFUL, KEY_NOUNS, NOT
+from shared.decision_words import HATEFUL, KEY_NOUNS, NOT
 from shared.elicitation import PLACEHOLDERS
 from shared.models.calls import Completion, WrittenToken
 from shared.models.prompt_table import parse_template

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from services.explanations.decision_words import (
+from shared.decision_words import (
     ASKING,
     CROSS,
     EMPTY_BOX,
     HATEFUL,
     IS_NOT,
     KEY,
+    LOW,
     NO,
     NOT,
     OPEN,
@@ -61,7 +62,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "no",
             rf"{NO}|{OPEN}|never|neither|not?\s(?:present|at\sall|match(?:ed)?|violations?"
-            r"|evidence|really|true)|does\snot\sapply|[0-3]/10|[01]/5|0/\d{1,3}|low|minimal|negligible|zero"
+            rf"|evidence|really|true)|does\snot\sapply|[0-3]/10|[01]/5|0/\d{{1,3}}|{LOW}"
             r"|0(?:\.[012]\d*|\.30*|\.)?|(?:[012]?\d|30)(?:\.\d+)?\s?%",
         ),
         ("yes", rf"{YES}|present|0\.[789]\d*"),

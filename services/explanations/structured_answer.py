@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from services.explanations.decision_words import (
+from shared.decision_words import (
     ASKING,
     CROSS,
     HATEFUL,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from services.hatexscore.vocabulary import Clause, Reading
+from shared.decision_words import CROSS, TICK
 
 Span = tuple[int, int]  # half-open character offsets
 DEFINING = ("general", "hypothetical", "asked")  # moods in which conditions are told
@@ -28,7 +28,8 @@ _YES_NO = re.compile(
     r"|likewise|similarly|once\s+more|here\s+too|then|well|and|still)[\s,]+)*"
     r"(?:(?P<yes>yes|yeah|affirmative|(?:certainly|definitely|absolutely|indeed|of course)(?! not)"
     r"|by (?:any|every|all) (?:measure|standard)s?|(?:and how|plenty|everything)(?=[.!])"
-    r"|without (?:a|any) doubt|no doubt|undoubtedly|unquestionably"
+    r"|(?:without (?:(?:a|any) )?|beyond (?:(?:a|any|all) )?|no )(?:doubt|question)"
+    r"|undoubtedly|unquestionably"
     r"|(?:i|we) (?:would|do|should)(?=\s*(?:[.,;!]|$))|i(?: (?:think|believe|would say)"
     r"|['\u2019]d say)"
     r" (?:so|it (?:is|does)(?!\s*n['\u2019]t|\s+not)|yes)"
@@ -36,8 +37,8 @@ _YES_NO = re.compile(
     r" (?:so|it (?:is|does))"
     r"|it (?:certainly |clearly |definitely |indeed |sure )?(?:is|does|was)"
     r"(?!\s*n['\u2019]t|\s+not)|(?:我(?:认为|觉得)|答案是|显然)(?:是|算|构成|属于)"
-    r"|是的|(?:当然|确实|肯定)(?:是|算|构成|属于)|(?:是|算|构成|属于|算是)[。.！!]|有[，。,]|对|当然(?!不)|네|예|그렇(?!지\s?않)|[\u2705\u2713\u2714\u2611])"
-    r"|(?P<no>[\u274c\u2717\u2718\u2716]|no|none|negative|far from it"
+    r"|是的|(?:当然|确实|肯定)(?:是|算|构成|属于)|(?:是|算|构成|属于|算是)[。.！!]|有[，。,]|对|当然(?!不)|네|예|그렇(?!지\s?않)"
+    rf"|{TICK})|(?P<no>{CROSS}|no|none|negative|far from it"
     r"|(?:certainly|definitely|absolutely|of course|clearly|obviously) not"
     r"|not (?:by any (?:measure|standard|account|means|stretch)|in my book"
     r"|at all|in the (?:slightest|least)|even close|remotely|in any way)"
@@ -51,7 +52,13 @@ _YES_NO = re.compile(
     r"|it['\u2019]s not|it isn['\u2019]t"
     r"|it does not|it doesn['\u2019]t|by no means|never"
     r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:(?:当然|肯定|绝对)?(?:并?不是|并?不算|并?不构成|并?不属于|并非))"
-    r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z])"
+    r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z]|-[a-z])"
+)
+# "Is it hateful? I looked for a target. There is none. So no."
+_CONCLUDED = re.compile(
+    r"\W{0,4}(?:(?:so|thus|hence|therefore|then|overall|consequently|accordingly"
+    r"|in\s(?:short|sum|conclusion)|(?:my|the)\sanswer(?:\sis)?)[\s,:]{1,3}){1,3}"
+    r"(?:yes|(?P<no>no))(?=\s*(?:[.,;:!\u2014]|$))"
 )
 # "Not hateful? Of course it is": with a verb of its own it answers no denial.
 _WITH_VERB = re.compile(
@@ -158,7 +165,8 @@ _DISPUTED = re.compile(
     r"|do"
     r"\s+not\s+(?:agree|think\s+so|share)|don['\u2019]t\s+(?:agree|think\s+so|share)"
     r"|would\s+not\s+go"
-    r"\s+(?:that|so)\s+far|wouldn['\u2019]t\s+go\s+(?:that|so)\s+far|object|see\s+it\s+differently"
+    r"\s+(?:that|so)\s+far|wouldn['\u2019]t\s+go\s+(?:that|so)\s+far"
+    r"|(?:would|do)(?:\s+not|n['\u2019]t)(?=\s*[:;.,\u2014])|object|see\s+it\s+differently"
     r"|beg\s+to\s+differ)|agree\b(?!\s+(?:that|with|it))|concur)|(?P<not_so>not\s+(?:so|quite"
     r"|really)\b"
     r"|(?:that|this)(?:['\u2019]s|\s+is|\s+would\s+be)\s+(?:not\s+(?:the\s+case|so|right|true"
@@ -182,22 +190,7 @@ _ELLIPSIS_CJK = re.compile(
 TAKEN_BACK = re.compile(
     r"\b(?:but|yet|however)\s+(?:it|this|that)\s+(?:is|does|was)(?:n['\u2019]t|\s+not)"
 )
-FAR = 600  # characters before a general statement that may speak of the same
-STEM = 5  # letters that two forms of a word share
-_LONG_WORD = re.compile(r"[a-z]{5,}")
-# Beginnings of words that every explanation has.
-_COMMON = re.compile(
-    r"hatef|speec|posts|comme|state|langu|conte|words|peopl|about|someo|their|those|these|there"
-    r"|which"
-    r"|other|merel|simpl|group|toxic|offen|messa|sente|texts|tweet|attac|prote|using|becau|witho"
-    r"|where"
-)
-_IN_ITSELF = re.compile(r"^\s*\w+ing\b.*\b(?:in\s+itself|by\s+itself|on\s+its\s+own)\b")
-_NEW_CLAUSE = re.compile(r"[.;:\u2014]|,\s+(?:and|but|so|yet)\b")
-_COPULA = re.compile(
-    r"\b(?:is|are|was|were|does|do|isn|aren|doesn|don|can|cannot|should|constitutes?|counts?"
-    r"|qualif(?:y|ies)|amounts?|makes?|remains?)\b"
-)
+FAR = 600  # characters behind a label that may tell its condition
 # "That requirement is not met", "none of these criteria is fulfilled".
 _CONDITION = re.compile(
     r"\b(?:(?P<none>none\s+of|neither(?:\s+of)?|no)|both(?:\s+of)?|all(?:\s+of)?"
@@ -324,7 +317,8 @@ class NamedLabels:
     """The labels that later sentences may point back to, sentence by sentence.
 
     unsettled: of the sentence before, where its mood leaves it open. last: of the sentence before.
-    defined:   the last word of which conditions were told.
+    defined:   the last word of which conditions were told. question: the last one that is asked,
+    up to the next label.
     """
 
     def __init__(self, plain: str) -> None:
@@ -332,12 +326,15 @@ class NamedLabels:
         self.unsettled: Reading | None = None
         self.last: Reading | None = None
         self.defined: Reading | None = None
+        self.question: Reading | None = None
 
     def before(self, span: Span, found: Sequence[Reading]) -> Iterator[Reading]:
         """Verdicts of this sentence on labels of those before it. found: its own readings."""
         if not any(one.clause.mood == "asserted" for one in found):
             if self.unsettled is not None:
                 yield from answered(self.plain, span, self.unsettled)
+            elif self.question is not None and not found:
+                yield from _answer(span, self.question, _CONCLUDED.match(self.plain, *span))
             ahead = (span[0], min(span[1], span[0] + AHEAD))
             yield from mistaken(self.plain, ahead, span, self.last)
         if self.defined is not None and not found:
@@ -350,6 +347,7 @@ class NamedLabels:
         self.unsettled = last if last is not None and last.clause.mood in OPEN else None
         if last is None:
             return
+        self.question = last if last.clause.mood == "asked" else None
         rest = (last.word.end, span[1])
         yield from mistaken(self.plain, rest, span, last)
         if self.unsettled is not None or TAKEN_BACK.search(self.plain, *rest):
@@ -364,11 +362,16 @@ def answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:
         yield from elliptical(plain, span, span, asked)
         return
     answer = _YES_NO.match(plain, *span) or _ANSWERED_OF.match(plain, *span)
-    if answer is None:
-        return
-    told = _WITH_VERB.search(plain, span[0], min(span[1], answer.end() + NEAR))
-    held = 0 if told else asked.clause.denials
-    if held % 2:
+    told = answer and _WITH_VERB.search(plain, span[0], min(span[1], answer.end() + NEAR))
+    yield from _answer(span, asked, answer, with_verb=told is not None)
+
+
+def _answer(
+    span: Span, asked: Reading, answer: re.Match[str] | None, *, with_verb: bool = False
+) -> Iterator[Reading]:
+    """with_verb: it says what it affirms, whatever the question denies."""
+    held = 0 if with_verb else asked.clause.denials
+    if answer is None or held % 2:
         return  # "Not hateful? No."
     clause = Clause("bare", denials=held + (answer["no"] is not None), rejected=True)
     yield Reading(*span, asked.word, clause, asked.word.label(clause.denials), turns=True)
@@ -382,24 +385,6 @@ def fulfilled(plain: str, span: Span, defined: Reading) -> Iterator[Reading]:
     denials = sum(said[name] is not None for name in ("none", "no", "un"))
     clause = Clause("predication", denials=denials, rejected=True)
     yield Reading(*span, defined.word, clause, defined.word.label(denials), turns=True)
-
-
-def resumed(plain: str, general: Reading) -> Reading | None:
-    """A general statement on what the text was said before to do: "it reports a statistic, and
-    reporting a statistic is not hateful". None where its subject is new."""
-    before = plain[max(general.start, general.word.start - FAR) : general.word.start]
-    clause = _NEW_CLAUSE.split(before)[-1]
-    if general.clause.mood == "partial" and not _IN_ITSELF.search(clause):
-        return None
-    subject = _COPULA.split(clause)[0]
-    earlier = plain[max(0, general.word.start - FAR) : general.word.start - len(clause)]
-    stems = {word[:STEM] for word in _LONG_WORD.findall(subject) if not _COMMON.match(word)}
-    if general.word.word.text == "hatred" or stems.isdisjoint(
-        word[:STEM] for word in _LONG_WORD.findall(earlier)
-    ):
-        return None
-    said = replace(general.clause, mood="asserted", rejected=True, form="predication")
-    return replace(general, clause=said)
 
 
 def mistaken(plain: str, part: Span, span: Span, named: Reading | None) -> Iterator[Reading]:

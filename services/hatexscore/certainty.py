@@ -3,7 +3,8 @@
 A verdict is believed only if every word that governs its label is one whose effect the rules know.
 An unknown verb between subject and label ("would trivialise it as hateful"), another judge whom
 the explanation goes on to answer, an appearance that a "but" follows, or two statements of the same
-strength that contradict one another may each turn it round: such a verdict is left unread.
+strength that contradict one another may each turn it round: such a verdict is left unread. A
+general statement is believed of this text where it resumes what was said of it.
 
 Source: our own. An inverted verdict is worse than a missing one, for it blames the explanation.
 Every pattern meets at most the few hundred characters around one label word.
@@ -13,12 +14,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
 from services.hatexscore.conclusion_en import WordContext, rejects_label
-from services.hatexscore.likelihood import STATED
+from services.hatexscore.paraphrases import STATED
 from services.hatexscore.vocabulary import Clause, Reading, Vocabulary
 
 # Words that neither turn nor weaken a verdict, beside those of the patterns of the clause.
@@ -56,7 +58,7 @@ _NEUTRAL = (
     r"|sentiments?|views?|afraid|glad|pleased|left|relieved|good|territory|gets?|got|begin\w*"
     r"|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable"
     r"|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two"
-    r"|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
+    r"|whatsoever|maintain|contend|seriously|honestly|credibly|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -70,7 +72,7 @@ _HOSTILE = (
 # Words that turn a verdict, whose effect is counted where the clause is read.
 _COUNTED = (
     r"not|never|no|none|nothing|nobody|neither|nor|cannot|without|hardly|scarcely|barely|absence"
-    r"|devoid|short|shy|stops?|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
+    r"|devoid|short|shy|stops?|ceas(?:e|es|ed)|fails?|failed|rather|instead|than|wrong|mistake|mistaken|false"
     r"|untrue|below|too|possibly|serious|grave|above|incorrect|inaccurate|stretch|unfair|naive"
     r"|hard|difficult|impossible|insufficient|other|but|den(?:y|ies|ied)|doubts?|disagrees?"
     r"|rejects?|against|outside|hesitate|claim|few|wrongly|harsh|generous|paranoid|petty|dishonest"
@@ -264,14 +266,14 @@ _MORE_THAN = re.compile(rf"\b{moods.MORE_THAN}")  # counted as a negation
 _TOO_KO = re.compile(r"(?:하|보|부르)기(?:에는|엔)\s(?!\s*(?:어렵|힘들)|[^.]{0,12}없)")
 _WITHOUT_KO = re.compile("(?<=\\s)([가-힣]{2,12}?)(?:이|가|은|는|도|조차)?\\s*없")
 _MISSING_KO = re.compile(
-    ".{0,12}?(?:의도|내용|요소|표현|발언|근거|이유|대상|증거|흔적|수|관련|관계|바|것|점|필요|사람"
+    ".{0,12}?(?:해당|설득력|타당성|의도|내용|요소|표현|발언|근거|이유|대상|증거|흔적|수|관련|관계|바|것|점|필요|사람"
     "|말"
     "|문장|단어|부분|구석|데|곳|적|혐오|성"
     "|하나|전혀|조금|아무|여지|상관)"
 )
 # Last words of a Korean clause whose effect on its label the rules know.
 _KNOWN_KO = re.compile(
-    "이다|이[지고며라니]|입니|인[데지]?|임|아니|아닙|아닌|아님|없|않|있|한[다데]|합니"
+    "그렇|이다|이[지고며라니]|입니|인[데지]?|임|아니|아닙|아닌|아님|없|않|있|한[다데]|합니"
     "|하[다고며지여므나]|함|확인|밝혀|삭제|차단|복구|해[서야당]|된|됩|됨"
     "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지겠]|봐|볼|어렵"
     "|힘들|가[깝까]|타당|지나치|맞|옳"
@@ -280,6 +282,40 @@ _KNOWN_KO = re.compile(
     "|멀|멉|먼|안|못|예|네|아니[오요]|했[다습지]|였[다습지]|되었|이유|이었|바꾸|바꿨|변경|정정|까닭|근거|결론|때문|므로"
     "|지만|으나|뿐|글|댓글|게시물|표현|발언|여부"
 )
+BEFORE = 600  # characters before a general statement that may speak of the same
+STEM = 5  # letters that two forms of a word share
+_LONG_WORD = re.compile(r"[a-z]{5,}")
+# Beginnings of words that every explanation has.
+_COMMON = re.compile(
+    r"hatef|speec|posts|comme|state|langu|conte|words|peopl|about|someo|their|those|these|there"
+    r"|which"
+    r"|other|merel|simpl|group|toxic|offen|messa|sente|texts|tweet|attac|prote|using|becau|witho"
+    r"|where"
+)
+_IN_ITSELF = re.compile(r"^\s*\w+ing\b.*\b(?:in\s+itself|by\s+itself|on\s+its\s+own)\b")
+_NEW_CLAUSE = re.compile(r"[.;:\u2014]|,\s+(?:and|but|so|yet)\b")
+_COPULA = re.compile(
+    r"\b(?:is|are|was|were|does|do|isn|aren|doesn|don|can|cannot|should|constitutes?|counts?"
+    r"|qualif(?:y|ies)|amounts?|makes?|remains?)\b"
+)
+
+
+def resumed(plain: str, general: Reading) -> Reading | None:
+    """A general statement on what the text was said before to do: "it reports a statistic, and
+    reporting a statistic is not hateful". None where its subject is new."""
+    before = plain[max(general.start, general.word.start - BEFORE) : general.word.start]
+    clause = _NEW_CLAUSE.split(before)[-1]
+    if general.clause.mood == "partial" and not _IN_ITSELF.search(clause):
+        return None
+    subject = _COPULA.split(clause)[0]
+    earlier = plain[max(0, general.word.start - BEFORE) : general.word.start - len(clause)]
+    stems = {word[:STEM] for word in _LONG_WORD.findall(subject) if not _COMMON.match(word)}
+    if general.word.word.text == "hatred" or stems.isdisjoint(
+        word[:STEM] for word in _LONG_WORD.findall(earlier)
+    ):
+        return None
+    said = replace(general.clause, mood="asserted", rejected=True, form="predication")
+    return replace(general, clause=said)
 
 
 def is_uncertain_zh(own: str, after: str, clause: Clause, later: str) -> bool:

@@ -27,6 +27,7 @@ from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.report import Confidence, Form, HatexscoreOtherVerdict, Label, SetAside
 from services.hatexscore.vocabulary import Clause, Reading, Vocabulary, WordInText
 from services.hatexscore.words import Language, Span, detect_language, sentences
+from shared.decision_words import EMPTY_SQUARE, NO, TICKED_BOX, YES
 
 MOST_SENTENCES = 400  # that are looked at, from the end
 MOST_WORDS = 20  # label words of a sentence, from its end
@@ -36,13 +37,10 @@ REACH = 100  # characters before a word that may be an instruction
 
 NEAR_NEITHER = 60  # characters before a label that hold its "neither"
 NEAR = 8  # characters before a quoted answer that hold its colon
-_ANSWERS = frozenset(
-    {"yes", "no", "true", "false", "是", "否", "有", "无", "예", "아니오", "아니요"}
-)
+_ANSWER = re.compile(f"{YES}|{NO}")
 # "[ ] yes [x] no": of boxes only what is ticked is said.
 _UNTICKED = re.compile(
-    r"(?:\[[ \u00a0]?\]|\u2610)[^\[\n\u2610-\u2612]{1,40}|\[[xX\u2713\u2714]\]"
-    r"|[\u2611\u2612](?=\s*\w)"
+    rf"{EMPTY_SQUARE}[^\[(\n\u2610-\u2612]{{1,40}}|{TICKED_BOX}|[\u2611\u2612](?=\s*\w)"
 )
 # "hate_speech": []
 _EMPTY = re.compile(
@@ -149,7 +147,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
 def _unless_deferred(plain: str, reading: Reading) -> Reading:
     """Hedged, where it is a mere leaning and somebody else is to decide."""
     told = reading.clause.mood in ("asserted", "general", "partial")
-    if not (told and conclusion_en.is_deferred(plain, reading)):
+    if not (told and no_decision.is_deferred(plain, reading)):
         return reading
     return replace(reading, clause=replace(reading.clause, mood="hedged"))
 
@@ -162,7 +160,7 @@ def _resumed(plain: str, readings: Sequence[Reading]) -> Reading | None:
     """The last general statement that resumes what was said of this text."""
     moods = ("general", "partial")  # "reporting a number is not hateful in itself"
     general = [one for one in readings if one.clause.mood in moods and one.label is not None]
-    found = (back_references.resumed(plain, one) for one in reversed(general))
+    found = (certainty.resumed(plain, one) for one in reversed(general))
     return next((one for one in found if one is not None), None)
 
 
@@ -466,7 +464,7 @@ def _plain(explanation: str, vocabulary: Vocabulary) -> str:
     characters = list(plain)
     for start, end in quoted_spans(explanation):
         inside = plain[start + 1 : end - 1].strip(" .,:")
-        keyed = inside in _ANSWERS and plain[max(0, start - NEAR) : start].rstrip().endswith(
+        keyed = _ANSWER.fullmatch(inside) and plain[max(0, start - NEAR) : start].rstrip().endswith(
             (":", "：")
         )
         if keyed or (len(inside) <= LONGEST_LABEL and _is_label(inside, vocabulary)):

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from services.hatexscore import cues_en as cues
 from services.hatexscore import label_patterns as labels
 from services.hatexscore import moods_en as moods
-from services.hatexscore.likelihood import in_plain_words
+from services.hatexscore.paraphrases import in_plain_words
 from services.hatexscore.report import Form
-from services.hatexscore.vocabulary import GAP, Clause, Mood, Reading, WordInText
+from services.hatexscore.vocabulary import GAP, Clause, Mood, WordInText
 
 REACH = 600  # characters before a label word that may belong to its clause
 BEYOND = 200  # after it
@@ -30,6 +30,11 @@ COULD_FIND = re.compile(
     r"\b(?:i|we|one)\s+could\s+(?:\w+ly\s+)?(?:find|see|detect|identify|spot|discern|locate)\b"
 )
 CONTRACTED = re.compile(r"n['\u2019]t\b")
+# "The author does not say that it is hateful": nor does the explanation.
+AUTHOR_NOT = re.compile(
+    r"\b(?:author|writer|user|speaker|poster|s?he)\s+(?:(?:do(?:es)?|did|ha[sd])\s+not|never)\s*$"
+)
+THAT_IT = re.compile(r"\s+(?:that|it|this|the)\b")
 
 # "Hateful it is not": the predicate stands first.
 FRONTED = re.compile(
@@ -191,6 +196,8 @@ def _is_name(word: WordInText, own: str, before: str, after: str) -> bool:
     """
     if word.word.text in labels.FITTING and labels.OF_A_LABEL.search(own):
         return True
+    if labels.ARGUED.fullmatch(own) and after.lstrip().startswith(":"):
+        return True
     named = cues.NO_VERDICT_BEFORE.search(before[-NEAR:]) or cues.NO_VERDICT_AFTER.match(after)
     return named is not None
 
@@ -202,7 +209,7 @@ def _scope(before: str) -> tuple[str, str]:
     text = moods.FACED_WITH.sub(_as_this, moods.LESS_THAN.sub(" ", text))
     text = moods.LYING.sub(" it is false that ", moods.RIGHT_IN_SAYING.sub(_as_judged, text))
     text = moods.DECISION_ACTS.sub(_as_label, moods.CLEFT.sub(" it ", text))
-    text = moods.UNDER_NO.sub(lambda said: " it is not " if said["no"] else " it is ", text)
+    text = moods.UNDER_NO.sub(r"\g<head> it is \g<no> ", text)
     adjunct = cues.ADJUNCT.match(text)
     cut = adjunct.end() if adjunct else 0
     for border in cues.BORDER.finditer(text, cut):
@@ -253,7 +260,8 @@ def _denials(own: str, *, asked: bool = False) -> int:
     if (last := cues.CONTRASTED.search(own)) and last.start() > 0:
         return 1
     found = [match.group() for match in moods.NEGATION.finditer(own)]
-    doubled = sum(one == "nor" for one in found[1:])  # neither ... nor, not ... nor: one denial
+    # neither ... nor, not ... nor, not ..., neither ... nor: one denial
+    doubled = sum(one in ("nor", "neither") for one in found[1:])
     turned = asked and moods.NEGATIVE_QUESTION.match(own) is not None
     return len(found) - doubled - turned
 
@@ -414,6 +422,8 @@ def _reported(own: str) -> bool:
             return True
         if moods.SOME_PEOPLE.fullmatch(ahead):
             return True
+        if verb["say"] and AUTHOR_NOT.search(ahead) and THAT_IT.match(own, verb.end()):
+            return True
         if moods.AGENT.search(ahead) or moods.WHAT.search(ahead):
             continue
         if verb["say"] or moods.OTHERS.search(ahead):
@@ -491,20 +501,3 @@ def _definite(head: str) -> bool:
     )
     own_view = cues.JUDGED_OBJECT.search(head) or cues.OWN_VIEW.search(head)
     return bool(judged or own_view or cues.SPECIFIC.search(head))
-
-
-_DEFERS = re.compile(cues.DEFERS)
-_LEANS = re.compile(
-    r"\b(?:lean\w*|inclin\w+|probabl[ey]|likely|tentativ\w+|provisional\w*|suspect|guess|borderline"
-    r"|first\s+impression|at\s+first|preliminar\w+|tend)\b|倾向|可能|아마|기울|쪽에\s*가"
-)
-
-
-def is_deferred(plain: str, reading: Reading) -> bool:
-    """Is it a mere leaning, and somebody else to decide: "likely hateful, needs a second look"?"""
-    sentence = plain[max(reading.start, reading.end - REACH) : reading.end]
-    leans = _LEANS.search(sentence)
-    return (
-        leans is not None
-        and _DEFERS.search(plain[reading.start : reading.start + REACH]) is not None
-    )

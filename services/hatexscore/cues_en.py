@@ -22,7 +22,7 @@ FINITE = (
     r"|therefore|thus|hence|clearly|nonetheless|nevertheless|still|also(?=\s+(?:is|not)\b)"
 )
 SUBJECT_OPENS = (
-    r"it|this|these|those|they|there|i|we|he|she|you|nothing|nobody|none|no\s+one|neither|the|what"
+    r"it|this|these|those|they|there|i|we|he|she|you|nothing|nobody|none|no\s+one|neither(?!\s+(?:as|in|for|by|under|on)\b)|the|what"
     r"|my|our|its|his|her|their|such|all\s+of|that(?=\s+(?:is|\w+\s+is|tips?|tipped|settles?|settled|makes?|made|pushe[sd]|moves?|moved|brings?|puts?|leaves?|takes?)\b|['\u2019]s\b)"
 )
 JUDGES = (  # finite forms by which a subject sorts a text
@@ -124,7 +124,7 @@ JUDGE = (
     r"|(?:my|the|our|its)\s+(?:\w+\s+)?(?:label|rating|verdict|decision|classification|answer|flag"
     r"|outcome|result|status|call|disposition|assessment|ruling|finding|category"
     r"|tag))\s+(?:from\s+[\w-]+\s+)?to\b)"
-    r"|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
+    r"|count(?:s|ed|ing)?(?=\s+(?:it|this|that|the\s+\w+)\s+as\b)|file[sd]?|filing|sort(?:s|ed|ing)?|report(?:s|ed)?|vot(?:e|es|ed|ing)|declar(?:e|es|ed|ing)"
     r"|pronounc(?:e|es|ed|ing)|return(?:s|ed)|outputs?|outputted"
     r"|(?:remov|approv|reject|delet|hid|block|pass|clear|kept|keep|allow)(?:e|es|ed|den"
     r"|s)?(?=(?:\s+(?:it"
@@ -139,7 +139,7 @@ SAY = (
     r"|ask(?:s|ed|ing)?|wonder(?:s|ed|ing)?|t(?:ell|ells|old|elling)|repl(?:y|ies|ied)|answers"
     r"|answered|respond(?:s|ed)?|suspect(?:s|ed)?"
     r"|den(?:y|ies|ied|ying)(?=\s+(?:that|being|having|any)\b)|conclud(?:e|es|ed|ing)|rul(?:ed|ing)(?!\s+out)|rules?(?=\s+that\b)"
-    r"|warn(?:s|ed|ing)?|worr(?:y|ies|ied)|agree[sd]?"
+    r"|warn(?:s|ed|ing)?|worr(?:y|ies|ied)|agree[sd]?|pretend(?:s|ed)"
 )
 # "Distinguishes it from satire as hate speech": what it is told from ends at "as".
 SET_APART = re.compile(
@@ -164,7 +164,7 @@ PREDICATE = re.compile(
     r"|ed|ing)?|goes|go|going|steers?"
     r"|suggests?|suggesting|indicates?|lack(?:s|ed|ing)?|avoid(?:s|ed|ing)?|deserv(?:e|es|ed|ing)"
     r"|merits?|warrants?|earns?|gets?|stops?|falls"
-    r"|point(?:s|ed)?\s+(?:\w+ly\s+)?to(?:wards?)?|com(?:es?|ing)|came|strik(?:es|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
+    r"|point(?:s|ed)?\s+(?:\w+ly\s+)?to(?:wards?)?|com(?:es?|ing)|came|strik(?:es?|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
     r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"

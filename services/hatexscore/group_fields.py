@@ -12,6 +12,8 @@ import re
 from itertools import takewhile
 from typing import Literal
 
+from shared.decision_words import NO, YES
+
 FieldKind = Literal["target", "group", "mentioned"]
 
 LONGEST_LINE = 240  # characters before a mention in its line
@@ -83,8 +85,8 @@ _ANSWER = re.compile(
 )
 _DENIED = (
     r"[\"'`*_\s)]{0,6}(?::=?|=>?|->|[|?\uff1a\uff1f\u2192])[\"'`*_\s|]{0,6}"
-    r"(?:no\b|none\b|false\b|null\b|n/?a\b|nil\b|absent\b|not\b|nobody\b|0(?![.\d])|0[.]0+\b"
-    r"|\u65e0|\u5426|\u6ca1\u6709|\uc5c6|\uc544\ub2c8|\u2717|\u274c|\u2014|-\s)"
+    rf"(?:(?:{NO}|null|n/?a|nil|not|nobody)(?!\w)|0[.]0+\b|\u65e0|\u6ca1\u6709|\uc5c6|\uc544\ub2c8"
+    r"|\u2014|-\s)"
 )
 # "attack: no", "hostile? none": an attack that its field denies.
 _DENIED_FIELD = re.compile(
@@ -98,7 +100,7 @@ _DENIED_FIELD_KEY = re.compile(
 )
 _AFFIRMED_FIELD = re.compile(
     r"\b(?:attack|hostil|insult|slur|harm|abus|derog|dehumani|degrad|demean|threat)[\w ]{0,24}"
-    r"[\"'`*_\s)]{0,6}(?::=?|=>?|->|[|?\u2192])[\"'`*_\s|]{0,6}(?:yes|true|present|[\u2713\u2714\u2705])",
+    rf"[\"'`*_\s)]{{0,6}}(?::=?|=>?|->|[|?\u2192])[\"'`*_\s|]{{0,6}}(?:{YES}|present)(?!\w)",
     re.IGNORECASE,
 )
 # "Label: …", "target_group = …": the name of a field says nothing of anybody.

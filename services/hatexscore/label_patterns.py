@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 
 from services.hatexscore.cues_en import JUDGE, JUDGES
+from shared.decision_words import CROSS, HIGH, KEY_NOUNS, LOW, NO, OPEN, YES
 
 MOST_IN_CELL = 3  # blanks of a label in a cell
 MOST_ROWS = 40  # of a table, between a cell and its head
@@ -31,12 +32,10 @@ EARLIER = (
     "|初步|最初|原|初始|처음|초기|이전"
 )
 KEY = (
-    r"labels?|verdict|conclusions?|decision|removed?|deleted?|reject(?:ed)?|approved?|allow(?:ed)?"
-    r"|kept|keep|(?:classified|labell?ed|rated|marked|judged|tagged|categori[sz]ed)(?:\s+as)?|classification|class|category|prediction|answer|rating|score|grade"
-    r"|result|judge?ment|assessment|revised|updated|amended|corrected|mine|final|ruling|tag|status"
-    r"|disposition|resolution"
-    r"|determination|evaluation|output|outcome|finding|overall|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
-    r"|레이블|결론|판단|판정|분류|정답|답변?|결과|예측|평가"
+    rf"{KEY_NOUNS}s?|removed?|deleted?|reject(?:ed)?|approved?|allow(?:ed)?|kept|keep"
+    r"|(?:classified|labell?ed|rated|marked|judged|tagged|categori[sz]ed)(?:\s+as)?|score|grade"
+    r"|revised|updated|amended|corrected|mine|final|ruling|tag|status|disposition|resolution"
+    r"|evaluation|outcome|finding|overall|预测|评定|裁定|决定|예측|평가"
 )
 VALUE = (
     r"removed?|deleted?|reject(?:ed)?|block(?:ed)?|bann?(?:ed)?|allow(?:ed)?|approved?|keep|kept"
@@ -54,7 +53,7 @@ LINE = re.compile(
     rf"(?P<value>(?:[\s\"'\[(“‘【「=（]|(?P<points>\d{{1,3}})(?:\s*(?:/|out\s+of|of)\s*(?P<most>\d{{1,3}}))?(?=\s*[(\[=])|\b[a-e][).]|(?:{VALUE})(?![a-z])"
     r"|(?:removed?|deleted?|rejected|blocked|keep|kept|allowed|approved),)*)$"
 )
-CROSSED = re.compile(r"[\s\"']*[\u274c\u2717\u2718\u2716]")
+CROSSED = re.compile(rf"[\s\"']*{CROSS}")
 KEYED = re.compile(  # "Label 1", "I assign a 0"
     rf"\b(?:{KEY}|assign(?:ed|ing)?(?:\s+(?:it|this))?|(?:label|mark|rat|scor"
     rf"|tagg)\w*(?:\s+(?:it|this))?(?:\s+as)?"
@@ -86,10 +85,7 @@ ANSWER = re.compile(
     # a key within the label's value, as in JSON: "hateful", "present", no
     r"(?:(?:is[\s_])?(?:present|detected|found|flag(?:ged)?|value|answer|result|label|applies|violation|match)"
     r"[\"']?\s{0,9}[:=][\s\"']{0,9})?"
-    r"(?:(?P<yes>yes|true|t|1|y|(?:very\s+)?high|severe|strong|moderate|detected|present|是的?|有|对|高|예"
-    r"|네|그렇다|있음|해당|높음|[\u2705\u2713\u2714\u2611])|(?P<no>[\u274c\u2717\u2718\u2716]|no|none|nope"
-    r"|false|f|0(?!\.?\d)|n|not|negative|(?:very\s+)?low|minimal|negligible|absent"
-    r"|不是|否|无|没有|低|아니요|아니오|아님|없음|아니다|낮음|해당\s*없음))(?![\w])"
+    rf"(?:(?P<yes>{YES}|{HIGH}|detected|present)|(?P<no>{NO}|{LOW}|not))(?!\w|-\w)"
 )
 JSON_VALUE = re.compile(r"[\s\"']*:\s*(?:true|false)\b")
 # "Toxicity score: 0.91", "Hatefulness: 4 out of 5", "Rating: 1/5 (not hateful)".
@@ -113,8 +109,7 @@ _RULE = re.compile(r"[\s|:-]*")
 
 # "Hateful: null", "hateful: unclear".
 _UNANSWERED = re.compile(
-    r"\s*+(?:speech|content)?[\s\"']*+[:=]\s*+[\"']?(?:null|unknown|unclear|undecided|undetermined|n/?a|nil|-+(?=\s*(?:$|[,;\n]))"
-    r"|not\s(?:sure|known|clear|applicable|determined)|unsure|uncertain|maybe|possibly|cannot\s+say|\?)(?!\w)"
+    rf"\s*+(?:speech|content)?[\s\"']*+[:=]\s*+[\"']?(?:{OPEN}|-+(?=\s*(?:$|[,;\n]))|\?)(?!\w)"
 )
 
 
@@ -254,6 +249,12 @@ NAMED_LABEL = re.compile(
     rf"^\W*(?:(?:given|with|from|about|by|under|on|for|of)\s+)?(?:the|its|a|this)\s+"
     rf"(?:[\w'\u2019-]+\s+){{0,2}}{_DECISION}\s+(?:of|as)\s+[\s\"]*$"
 )
+# "Evidence for not hateful: no group is named": what may be said for a label.
+ARGUED = re.compile(
+    r"\W*(?:(?:the|some|any|possible|main)\s+)?(?:evidence|arguments?|reasons?|points?|signals?|signs?"
+    r"|indicators?|factors?|case)\s+(?:for|against|of|in\s+favou?r\s+of|speaking\s+for|that\s+support)"
+    r"\s+(?:it\s+)?(?:being\s+)?(?:not\s+)?[\s\"]*"
+)
 # "The model's prediction of hateful is driven by one word": reported, and perhaps rejected later.
 PREDICTED = re.compile(
     r"^\W*(?:the|this|its)\s+(?:[\w'\u2019-]+\s+){0,2}(?:prediction|output)\s+of\s+[\s\"]*$"
@@ -309,7 +310,7 @@ _REJECTING = (
     r"|overlook|misread|misunderstand|inconsistent|questionable|problematic|doubtful|dubious"
     r"|flawed|debatable|inadequate|insufficient|unsuitable|misguided|erroneous|contradictory"
     r"|contradicted|surprising|puzzling|off|untrue|disputable|absurd|ridiculous|dishonest|naive"
-    r"|foolish|unreasonable|nonsense|silly|preposterous"
+    r"|foolish|unreasonable|nonsense|silly|preposterous|baseless|groundless|unsubstantiated"
 )
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
@@ -438,7 +439,8 @@ LEVEL_BEFORE = re.compile(
 TRIVIALISES = re.compile(
     r"^[\s\"']*would\s+(?:\w+ly\s+)?(?:cheapen|trivialise|trivialize|dilute|devalue|distort"
     r"|stretch|miss|misread|ignore|overlook|disregard|downplay|understate|contradict|fail"
-    r"|overstate|exaggerate|misrepresent)\b"
+    r"|overstate|exaggerate|misrepresent|empty|rob|water\s+(?:the\s+)?\w+\s+down"
+    r"|do\s+(?:\w+\s+){1,4}(?:disservice|injustice|harm)|be\s+(?:to\s+)?misus)\w*\b"
 )
 # "Hate speech requires …", "to be hateful, a text must …": its conditions are told.
 DEFINES = re.compile(

@@ -191,7 +191,7 @@ NEGATION = re.compile(
     r"|irresponsible|(?:hard|difficult|impossible)(?=\s+to\s+(?:see|call|read|regard|consider|argue|maintain|claim|justify|defend"
     r"|view|label|classify|find|justify))"
     r"|unreasonable|excessive|nonsense|hasty|unwise|careless|cynical|perverse|harsh)\s+to"
-    r"|exclud(?:e|es|ed|ing)|refus(?:e|es|ed|ing)|avoid(?:s|ed|ing)?|steers?\s+clear|refrain(?:s|ed"
+    r"|exclud(?:e|es|ed|ing)|stop(?:s|ped)?\s+being|ceas(?:e|es|ed)\s+to\s+be|refus(?:e|es|ed|ing)|avoid(?:s|ed|ing)?|steers?\s+clear|refrain(?:s|ed"
     r"|ing)?"
     r"|too\s+\w+\s+(?:\w+\s+){0,2}to\s+(?:be|count|qualify|amount|constitute|deserve)|below|isnt"
     r"|doesnt|(?:do|does|is|did)not)\b|n['\u2019]t\b"
@@ -274,7 +274,7 @@ DIVIDED = re.compile(
 )
 IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:only\s+(?:just|barely|narrowly|mildly|by)|anything|any"
-    r"|at\s+all|not|you\s+(?:ask|will|read|look|consider)|one\s+reads"
+    r"|at\s+all|not(?!\s*,)|you\s+(?:ask|will|read|look|consider)|one\s+reads"
     r"|(?:i|we)\s+(?:had|have)\s+to|we\s+(?:look|read|take)|\w+\s*(?:$|[.;!])))|\bunless\b"
     r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should"
     r"|replace|swap|insert)\s+(?!(?:not|never|be|have|therefore|thus|also|still)\b)\S"
@@ -490,7 +490,7 @@ LYING = re.compile(
 )
 # "Under no reasonable interpretation is this hateful."
 UNDER_NO = re.compile(
-    r"(?:^|[,;:.])\W*(?:under|by|in|on)\s+(?:(?P<no>no)|any|every|all|each)\s+(?:[\w-]+\s+){1,4}?"
+    r"(?P<head>^|[,;:.]|\b(?:though|but|yet|and|while)\b)\W*(?:under|by|in|on)\s+(?:(?P<no>no)|any|every|all|each)\s+(?:[\w-]+\s+){1,6}?"
     r"(?:is|was|does|would|could|can|should)\s+(?:this|it|(?:the|this)\s+\w+)\s+(?!not\b)"
 )
 IN_ERROR = re.compile(

@@ -54,7 +54,7 @@ _VALUED = re.compile(
     r"|:\s*(?:ok(?:ay)?|fine|pass(?:ed)?|fail(?:ed)?|good|bad)\W*$"
     # a value that nothing explains: "Final answer: 1"
     r"|\b(?:answer|label|verdict|decision|class(?:ification)?|prediction|output|result|conclusion|code"
-    r"|judge?ment)\s*(?:[:=]|is|was)[\s\"'(]*(?:\d{1,3}(?!\s*[\d/%.]|\s+out)|[a-e])\b\W*$"
+    r"|judge?ment)\s*(?:[:=]|is|was)[\s\"'(]*(?:(?:\d{1,3}(?!\s*[\d/%.]|\s+out)|[a-e])\b\W*$|(?:yes|no)\W)"
     r"|(?:标签|结论|答案|判断|라벨|결론|판단|답)\s*[:：=]\s*(?:\d{1,3}|[a-e])\W*$"
 )
 _QUESTION = re.compile("[?？][\\s\"”'’)]*$|吗[。\\s]*$")
@@ -221,7 +221,7 @@ _IF_CJK = re.compile(
 )
 _JUDGED_KO = re.compile("지나|오독|해석|무리|잘못|곤란")
 _SAYS = re.compile(
-    r"\b(?:says?|said|claim(?:s|ed)?|call(?:s|ed)?|complain(?:s|ed)|argu(?:es|ed)|insist(?:s|ed)"
+    r"\b(?:says?|said|pretend(?:s|ed)|claim(?:s|ed)?|call(?:s|ed)?|complain(?:s|ed)|argu(?:es|ed)|insist(?:s|ed)"
     r"|answer(?:s|ed)|repli(?:es|ed)|writes?|wrote|tells?|told|accus(?:es|ed)|finds?|found"
     r"|consider(?:s|ed)?|lean(?:s|ed)?|den(?:ies|ied)|according\s+to|labell?ed|thinks?|thought)\b"
     r"|[说称指认觉判抱]|주장|불평|말|판단|느끼|보"
@@ -257,6 +257,12 @@ _TOPIC_CJK = re.compile(
     r"(?:讨论|介绍|报道|讲述|谈论|分析|关于|研究)[^，。不]{0,12}(?:仇恨|有毒|安全)"
     r"|(?:혐오|증오)\s*(?:표현|발언)?(?:의|에\s*대한|에\s*관한|에\s*대해)?\s*[^.]{0,16}"
     r"(?:다룬다|다룹니다|설명한다|설명합니다|소개한다|소개합니다|공유한다|공유합니다|논의|토론이\s*있었|언급한다|보도한다)"
+)
+
+_DEFERS = re.compile(DEFERS)
+_LEANS = re.compile(
+    r"\b(?:lean\w*|inclin\w+|probabl[ey]|likely|tentativ\w+|provisional\w*|suspect|guess|borderline"
+    r"|first\s+impression|at\s+first|preliminar\w+|tend)\b|倾向|可能|아마|기울|쪽에\s*가"
 )
 
 
@@ -453,3 +459,13 @@ def _goes_on(plain: str, sentence: _Sentence) -> bool:
         for one in doubts
     )
     return turned or (bool(doubts) and _ANSWERS.search(after) is not None)
+
+
+def is_deferred(plain: str, reading: Reading) -> bool:
+    """Is it a mere leaning, and somebody else to decide: "likely hateful, needs a second look"?"""
+    sentence = plain[max(reading.start, reading.end - REST) : reading.end]
+    leans = _LEANS.search(sentence)
+    return (
+        leans is not None
+        and _DEFERS.search(plain[reading.start : reading.start + REST]) is not None
+    )

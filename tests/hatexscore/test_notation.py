@@ -90,3 +90,30 @@ def test_the_variants_of_old_read_the_explanation_as_sent() -> None:
     for name in ("paper", "reference"):
         request = HatexscoreRequest.model_validate({**asked, "variant": name, "language": "en"})
         assert VARIANTS[request.variant].read(request).stated_label == "hateful"
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        *((value, "hateful") for value in ("yes", "T", "ja", "oui", "да", "\u2705", "high")),
+        *((value, "non-hateful") for value in ("No", "F", "nein", "нет", "\u274e", "absent")),
+        *((value, "non-hateful") for value in ("not flagged", "negligible", "해당 없음")),
+        *((value, None) for value in ("unclear", "N/A", "undetermined", "not known", "maybe")),
+    ],
+)
+def test_yes_and_no_are_the_words_of_whoever_reads_fields(value: str, label: str | None) -> None:
+    """`shared.decision_words`, as answers that models are asked for are read."""
+    for line in (f"Hateful: {value}", f"- **Hate speech:** {value}", f'{{"hateful": "{value}"}}'):
+        assert read(line).stated_label == label, line
+
+
+@pytest.mark.parametrize("boxes", ["(x) {} ( ) {}", "[x] {}\n[ ] {}", "\u25a1 {1}\n\u2705 {0}"])
+def test_of_boxes_what_is_ticked_is_said(boxes: str) -> None:
+    for ticked, other in (("hateful", "not hateful"), ("not hateful", "hateful")):
+        said = "non-hateful" if ticked.startswith("not") else "hateful"
+        assert read(boxes.format(ticked, other)).stated_label == said
+
+
+@pytest.mark.parametrize("key", ["Urteil", "Fazit", "Veredicto", "Verdetto", "Décision"])
+def test_keys_of_a_verdict_are_those_of_answers(key: str) -> None:
+    assert read(f"{key}: not hateful").stated_label == "non-hateful"

@@ -5,9 +5,10 @@ A verdict that is called likely is one where more than half speaks for it.
 "May be hateful" names a possibility and states nothing. "Most likely hateful", "probably hate
 speech", "an 85% chance that it is" lean to one side, as a score of 0.85 in a label line does, and
 "a 10% chance that it is" leans to the other. Whoever adds that others are to decide concludes
-nothing all the same (`conclusion_en.is_deferred`). "It couldn't be more hateful" denies nothing;
-"it was mistaken for hate speech" and "that it is hateful has not been shown" deny it. Where what
-is said of a statement is unknown, it stays as it is, for `certainty` to doubt. Source: our own.
+nothing all the same (`no_decision.is_deferred`). "It couldn't be more hateful" denies nothing;
+"it was mistaken for hate speech", "that it is hateful has not been shown" and "I'd be hard pressed
+to call it hateful" deny it; what somebody fails to see, admits or forgets is so. Where what is said
+of a statement is unknown, it stays as it is, for `certainty` to doubt. Source: our own.
 """
 
 from __future__ import annotations
@@ -59,59 +60,212 @@ _THAN_THIS = re.compile(
 )
 
 
+# "The context leaves no room for a hateful reading."
+_NO_ROOM = re.compile(
+    r"(?:^|(?<=[.;:,]\s)|\b(?:and|but)\s)[^.;:]{0,100}?\b(?:leaves?|left|gives?|gave|offers?|provides?|is|are)\s(?:no|little|hardly\sany)"
+    r"\s(?:room|space|scope|basis|grounds?)\sfor\s(?:an?|any|the)\s(?:\w+ly\s)?$"
+)
+_READING = re.compile(r"\s(?:reading|interpretation|understanding|meaning)\b")
+
+
 _TEXT = rf"(?:it|this|that|these|(?:the|this|that)\s(?:\w{{1,20}}\s)?(?:{TEXT_NOUN}))"
 _TAKEN_FOR = (
     r"(?:(?:mistaken|confused)\s(?:for|with)|mis(?:taken\sas|read\sas|labell?ed\sas"
     r"|class(?:ified|ed)\sas|interpreted\sas|understood\sas|judged\sas|identified\sas))\s"
 )
-# Wordings that turn a verdict round, and what they come to.
+_HARD = r"(?:(?:very|rather|quite)\s)?(?:hard|difficult)"
+_JUDGE = (
+    r"(?:call|see|read|regard|consider|label|classify|describe|construe|interpret|view|find|take)"
+)
+_JUDGING = (
+    r"(?:calling|seeing|reading|regarding|considering|labell?ing|classifying|describing|finding)"
+)
+_FAILS = (
+    r"(?:fail|refuse|neglect|decline)(?:s|d|ed)?\sto"
+    r"|(?:is|was|are|were|seems?)\s(?:unable|unwilling|reluctant)\sto"
+)
+_DOES_NOT = (
+    r"(?:does|do|did|can|could|will|would)(?:\snot|n['\u2019]t)|cannot"
+    r"|(?:pretend|claim)(?:s|ed)?\snot\sto"
+)
+_NOTICE = (
+    r"(?:notice[sd]?|reali[sz]e[sd]?|recogni[sz]e[sd]?|see|saw|understand|understood"
+    r"|grasp(?:s|ed)?)"
+)
+# Wordings that turn a verdict round: one of the pieces that none goes without, for the sake of
+# time; the wording; what it comes to.
 _TURNED = (
     (
+        "out of",
         r"\b(?:keep|take|took|kept|leave|left|move|fall|fell|stay|lift|get|got|is|remain)(?:s|d|ed)?\s"
         r"(?P<it>(?:it|this|the\s\w{1,20})\s)?(?:\w{1,20}ly\s|well\s|just\s)?out\sof\s"
         r"(?=(?:the|any)\s(?:category|class|realm|territory|scope|range)\sof\s|(?:the|any)\s$)",
         r"keeps \g<it>from being in ",
     ),
     (
+        "follows",
         r"(?:^|(?<=[,;:.]\s)|(?<=and\s))(?:from\s(?:this|that|all\sthis)\s)?it\s(?:thus\s|therefore\s)?follows\sthat\s",
         "therefore ",
     ),
     # "It never stops being hateful"
     (
+        "being | to be ",
         r"\b(?:never|(?:does|do|did)(?:\snot|n['\u2019]t))\s(?:once\s|ever\s)?"
         r"(?:stop(?:s|ped)?\sbeing|ceas(?:e|es|ed)\sto\sbe)\s",
         "remains ",
     ),
-    # "Only a fool would call it hateful"
+    # "Only a fool would call it hateful", "only by ignoring its end could one call it harmless"
     (
+        "only",
         r"\bonly\s(?:an?\s(?:fool|bigot|cynic|pedant|zealot)|someone\swho\s[^,;:.]{3,60}?)\s(?:would|could|can)\s",
+        "nobody would ",
+    ),
+    (
+        "only",
+        r"\bonly\s(?:by\s(?:ignor|overlook|misread|twist|stretch|distort|leav|cutt|disregard|remov|skipp|tak|pretend)\w*ing"
+        r"|(?:if|when)\s(?:one|you|we|i)\s(?:ignore|overlook|misread|twist|stretch|distort|leave|cut|disregard|remove|skip)s?)"
+        r"\b[^,;:.]{1,80}?,?\s(?:could|can|would|might)\s(?:one|you|we|i|anyone|anybody)\s",
         "nobody would ",
     ),
     # "It should not be mistaken for hate speech", "it was mistaken for it", "it was not": unknown
     (
+        "mis|confused",
         rf"\b(?:(?:should|must|can|could|may)(?:\s?not|n['\u2019]t)|cannot)\sbe\s{_TAKEN_FOR}",
         "is not ",
     ),
     (
+        "mis|confused",
         rf"\b(?:is|was|were|been|being|be|gets|got)\s(?:\w+ly\s|often\s|sometimes\s)?{_TAKEN_FOR}",
         "is not ",
     ),
-    (rf"\b(?:(?:is|was|were)\snot|(?:is|was|were)n['\u2019]t)\s{_TAKEN_FOR}", "may be "),
-    (rf"\bmistook\s{_TEXT}\s(?:for|as)\s", "says wrongly that this is "),
-    (rf"\bso\smuch\sfor\s(?:the|this|that|any)\s{_STATEMENT}\sthat\s", "it is false that "),
     (
+        "mis|confused",
+        rf"\b(?:(?:is|was|were)\snot|(?:is|was|were)n['\u2019]t)\s{_TAKEN_FOR}",
+        "may be ",
+    ),
+    ("mistook", rf"\bmistook\s{_TEXT}\s(?:for|as)\s", "says wrongly that this is "),
+    # "One could mistake this for hate speech": whoever mistakes it, it is none
+    (
+        "mistake|confuse",
+        r"(?:(?<!no )(?<!not )(?<!few )"
+        r"\b(?:one|you|someone|somebody|people|readers|some|many|i|we)\s"
+        r"(?:could|might|may|can|would)|\b(?:easy|tempting)\sto)\s(?:\w+ly\s|well\s)?"
+        rf"(?:mistake|confuse)\s{_TEXT}\s(?:for|with)\s",
+        "this is not ",
+    ),
+    (
+        "so much",
+        rf"\bso\smuch\sfor\s(?:the|this|that|any)\s{_STATEMENT}\sthat\s",
+        "it is false that ",
+    ),
+    (
+        "ed of",
         rf"\b(?:cleared|acquitted|absolved|exonerated)\sof\s(?:(?:any|the|all|every)\s)?(?:{_STATEMENT}\sof\s)?(?:being\s)?",
         "free of ",
     ),
     (
+        "see what|find what|stand what",
         r"\b(?:i|we)\s(?:(?:fail|struggle)\sto|cannot|can['\u2019]?t|do\snot|don['\u2019]t)\s(?:see|find|understand)\s"
         r"what(?:['\u2019]s|\s(?:is|was|would\sbe|could\sbe))\s(?:so\s|supposed\sto\sbe\s)?",
         "i see nothing ",
     ),
+    # "I fail to see how this could be hateful", "how anyone could call it that"
     (
+        " how | why ",
+        r"\b(?:i|we|one)\s(?:fails?\sto|struggles?\sto|cannot|can['\u2019]?t|do\snot|don['\u2019]t)\s"
+        rf"(?:\w+ly\s)?(?:see|understand|imagine)\s(?:how|why)\s{_TEXT}\s(?:could|can|might|would|should)\s"
+        r"(?:\w+ly\s|ever\s)?(?P<not>not\s)?be\s",
+        r"it is false that this is \g<not>",
+    ),
+    (
+        " how | why ",
+        r"\b(?:i|we|one)\s(?:fails?\sto|struggles?\sto|cannot|can['\u2019]?t|do\snot|don['\u2019]t)\s"
+        r"(?:\w+ly\s)?(?:see|understand|imagine)\s(?:how|why)\s(?:anyone|anybody|someone|one|people|you)\s"
+        r"(?:could|can|might|would|should)\s",
+        "nobody would ",
+    ),
+    (
+        "ve to |eed to ",
         r"\b(?:one|you|we|i|anyone|a\sreader)(?:['\u2019]d|\swould)\s(?:have|need)\sto\s(?:twist|stretch|bend|distort|misread|ignore"
         r"|overlook|squint|torture|be\sblind)\b[^,;:.]{0,40}?\sto\s(?=\w)",
         "i cannot ",
+    ),
+    # "It takes a lot of ill will to see this as hateful", "it takes little to see that it is"
+    (
+        "takes|take |require|need",
+        r"\b(?:it|one|you|we|i|anyone)(?:\s(?:takes|requires|needs|would\s(?:take|require|need))|['\u2019]d\s(?:take|need))\s(?:an?|much|some|considerable|quite|great|real)\s"
+        rf"[^,;:.]{{3,60}}?\s(?P<not>not\s)?to\s(?={_JUDGE}\s(?!(?:that|how|why)\s))",
+        r"i cannot \g<not>",
+    ),
+    (
+        "it takes|it require|it need",
+        r"\bit\s(?:takes|requires|needs)\s(?:very\slittle|little|not\smuch)\s(?:effort\s|imagination\s|context\s)?to\s"
+        r"(?:see|notice|recogni[sz]e|reali[sz]e|understand|tell)\sthat\s",
+        "it is true that ",
+    ),
+    # "One does not need a degree to see that it is"
+    (
+        "need|have to|has to|take|require",
+        r"\b(?:it|one|you|we|i|nobody|no\sone|readers)(?:\s|['\u2019]d\s)(?:(?:do|does|did|need|would)(?:\snot|n['\u2019]t)\s|would\s)?"
+        r"(?:needs?|have\sto|has\sto|takes?|requires?|be)\s[^,;:.]{3,60}?\sto\s(?:see|notice|recogni[sz]e|reali[sz]e|understand|tell)\sthat\s",
+        "it is true that ",
+    ),
+    # "The author fails to see that it is", "nobody noticed that it is", "let us not forget that it
+    # is": what is not seen is so
+    (
+        " that ",
+        r"(?:\b(?:the|this|its|our|their)\s(?:\w{1,20}\s)?(?:author|writer|user|speaker|poster|commenter)s?|\bs?he|\bthey|\busers"
+        rf"|\breaders|\bpeople)\s(?:\w+ly\s|still\s|just\s)?(?:{_FAILS}|{_DOES_NOT})\s(?:\w+ly\s|even\s)?"
+        rf"(?:{_NOTICE}|admit|acknowledge|know|appreciate)\s(?:the\sfact\s)?that\s",
+        "it is true that ",
+    ),
+    (
+        " that ",
+        r"(?:\b(?:the|this|its|our)\s(?:\w{1,20}\s)?(?:model|system|classifier|filter|detector|tool|moderators?|annotators?"
+        rf"|reviewers?|raters?|team)\s(?:\w+ly\s)?(?:(?:{_FAILS}|{_DOES_NOT})\s(?:\w+ly\s|even\s)?"
+        r"(?:notice|reali[sz]e|recogni[sz]e|grasp|understand)|fail(?:s|ed)?\sto\ssee)"
+        rf"|\b(?:nobody|no\sone)\s(?:\w+ly\s)?(?:seems\sto\s(?:have\s)?|has\s)?{_NOTICE})\s(?:the\sfact\s)?that\s",
+        "it is true that ",
+    ),
+    (
+        " that ",
+        r"(?:\b(?:one|we|you|it|i|let\sus|let['\u2019]s|please|and|but)\s)?(?:(?:must|should|may|can|could|do|does)\s?)?"
+        r"(?:\b(?:not|never|cannot)|n['\u2019]t)\s(?:be\s)?(?:forget|overlook|ignore|miss|forgotten|overlooked|ignored)"
+        r"\s(?:the\sfact\s)?that\s",
+        "it is true that ",
+    ),
+    (
+        "no getting|no way|lost on",
+        r"(?:\bthere(?:\sis|['\u2019]s)\sno\s(?:getting|way)\s(?:around|round|past)\s(?:it[,:]?\s|the\sfact\sthat\s)"
+        r"|\bit(?:\sis\snot|\sisn['\u2019]t|['\u2019]s\snot)\slost\son\s(?:me|us|anyone|anybody)\sthat\s)",
+        "it is true that ",
+    ),
+    # "The model should have answered hateful"
+    (
+        "should",
+        r"\b(?:the\s\w{1,20}|it|you|they|we|i)\sshould\s(?P<not>not\s)?have\s(?:answered|said|predicted|chosen|returned"
+        rf"|replied|output|(?:labell?ed|marked|classified|flagged|rated|called)\s{_TEXT}(?:\sas)?)\s",
+        r"the right label is \g<not>",
+    ),
+    # "I would be hard pressed to call it hateful", "you'd struggle to call it harmless"
+    (
+        "hard|difficult|struggle|trouble",
+        rf"(?:\bwould|['\u2019]d)\s(?:be\shard[\s-](?:pressed|put)\sto|(?:find\sit\s{_HARD}|struggle)\sto(?=\s{_JUDGE}\s)"
+        rf"|have\s(?:(?:a\shard|some)\stime|(?:(?!no\s|little\s)\w+\s)?(?:trouble|difficulty))(?=\s{_JUDGING}\s))\s",
+        " cannot ",
+    ),
+    (
+        "trouble|difficulty|problem|qualms",
+        r"\b(?:have|had|see|find)\s(?:no|little)\s(?:trouble|difficulty|problem|qualms)\s(?:in\s|about\s|with\s)?"
+        rf"(?={_JUDGING}\s)",
+        "am ",
+    ),
+    # "It goes well beyond what could still be called harmless"
+    (
+        "what c|what m|what w",
+        r"\b(?:goes|is|moves|steps|lies|falls)\s(?:well\s|far\s|way\s)?(?:beyond|outside)\swhat\s(?:can|could|may|might"
+        r"|would)\s(?:still|reasonably|fairly|charitably|just|any\slonger)\sbe\s(?=\w+ed\s|seen\s)",
+        "cannot be ",
     ),
 )
 # "It could only be called hateful by someone who has not read it."
@@ -120,22 +274,8 @@ _BY_SOME = re.compile(
     r"\s*(?:speech\s)?by\s(?:someone|somebody|those|people|readers|an?\s\w{1,20})\s"
     r"(?:who|that)\s(?:\w+\s){0,2}(?:not|n['\u2019]t|never|ignores?|misreads?|overlooks?|knows?\snothing)\b"
 )
-_TURNS = tuple((re.compile(pattern), words) for pattern, words in _TURNED)
-_OF_TURNS = (
-    "only",
-    "being ",
-    " to be ",
-    "out of",
-    "follows",
-    "mis",
-    "confused",
-    "so much",
-    "ed of",
-    "see what",
-    "find what",
-    "stand what",
-    "ve to ",
-    "eed to ",
+_TURNS = tuple(
+    (tuple(pieces.split("|")), re.compile(pattern), words) for pieces, pattern, words in _TURNED
 )
 # "The charge that it is hateful", "that it is hateful": a statement, and what is said of it.
 STATED = re.compile(
@@ -183,6 +323,8 @@ def in_plain_words(before: str, after: str) -> tuple[str, str]:
     before = _LIKELY.sub("likely", before)
     if "more" in before and _THAN_THIS.match(after):
         before = _NO_MORE.sub(" it is ", before)
+    if (reading := _READING.match(after)) is not None and _NO_ROOM.search(before):
+        before, after = _NO_ROOM.sub(" this is not ", before), after[reading.end() :]
     before, after = _settled(_straight(before, after), after)
     noun = LABEL_NOUN_AFTER.match(after) if _CONCLUDED.search(before) else None
     if noun is None:
@@ -192,8 +334,8 @@ def in_plain_words(before: str, after: str) -> tuple[str, str]:
 
 def _straight(before: str, after: str) -> str:
     """Without the wordings that turn a verdict round."""
-    if any(one in before for one in _OF_TURNS):  # for the sake of time
-        for pattern, words in _TURNS:
+    for pieces, pattern, words in _TURNS:
+        if any(piece in before for piece in pieces):
             before = pattern.sub(words, before)
     return _ONLY_BE.sub("cannot be ", before) if _BY_SOME.match(after) else before
 

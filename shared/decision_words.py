@@ -1,9 +1,9 @@
-"""The words of decisions that answers state as data: labels, keys before them, yes and no, marks.
+"""The words of decisions that are stated as data: labels, keys before them, yes and no, marks.
 
-One vocabulary for all who read fields and lists (`structured_answer`, `contradictions`,
-`answer_parts`): what one of them takes for a label, a denial or a key, the others do. Pieces of
-regular expressions, without groups that count, to be compiled with IGNORECASE. Sentences have
-words of their own (`yes_or_no`, the metrics' readers).
+One vocabulary for all who read fields and lists, of answers that models are asked for and of
+explanations that HateXScore is shown: what one of them takes for a key, a denial or no answer at
+all, the others do. Pieces of regular expressions, without groups that count, to be compiled with
+IGNORECASE or given lower case. Labels of a metric's caller, and sentences, have words of their own.
 """
 
 from __future__ import annotations
@@ -23,19 +23,27 @@ TICKS, CROSSES = "\u2705\u2714\u2611\u2713", "\u274c\u2717\u2718\u2716\u274e\u27
 TICK, CROSS = rf"[{TICKS}]\ufe0f?", rf"[{CROSSES}]\ufe0f?"
 
 # Values that say yes and no, whatever the key asks.
-YES = rf"(?:yes|y|true|t|1(?!\.\d)|是的?|有|예|네|ja|oui|sí|sim|да|はい|{TICK})"
-NO = (
-    r"(?:no|n|false|f|0(?!\.\d)|none|nope|否|不是|无|没有|아니[요오]|없음|nein|nee|non|não|нет|いいえ"
-    rf"|absent|negative|(?:none|not|nothing|un)[\s_-]?(?:present|found|detected|flagged)|{CROSS})"
+YES = (
+    r"(?:yes|y|true|t|1(?!\.\d)|是的?|有|对|예|네|그렇다|있음|해당(?!\s?없)|ja|oui|sí|sim|да|はい"
+    rf"|{TICK})"
 )
+NO = (
+    r"(?:no|n|false|f|0(?!\.\d)|none|nope|否|不是|无|没有|아니[요오다]|아님|없음|해당\s?없음|nein|nee|non|não"
+    rf"|нет|いいえ|absent|negative|(?:none|not|nothing|un)[\s_-]?(?:present|found|detected|flagged)|{CROSS})"
+)
+# Grades of what a key names, by which it is there or not.
+HIGH = r"(?:(?:very\s+)?high|severe|strong|moderate|高|높음)"
+LOW = r"(?:(?:very\s+)?low|minimal|negligible|zero|低|낮음)"
 # Values that leave it open.
 OPEN = (
-    r"(?:null|nil|unknown|unclear|undecided|undetermined|n/?a|unsure"
-    r"|not\s(?:sure|known|clear|applicable))"
+    r"(?:null|nil|unknown|unclear|undecided|undetermined|n/?a|unsure|uncertain|maybe|possibly|cannot\ssay"
+    r"|pending|tb[dc]|to\sbe\s(?:decided|determined|confirmed|reviewed|discussed|checked|seen)"
+    r"|not\s(?:sure|known|clear|applicable|determined))"
 )
 
-TICKED_BOX = r"\[[xX\u2713\u2714]\]"
-EMPTY_BOX = r"(?:[\u2610\u25a1\u25fb\u2b1c\u25cb]\ufe0f?|\[[ \u00a0_]?\]|\([ \u00a0]\))"
+TICKED_BOX = r"(?:\[[xX\u2713\u2714]\]|\([xX\u2713\u2714]\))"
+EMPTY_SQUARE = r"(?:[\u2610\u25a1\u25fb\u2b1c]\ufe0f?|\[[ \u00a0_]?\]|\([ \u00a0]\))"
+EMPTY_BOX = rf"(?:{EMPTY_SQUARE}|\u25cb)"  # a circle may as well open an item of a list
 
 # Keys whose value is the decision.
 KEY_NOUNS = (
