@@ -50,6 +50,7 @@ from shared.contracts import (
     Variant,
 )
 from shared.elicitation import ExplainableRequest
+from shared.language_names import language_name
 from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
@@ -295,7 +296,8 @@ class HatexscoreRequest(ExplainableRequest):
             return policy
         language = info.data.get("language", "auto").partition("-")[0].lower()
         if language in get_args(Language) and language not in POLICY_LANGUAGES[policy]:
-            raise ValueError(f"the policy {policy} has no list in {language}; send your own")
+            named = language_name(language)
+            raise ValueError(f"the policy {policy} has no list in {named}; send your own")
         return policy
 
 

@@ -21,6 +21,7 @@ from services.hatexscore.report import (
 from services.hatexscore.verdict import TIE, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import strip
+from shared.language_names import language_name
 from shared.page_text import Mark, MarkedText, Verdict, pieces, significant
 from shared.report_design import (
     BAD,
@@ -262,9 +263,13 @@ def design(report: Record) -> Iterator[Block]:
     found = {LENGTHS.get(name, name): record(one, "score") for name, one in lengths}
     if len(found) > 1:
         yield forest("Mean score by the length of the text", found)
-    languages = record(report, "languages")
-    filters = {code: ("language", code) for code in languages if code != UNDECIDED}
-    yield count_bars("Languages of the texts; und: undecided", languages, filters=filters)
+    yield _languages(record(report, "languages"))
+
+
+def _languages(counted: Record) -> Block:
+    named = {language_name(code): count for code, count in counted.items()}
+    filters = {language_name(code): ("language", code) for code in counted if code != UNDECIDED}
+    return count_bars("Languages of the texts", named, filters=filters)
 
 
 UNDECIDED = "und"

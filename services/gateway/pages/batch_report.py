@@ -15,7 +15,7 @@ from markupsafe import Markup
 from pydantic import ValidationError
 
 from services.gateway.pages.report_design import design_of
-from services.gateway.pages.result_tables import Table
+from services.gateway.pages.result_tables import Table, with_language_names
 from services.gateway.pages.templates import STATIC, render
 from services.gateway.views import batch_json
 from services.registry import metrics, reported, surprising_words
@@ -134,11 +134,18 @@ def _entries(value: Any) -> list[TableEntry]:
         return [TableEntry("value", value)]
     if isinstance(value, Message):
         return [
-            TableEntry(name.replace("_", " "), getattr(value, name), field.description or "")
+            TableEntry(
+                name.replace("_", " "),
+                with_language_names(name, getattr(value, name)),
+                field.description or "",
+            )
             for name, field in type(value).model_fields.items()
         ]
     if isinstance(value, Mapping):
-        return [TableEntry(str(name), inside) for name, inside in value.items()]
+        return [
+            TableEntry(str(name), with_language_names(name, inside))
+            for name, inside in value.items()
+        ]
     return [TableEntry(str(place), inside) for place, inside in enumerate(value, 1)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from services.registry import page
+from shared.language_names import language_name
 from shared.ledger.batch_lines import STATUSES
 from shared.report_design import Block, Pair, Record, count_bars, forest, record
 
@@ -22,7 +23,8 @@ def design_of(metric: str, report: Record | None) -> list[Block]:
 
 
 def _common(report: Record) -> Iterator[Block]:
-    languages = {code: record(one, "score") for code, one in record(report, "by_language").items()}
+    by_language = record(report, "by_language").items()
+    languages = {language_name(code): record(one, "score") for code, one in by_language}
     if len(languages) > 1:
         yield forest("Mean score by language of the text", languages)
     left_out = record(report, "left_out")

@@ -17,6 +17,7 @@ from services.gateway.pages.terms import terms
 from services.registry import reported, surprising_rules
 from shared.contracts import VerdictWord
 from shared.errors import BadInput
+from shared.language_names import language_name
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import EQUAL, Bounds, ResultFilter, ResultOrder
@@ -313,10 +314,15 @@ def ranged(name: str) -> str:
     return column if end in ("from", "to") and name not in NAMES else ""
 
 
+def value_name(column: str, value: str) -> str:
+    """A value of this column as people read it: a language by its name. Addresses keep the code."""
+    return language_name(value) if column == "language" else value
+
+
 def filter_label(name: str, value: str, metric: str = "") -> str:
     """A filter as a chip says it. metric: whose parts are named as people call them."""
     if name in NAMES:
-        return f"{NAMES[name]}: {value}"
+        return f"{NAMES[name]}: {value_name(name, value)}"
     end = "from" if name.endswith("_from") else "below"
     return f"{_number_name(name, metric)} {end} {value}"
 

@@ -49,7 +49,7 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     assert f'<a href="{link}"><bdi>quote something that is not in the text</bdi></a>' in page
     assert "1 of 4 lines" in client.get(link.removesuffix("#items")).text
     assert "Quotations of the texts: " in page  # spoken
-    assert f'<a href="{path}?language=en#items"><bdi>en</bdi></a>' in page
+    assert f'<a href="{path}?language=en#items"><bdi>English (en)</bdi></a>' in page
     assert page.count('scope="col" class="number">Does not apply') == 1
     row = page.partition("Names who is targeted")[2].partition("</tr>")[0]
     told = dict(re.findall(r'data-h="([^"]+)">([^<]*)<', row))
