@@ -14,14 +14,16 @@ from typing import Any
 from markupsafe import Markup
 from pydantic import ValidationError
 
+from services.gateway.pages.batch_outcome import outcome_of
 from services.gateway.pages.report_design import design_of
+from services.gateway.pages.result_query import parse_query
 from services.gateway.pages.result_tables import Table, with_language_names
 from services.gateway.pages.templates import STATIC, render
 from services.gateway.views import batch_json
 from services.registry import metrics, reported, surprising_words
 from shared.contracts import Message
 from shared.ledger.batches import Batch
-from shared.ledger.result_pages import ResultRow
+from shared.ledger.result_pages import ResultCounts, ResultRow
 from shared.page_text import significant
 from shared.report_contracts import Interval
 from shared.report_summary import fold_alike, is_interval
@@ -230,23 +232,31 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
     )
 
 
-def file_of(
-    batch: Batch,
-    report: dict[str, Any],
-    items: Sequence[ResultRow],
-    reasons: dict[str, int],
-    provenance: Record,
-) -> str:
+@dataclass(frozen=True)
+class FileLines:
+    """What the file says of lines. rows: of the chosen ones the first. counts, why: of the batch.
+    provenance: of the chosen ones."""
+
+    rows: Sequence[ResultRow]
+    counts: ResultCounts
+    why: Mapping[str, int]
+    provenance: Record
+
+
+def file_of(batch: Batch, report: dict[str, Any], lines: FileLines) -> str:
     """The report as one HTML file: no script, nothing from outside, and no text of anybody's."""
+    view, contract = parse_query(batch, batch.tenant, ()), reported().get(batch.metric)
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
     return render(
         "batch_file.html",
         batch=batch_json(batch),
         contract=metrics().get(batch.metric),
         summary=summary_of(batch, report, inside=True),
-        items=items,
-        reasons=reasons,
-        provenance=provenance,
+        finding=outcome_of(view, contract, lines.counts, lines.why, report),
+        is_metric=batch.metric in metrics(),
+        items=lines.rows,
+        reasons=lines.counts.reasons,
+        provenance=lines.provenance,
         blocks=design_of(batch.metric, report),
         words=surprising_words(batch.metric),
         policy=FILE_POLICY,

@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
-from services.gateway.pages.batch_outcome import outcome_of, scale_of
+from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
 from services.gateway.pages.job_texts import load_row_detail
@@ -93,7 +93,6 @@ async def file_names(found: Sequence[Batch], gateway: State, caller: Caller) -> 
 
 
 FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while the page says so
-MOST_REASONS = 8  # why results are undefined
 
 
 @dataclass(frozen=True)

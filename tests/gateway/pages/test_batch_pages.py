@@ -75,6 +75,8 @@ def judged(custom_id: str, **result: Any) -> Json:
 
 
 ERROR = {"type": "x/invalid-request", "title": "t", "status": 422, "detail": "@too bad, <i>"}
+BIN = re.compile('<rect class="bin".*?</rect>')
+PARTS = re.compile('<svg class="part".*?</tr>', re.DOTALL)
 LINES = [
     judged("fine", score=0.9, label_match=True, components={"htc": 1.0}, warnings=["w"]),
     judged("low", score=0.1, label_match=False),
@@ -355,9 +357,22 @@ class TestTakenAway:
         for outside in ("<script", "http://", "https://", "<link", "url(", "<a "):
             assert outside not in text, outside
         assert 'src="data:image/svg+xml;base64,' in text
+        assert text.count("<button") == text.count("popovertarget=")
+        assert set(re.findall('popovertarget="([^"]+)"', text)) <= set(
+            re.findall('popover class="popover" id="([^"]+)"', text)
+        )
         assert "&lt;script&gt;alert(1)" in text
         assert "too bad" not in text
         assert "a secret text" not in text
+
+    def test_the_html_draws_what_the_page_draws(self, scene: Judged, batch: Json) -> None:
+        page = scene.client.get(f"/batches/{batch['id']}").text
+        file = scene.client.get(f"/batches/{batch['id']}/report.html").text
+        for drawn in (BIN, PARTS):
+            assert drawn.findall(page)
+            assert drawn.findall(file) == drawn.findall(page)
+        assert 'aria-label="Verdicts: ' in file
+        assert "leads to its lines" not in file
 
     def test_the_html_of_a_report_that_is_being_made(self, scene: Judged) -> None:
         made = scene.finish(scene.make(LINES))
