@@ -21,6 +21,7 @@ from services.gateway.pages.result_tables import Table, with_language_names
 from services.gateway.pages.templates import STATIC, render
 from services.gateway.views import batch_json
 from services.registry import metrics, reported, surprising_words
+from shared.charts.engine import in_the_dark
 from shared.contracts import Message
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import ResultCounts, ResultRow
@@ -190,10 +191,12 @@ SHEETS = ("site.css", "batch.css")
 
 @dataclass(frozen=True)
 class PlotImage:
-    """A plot of the report. source: where a browser finds it."""
+    """A plot of the report. source, dark: where a browser finds it, on a light page and in the
+    dark."""
 
     title: str
     source: str
+    dark: str
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,7 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
         warnings=fold_alike(str(warning) for warning in report.get("warnings", ())),
         tables=_tables(batch, report),
         pictures=[
-            PlotImage(plot["title"], _data_url(plot) if inside else _plot_url(batch, plot))
+            _data_image(plot) if inside else _plot_image(batch, plot)
             for plot in report.get("plots", ())
         ],
     )
@@ -299,10 +302,14 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     return facts
 
 
-def _plot_url(batch: Batch, plot: dict[str, Any]) -> str:
-    return f"/batches/{batch.id}/plots/{plot['name']}.svg"
+def _plot_image(batch: Batch, plot: dict[str, Any]) -> PlotImage:
+    address = f"/batches/{batch.id}/plots/{plot['name']}.svg"
+    return PlotImage(plot["title"], address, f"{address}?theme=dark")
 
 
-def _data_url(plot: dict[str, Any]) -> str:
-    encoded = base64.b64encode(plot["svg"].encode()).decode()
-    return f"data:image/svg+xml;base64,{encoded}"
+def _data_image(plot: dict[str, Any]) -> PlotImage:
+    return PlotImage(plot["title"], _data_url(plot["svg"]), _data_url(in_the_dark(plot["svg"])))
+
+
+def _data_url(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

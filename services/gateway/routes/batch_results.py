@@ -158,13 +158,19 @@ def report_status(job: Job) -> JSONResponse:
 
 def plot_response(report: dict[str, Any], name: str, format: Format) -> Response:
     """One of the report's plots. Raises UnknownPlot."""
+    plot = find_plot(report, name)
+    if format == "svg":
+        return Response(plot.svg, media_type="image/svg+xml")
+    return Response(base64.b64decode(plot.png_base64), media_type="image/png")
+
+
+def find_plot(report: dict[str, Any], name: str) -> Plot:
+    """Raises UnknownPlot."""
     plots = {found["name"]: Plot.model_validate(found) for found in report.get("plots", ())}
     if name not in plots:
         offered = ", ".join(sorted(plots)) or "none"
         raise UnknownPlot(f"the report has no plot {name!r}; it has: {offered}", pointer="/plot")
-    if format == "svg":
-        return Response(plots[name].svg, media_type="image/svg+xml")
-    return Response(base64.b64decode(plots[name].png_base64), media_type="image/png")
+    return plots[name]
 
 
 async def as_html(

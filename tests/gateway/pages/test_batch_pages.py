@@ -24,7 +24,10 @@ from tests.gateway.pages.test_pages import entered, token
 from tests.gateway.test_batch_reports import end_report
 
 HOSTILE = '=HYPERLINK("//evil.example")<script>alert(1)</script>\u202e\U0001f600'
-SVG = '<svg xmlns="http://www.w3.org/2000/svg"><title>x</title></svg>'
+SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg"><title>x</title>'
+    '<rect width="9" height="9" fill="white"/></svg>'
+)
 INTERVAL = {"value": 0.53125, "low": 0.40625, "high": 0.65625, "of": 4}
 REPORT: Json = {
     "metric": "hatexscore",
@@ -197,6 +200,16 @@ class TestEnded:
         policy = "default-src 'none'; style-src 'unsafe-inline'"
         assert picture.headers["content-security-policy"] == policy
         assert scene.client.get(url.replace("means", "x")).status_code == 404
+
+    def test_a_picture_has_a_source_for_the_dark(self, scene: Judged, batch: Json) -> None:
+        url = f"/batches/{batch['id']}/plots/means.svg?theme=dark"
+        source = '<source media="(prefers-color-scheme: dark)" srcset="'
+        assert f'{source}{url}">' in scene.client.get(f"/batches/{batch['id']}").text
+        assert f"{source}data:image/svg+xml;base64," in (
+            scene.client.get(f"/batches/{batch['id']}/report.html").text
+        )
+        assert 'fill="#17171c"' in scene.client.get(url).text
+        assert scene.client.get(url.replace("dark", "grey")).status_code == 422
 
     def test_a_report_of_another_version_is_shown_as_it_is(self, scene: Judged) -> None:
         made = scene.finish(scene.make(LINES))
