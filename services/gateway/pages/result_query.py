@@ -45,7 +45,8 @@ NAMES = {  # of a filter → how a chip says it
     "by": "judged by",
 }
 ANSWERS = {"yes": True, "no": False}
-ELSEWHERE = frozenset({"after", "batch"})  # names of an address that say nothing of the rows
+# Names of an address that say nothing of the rows.
+ELSEWHERE = frozenset({"after", "batch", "charts"})
 REPEATED = frozenset({"col", "line"})  # of all other names, and keys of metadata, the last counts
 NO_FILTER = "there is no such filter"
 SAID = 60  # characters of an ignored value that are repeated
@@ -124,6 +125,10 @@ class ResultQuery:
     def next(self, key: Sequence[Any]) -> str:
         """Of the page that follows the row with this key."""
         return self._url([*self.pairs, ("after", json.dumps(list(key)))])
+
+    def charts_from(self, number: int) -> str:
+        """Of this view with the report's charts from this number on."""
+        return f"{self.path}?{urlencode([*self.pairs, ('charts', str(number))])}#report"
 
     @property
     def first(self) -> str:

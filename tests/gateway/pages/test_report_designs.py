@@ -9,15 +9,16 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from services.gateway.pages.report_design import design_of
+from services.gateway.pages.report_design import charts_at_once, design_of
 from services.gateway.pages.templates import environment
 from services.registry import metrics
 from shared.ledger.tables import jobs
-from shared.report_design import Block, CountBars, HistogramBars
+from shared.report_design import Block, CountBars, Forest, HistogramBars
 from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.results import a_report
 
 INVENTED = {"start": 0, "end": 4, "text": "made"}
+FURTHER = "{% import 'batch_charts.html' as charts %}{{ charts.further(shown) }}"
 OF_CHARTS = "{% import 'batch_charts.html' as charts %}{{ charts.block(block) }}"
 
 
@@ -109,6 +110,33 @@ def test_the_uniform_line_is_as_high_as_all_bars_together_would_be() -> None:
     [level] = re.findall(r'class="expected" x1="0" y1="([\d.]+)"', page)
     heights = [float(one) for one in re.findall(r'class="bin".*? height="([\d.]+)"', page)]
     assert 125 - float(level) == pytest.approx(sum(heights) / len(block.counts))
+
+
+def test_of_many_configurations_all_are_reached_a_few_at_once() -> None:
+    report = a_report("ice")
+    [first, *_] = report["configurations"]
+    shares = [number / 20 for number in range(1, 11)]
+    report["configurations"] = [
+        first | {"configuration": first["configuration"] | {"k": share}} for share in shares
+    ]
+    whole = design_of("ice", report)
+    seen: list[Block] = []
+    for start in (0, 4, 8):
+        page = charts_at_once(whole, start, lambda number: f"?charts={number}")
+        own = [one for one in page.blocks if not isinstance(one, Forest)]
+        numbers = {one.number for one in own} - {None}
+        assert page.shown == (start + 1, min(start + 4, 10))
+        assert numbers == set(range(start, page.shown[1]))
+        seen += [one for one in own if one.number is not None]
+        led = [address for _, _, address in page.others]
+        assert led == [f"?charts={other}" for other in (0, 4, 8) if other != start]
+    numbered = [one for one in whole if not isinstance(one, Forest) and one.number is not None]
+    assert len(seen) == len(numbered) >= 20
+    assert charts_at_once(whole, 99, str).shown == (1, 4)
+    assert charts_at_once(design_of("ice", a_report("ice")), 0, str).others == ()
+    told = environment().from_string(FURTHER).render(shown=charts_at_once(whole, 4, str))
+    assert "of configurations 5 to 8 of 10" in told
+    assert re.findall('<a href="(\\d)">([^<]*)</a>', told) == [("0", "1 to 4"), ("8", "9 to 10")]
 
 
 @pytest.mark.parametrize("metric", sorted(metrics()))
