@@ -204,6 +204,11 @@ def forest(
     return Forest(title, rows, bounds, note)
 
 
+def facet_filters(facet: str, words: Mapping[str, str]) -> dict[str, Pair]:
+    """Of bars whose results have a word. words: name of a bar → word of this facet."""
+    return {name: ("facet", f"{facet}={word}") for name, word in words.items()}
+
+
 def is_shown(interval: Any) -> bool:
     return is_interval(interval) and interval["value"] is not None
 

@@ -466,6 +466,13 @@ CONTRACT = MetricContract(
         rivals=("Their quotes move the model", "random spans do"),
         label_sent="predicted_label",
         label_stated="stated_label",
+        facets=(
+            ("group", "$.groups[*]"),
+            ("conclusion", '"as sent" ? ($.label_match == true)'),
+            ("conclusion", '"another" ? ($.label_match == false)'),
+            ("conclusion", '"none sent" ? ($.label_match == null && $.stated_label != null)'),
+            ("conclusion", '"none" ? ($.stated_label == null)'),
+        ),
         too_few=(TooFewRivals(path="quotes_matter", says="too_few"),),
         groups=(
             RivalGroup(

@@ -31,6 +31,7 @@ from shared.report_design import (
     Block,
     Record,
     count_bars,
+    facet_filters,
     forest,
     integer,
     record,
@@ -258,7 +259,9 @@ def design(report: Record) -> Iterator[Block]:
         "asked. QF asks this model: it says little where the model decides otherwise."
     )
     yield forest("Does the model make the decisions that are explained?", agreed, note=note)
-    yield count_bars("Groups that are named as the target", record(report, "groups"))
+    groups = record(report, "groups")
+    filters = facet_filters("group", {group: group for group in groups})
+    yield count_bars("Groups that are named as the target", groups, filters=filters)
     lengths = record(report, "text_lengths").items()
     found = {LENGTHS.get(name, name): record(one, "score") for name, one in lengths}
     if len(found) > 1:
@@ -291,7 +294,9 @@ def _conclusions(report: Record) -> Block:
         "state no decision": silent,
     }
     tones = dict(zip(stated, (GOOD, BAD, NEUTRAL, NONE), strict=True))
-    return stacked_bar("What the explanations conclude", stated, tones=tones)
+    words = dict(zip(stated, ("as sent", "another", "none sent", "none"), strict=True))
+    filters = facet_filters("conclusion", words)
+    return stacked_bar("What the explanations conclude", stated, filters=filters, tones=tones)
 
 
 def _quotes(counted: Record) -> Iterator[Block]:

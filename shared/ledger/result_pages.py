@@ -73,9 +73,10 @@ class ResultRow(NamedTuple):
 class ResultFilter:
     """Which rows of a batch. Empty: any.
 
-    equal: column of `EQUAL` → value. contains: of the custom id; text: of the snippet. metadata:
-    key → value; pairs: the same as people write it, `key=value`. ranges: `score`, `chance` or a
-    part → bounds, the lower inclusive, the upper not, unless it is `top`.
+    equal: column of `EQUAL` → value. facets: words of the result, which a row has all of. contains:
+    of the custom id; text: of the snippet. metadata: key → value; pairs: the same as people write
+    it, `key=value`. ranges: `score`, `chance` or a part → bounds, the lower inclusive, the upper
+    not, unless it is `top`.
     """
 
     tenant: str
@@ -84,6 +85,7 @@ class ResultFilter:
     top: float | None = None  # the greatest score there can be
     equal: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
+    facets: Sequence[str] = ()
     contains: str = ""
     text: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -239,6 +241,7 @@ def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     found += [_is_equal(name, value) for name, value in wanted.equal.items() if name in EQUAL]
     if wanted.reason:
         found.append(literal(wanted.reason) == func.any(FACTS.reasons))
+    found += [literal(one) == func.any(FACTS.facets) for one in wanted.facets]
     for column, sought in ((FACTS.custom_id, wanted.contains), (FACTS.snippet, wanted.text)):
         if sought:
             found.append(func.strpos(func.lower(column), func.lower(literal(sought))) > 0)

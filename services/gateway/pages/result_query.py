@@ -41,13 +41,15 @@ NAMES = {  # of a filter → how a chip says it
     "contains": "custom id contains",
     "text": "text contains",
     "meta": "metadata",
+    "facet": "of the result",
     "judged": "judged",
     "by": "judged by",
 }
 ANSWERS = {"yes": True, "no": False}
 # Names of an address that say nothing of the rows.
 ELSEWHERE = frozenset({"after", "batch", "charts"})
-REPEATED = frozenset({"col", "line"})  # of all other names, and keys of metadata, the last counts
+# Of all other names, and keys of metadata, the last counts.
+REPEATED = frozenset({"col", "line", "facet"})
 NO_FILTER = "there is no such filter"
 SAID = 60  # characters of an ignored value that are repeated
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs"})
@@ -171,6 +173,7 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         top=edges_of(contract)[-1],
         equal=_equal(chosen),
         reason=chosen.get("reason", ""),
+        facets=[value for name, value in known if name == "facet"],
         contains=chosen.get("contains", ""),
         text=chosen.get("text", ""),
         pairs=[value for name, value in known if name == "meta"],
@@ -251,6 +254,8 @@ def _fault_of_form(name: str, value: str, parts: Sequence[str]) -> str:
         return "" if known else "there is no such column"
     if name == "meta":
         return "" if "=" in value[1:] else "metadata is written as key=value"
+    if name == "facet":
+        return "" if "=" in value[1:] else "it is written as name=word"
     if name == "split":
         return "" if SPLIT.fullmatch(value) else "nothing is split by that"
     if name == "line":
@@ -326,6 +331,8 @@ def value_name(column: str, value: str) -> str:
 
 def filter_label(name: str, value: str, metric: str = "") -> str:
     """A filter as a chip says it. metric: whose parts are named as people call them."""
+    if name == "facet":
+        return value.replace("=", ": ", 1)
     if name in NAMES:
         return f"{NAMES[name]}: {value_name(name, value)}"
     end = "from" if name.endswith("_from") else "below"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 import httpx
@@ -14,7 +15,7 @@ from services.gateway.pages.templates import environment
 from services.registry import metrics
 from shared.ledger.tables import jobs
 from shared.report_design import Block, CountBars, Forest, HistogramBars
-from tests.gateway.judged import make_batch, run_reports
+from tests.gateway.judged import make_batch, make_batch_of, run_reports
 from tests.gateway.results import a_report
 
 INVENTED = {"start": 0, "end": 4, "text": "made"}
@@ -58,6 +59,49 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     file = client.get(f"{path}/report.html").text
     assert "quote something that is not in the text" in file
     assert "quote-not-in-text#items" not in file
+
+
+OWN_RESULTS: dict[str, list[dict[str, Any]]] = {
+    "hatexscore": [
+        {"groups": ["Women", "a=b & c"], "stated_label": "hateful", "label_match": True},
+        {"groups": ["Women"], "stated_label": "non-hateful", "label_match": False},
+        {"groups": [], "stated_label": "hateful", "label_match": None},
+        {"groups": [], "stated_label": None, "label_match": None},
+    ],
+    "haf": [{"stance": "toxic"}, {"stance": "toxic"}, {"stance": "unclear"}, {"stance": None}],
+    "ftc": [
+        {"score": None, "abstained": "no_spans"},
+        {"score": None, "abstained": "no_words"},
+        {"abstained": None},
+    ],
+}
+LED = re.compile(
+    r'<th scope="row"><a href="([^"]*[?]facet=[^"]*)#items"><bdi>[^<]*</bdi></a></th>'
+    r'.*?<td class="number">(\d+)</td>'
+)
+
+
+@pytest.mark.parametrize(("metric", "bars"), [("hatexscore", 6), ("haf", 2), ("ftc", 2)])
+def test_counts_of_words_lead_to_exactly_their_lines(
+    client: httpx.Client, engine: Engine, metric: str, bars: int
+) -> None:
+    own = OWN_RESULTS[metric]
+    path = f"/batches/{make_batch_of(engine, metric, [0.2, 0.4, 0.6, 0.8][: len(own)])}"
+    with engine.connect() as connection:
+        mine = jobs.c.batch_id == path.rpartition("/")[2]
+        found = connection.execute(jobs.select().where(mine).order_by(jobs.c.id)).all()
+    for job, result in zip(found, own, strict=True):
+        changed(engine, job.id, **result)
+    client.get(path)
+    run_reports(engine, metric)
+    led = LED.findall(client.get(path).text)
+    assert len(led) == bars
+    for address, count in led:
+        page = client.get(unescape(address)).text
+        assert f"{count} of {len(own)} lines:" in page
+        assert 'type="hidden" name="facet"' in page
+    lines = client.get(path, params={"facet": ["group=Women", "group=a=b & c"]}).text
+    assert f"{int(metric == 'hatexscore')} of {len(own)} lines:" in lines
 
 
 def test_a_report_of_an_earlier_version_tells_both_together(
