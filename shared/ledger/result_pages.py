@@ -189,9 +189,11 @@ def _reason() -> ColumnElement[Any]:
 
 
 def _word(name: str) -> ColumnElement[Any]:
+    """In lower case, then by code point: so `Zebra` stands after `apple`. No order of a language:
+    the embedded PostgreSQL has no ICU, and pages of one batch must not depend on the database."""
     key = name.partition(".")[2]
     value = FACTS.metadata[key].astext if name.startswith("metadata.") else FACTS[name]
-    return func.coalesce(value, "").collate("C")
+    return func.lower(func.coalesce(value, ""), type_=Text).collate("C")
 
 
 def _numbers(parts: Sequence[str]) -> dict[str, ColumnElement[Any]]:

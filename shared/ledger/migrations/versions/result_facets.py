@@ -13,7 +13,9 @@ depends_on = None
 
 def upgrade() -> None:
     """Forward."""
-    words = sa.Column("facets", sa.ARRAY(sa.String), nullable=False, server_default="{}")
+    words: sa.Column[list[str]] = sa.Column(
+        "facets", sa.ARRAY(sa.String), nullable=False, server_default="{}"
+    )
     op.add_column("result_facts", words)
 
 
