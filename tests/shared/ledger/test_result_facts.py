@@ -202,7 +202,7 @@ FILTERS: list[tuple[dict[str, Any], list[int]]] = [
     ({"ranges": {"qf": (None, 0.25)}}, [6]),
     ({"contains": "E 1"}, [1, 10]),
     ({"facets": ["conclusion=as sent"]}, [4]),
-    ({"facets": ["conclusion=as sent", "conclusion=none"]}, [4]),
+    ({"facets": ["conclusion=as sent", "conclusion=none"]}, []),
     ({"facets": ["group=nobody"]}, []),
     ({"text": "TEXT 7"}, [7]),
     ({"metadata": {"odd": "0"}, "equal": {"verdict": "undecided"}}, [4, 6, 8, 10]),
