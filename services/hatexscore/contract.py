@@ -18,7 +18,11 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from services.hatexscore.batch_messages import HatexscoreBatchReport, HatexscoreBatchReportRequest
+from services.hatexscore.batch_messages import (
+    FACETS,
+    HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
+)
 from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
     ConsistencyRule,
@@ -466,13 +470,7 @@ CONTRACT = MetricContract(
         rivals=("Their quotes move the model", "random spans do"),
         label_sent="predicted_label",
         label_stated="stated_label",
-        facets=(
-            ("group", "$.groups[*]"),
-            ("conclusion", '"as sent" ? ($.label_match == true)'),
-            ("conclusion", '"another" ? ($.label_match == false)'),
-            ("conclusion", '"none sent" ? ($.label_match == null && $.stated_label != null)'),
-            ("conclusion", '"none" ? ($.stated_label == null)'),
-        ),
+        facets=FACETS,
         too_few=(TooFewRivals(path="quotes_matter", says="too_few"),),
         groups=(
             RivalGroup(

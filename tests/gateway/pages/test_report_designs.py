@@ -50,6 +50,9 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     link = f"{path}?reason=quote-not-in-text#items"
     assert f'<a href="{link}"><bdi>quote something that is not in the text</bdi></a>' in page
     assert "1 of 4 lines" in client.get(link.removesuffix("#items")).text
+    named = client.get(f"{path}?language=en").text
+    assert "<bdi>language: English (en)</bdi>" in named
+    assert '<option value="en" selected>English (en) (4)</option>' in named
     assert "Quotations of the texts: " in page  # spoken
     assert f'<a href="{path}?language=en#items"><bdi>English (en)</bdi></a>' in page
     assert page.count('scope="col" class="number">Does not apply') == 1
@@ -58,15 +61,21 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     assert (told["n"], told["Undefined"], told["Does not apply"]) == ("3", "0 %", "25 %")
     file = client.get(f"{path}/report.html").text
     assert "quote something that is not in the text" in file
+    assert "<strong>by language › English (en)</strong>" in file
     assert "quote-not-in-text#items" not in file
 
 
+ROUGHLY = {
+    "kind": "quote", "start": 0, "end": 4, "text": "some", "value": 0.9,
+    "offsets_into": "text", "match": "fuzzy", "quoted_as": "same",
+}  # fmt: skip
 OWN_RESULTS: dict[str, list[dict[str, Any]]] = {
     "hatexscore": [
         {"groups": ["Women", "a=b & c"], "stated_label": "hateful", "label_match": True},
-        {"groups": ["Women"], "stated_label": "non-hateful", "label_match": False},
-        {"groups": [], "stated_label": "hateful", "label_match": None},
-        {"groups": [], "stated_label": None, "label_match": None},
+        {"groups": ["Women"], "stated_label": "non-hateful", "label_match": False}
+        | {"hallucinated_quotes": [INVENTED], "evidence": [ROUGHLY]},
+        {"groups": [], "stated_label": "hateful", "label_match": None, "evidence": [ROUGHLY]},
+        {"groups": [], "stated_label": None, "label_match": None, "evidence": []},
     ],
     "haf": [{"stance": "toxic"}, {"stance": "toxic"}, {"stance": "unclear"}, {"stance": None}],
     "ftc": [
@@ -81,7 +90,7 @@ LED = re.compile(
 )
 
 
-@pytest.mark.parametrize(("metric", "bars"), [("hatexscore", 6), ("haf", 2), ("ftc", 2)])
+@pytest.mark.parametrize(("metric", "bars"), [("hatexscore", 9), ("haf", 2), ("ftc", 2)])
 def test_counts_of_words_lead_to_exactly_their_lines(
     client: httpx.Client, engine: Engine, metric: str, bars: int
 ) -> None:
