@@ -108,7 +108,11 @@ def test_weights_are_pulled_checked_and_pinned_and_then_they_are_here(
     assert entry.sha256 == folder_sha256(tiny)
     assert catalogue.languages(entry) == ("en",)
     assert models.main(["list"]) == 0
-    assert "here" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "here" in said
+    assert "English (en)" in said
+    assert models.main(["list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["languages"] == "en"  # a program reads the code
     remote.asked.clear()
     assert models.main(["pull", "--all"]) == 0
     assert not any(path.startswith("GET") and "resolve" in path for path in remote.asked)
