@@ -318,9 +318,13 @@ def _quotes(counted: Record) -> Iterator[Block]:
         "quote something that is not in the text": integer(counted, "results_missing"),
         "quote nothing": integer(counted, "results_without"),
     }
-    exact, roughly, missing, without = results
-    words = {exact: "all exact", roughly: "some roughly", without: "none"}
-    filters = facet_filters("quotes", words) | {missing: ("reason", "quote-not-in-text")}
+    words = {
+        "find all they quote exactly": "all exact",
+        "find some of it roughly": "some roughly",
+        "quote nothing": "none",
+    }
+    filters = facet_filters("quotes", words)
+    filters["quote something that is not in the text"] = ("reason", "quote-not-in-text")
     title = "Explanations, by the worst of their quotations"
     tones = dict(zip(results, (GOOD, NEUTRAL, BAD, NONE), strict=True))
     yield stacked_bar(title, results, filters=filters, tones=tones)
