@@ -1,8 +1,9 @@
 """`python sdk/generate.py`: writes what of the client is made from something else.
 
 `models.py` comes from docs/openapi.json by datamodel-code-generator; `_terms.py` from the plain
-names that the pages and the guide have; `_sync/` from `_async/` by leaving out `async` and `await`,
-so that no line of logic is written twice. A test makes all of them anew and compares.
+names that the pages and the guide have; `_languages.py` from the service's names of languages;
+`_sync/` from `_async/` by leaving out `async` and `await`, so that no line of logic is written
+twice. A test makes all of them anew and compares.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ ROOT = Path(__file__).parent
 PACKAGE = ROOT / "src" / "touchstone_client"
 MODELS = PACKAGE / "models.py"
 TERMS = PACKAGE / "_terms.py"
+LANGUAGES = PACKAGE / "_languages.py"
 DESCRIPTION = ROOT.parent / "docs" / "openapi.json"
 PLAIN_NAMES = ROOT.parent / "services" / "gateway" / "pages" / "terms.toml"
+LANGUAGE_NAMES = ROOT.parent / "shared" / "language_names.py"
 WORDS_OF_STATISTICS = "words"  # no metric has them as parts
 HEADING = "# Made by sdk/generate.py from {source}; do not edit.\n"
 MODELS_HEADING = (
@@ -64,6 +67,7 @@ def main() -> None:
     """Write all of it."""
     MODELS.write_text(models(), "utf-8")
     TERMS.write_text(terms(), "utf-8")
+    LANGUAGES.write_text(languages(), "utf-8")
     for name, text in synchronous().items():
         (PACKAGE / "_sync" / name).write_text(text, "utf-8")
 
@@ -113,6 +117,14 @@ def terms() -> str:
             named = (f'        "{part}": "{term["name"]}",' for part, term in parts.items())
             lines += [f'    "{metric}": {{', *named, "    },"]
     return "\n".join([*lines, "}", ""])
+
+
+def languages() -> str:
+    """The content of _languages.py: the service's own, without what only its authors look for."""
+    _, names = LANGUAGE_NAMES.read_text("utf-8").split("from __future__ import annotations\n")
+    heading = HEADING.format(source="shared/language_names.py")
+    said = '"""What people call a language: tables say `Korean (ko)`, messages have the code."""'
+    return f"{said}\n\n{heading}\nfrom __future__ import annotations\n{names}"
 
 
 def simplified(node: Any, named: bool = False) -> Any:

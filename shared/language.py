@@ -36,6 +36,7 @@ from functools import lru_cache
 from typing import Any
 
 from shared.contracts import LanguageFound, LanguageRequest, Languages, ReasonCode
+from shared.language_names import language_name, language_names
 from shared.romanised_hindi import OWN_WORDS, WORDS
 
 UNDECIDED = "und"
@@ -266,11 +267,13 @@ class ModelLanguages:
         """Why this model must not be asked about a text in this language. what: the text is."""
         if not self.learned or is_supported(found, self.learned):
             return None
-        known = ", ".join(self.learned)
+        known = language_names(self.learned)
         if found.code == UNDECIDED:
             detail = f"the {what}'s language is undecided; {self.model} learned {known}; send "
             return Obstacle("language-undecided", f"{detail}`language`")
-        detail = f"the {what}'s language is {found.code}; {self.model} learned {known}"
+        detail = (
+            f"the {what}'s language is {language_name(found.code)}; {self.model} learned {known}"
+        )
         return Obstacle("untrained-language", detail)
 
     def get_warnings(self, found: LanguageFound, what: str = "text") -> Iterator[str]:
@@ -313,9 +316,9 @@ def rules_obstacle(
     """
     if found.code in ruled or not any(map(str.isalpha, text)):
         return None
-    known = ", ".join(sorted(ruled))
+    known = language_names(sorted(ruled))
     if found.code != UNDECIDED:
-        detail = f"a text's language is {found.code}; there are rules for {known}"
+        detail = f"a text's language is {language_name(found.code)}; there are rules for {known}"
         return Obstacle("no-rules", detail)
     english = "en" in ruled and (beside is None or beside.code == "en")
     if english and in_latin_script(text):

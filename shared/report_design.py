@@ -17,6 +17,7 @@ from shared.report_contracts import bin_edges
 from shared.report_summary import is_interval
 
 MOST_BARS = 15
+AT_ONCE = 4  # of many of a kind, whose charts would be too heavy for a page together
 Bounds = tuple[float, float]
 Pair = tuple[str, str]  # a filter of the results table, and its value
 GOOD, NEUTRAL, BAD, NONE = "supported", "undecided", "unsupported", "undefined"  # as verdicts look
@@ -31,7 +32,8 @@ class CountBars:
     """Counts of one kind. bars: (name, count), the most frequent first, or in their own order.
     other: of those not shown. filters: name of a bar → what an address says of its lines.
     stacked: whether they are shares of one whole, which one bar shows besides. tones: name of a bar
-    → the verdict in whose colour it stands, where one is good or bad."""
+    → the verdict in whose colour it stands, where one is good or bad. number: of what it is about,
+    among many of a kind, of which a page draws `AT_ONCE`."""
 
     title: str
     bars: Sequence[tuple[str, int]]
@@ -40,6 +42,7 @@ class CountBars:
     filters: Mapping[str, Pair] = field(default_factory=dict)
     stacked: bool = False
     tones: Mapping[str, str] = field(default_factory=dict)
+    number: int | None = None
 
     @property
     def most(self) -> int:
@@ -77,7 +80,7 @@ class HistogramBin:
 class HistogramBars:
     """Values in equal bins. unit: what lies in a bin. mark: a value with a line of its own, and
     what it is. expected: the height of every bin if all were chance. part: the number of a result
-    that an address filters its lines by."""
+    that an address filters its lines by. number: as of `CountBars`."""
 
     title: str
     counts: Sequence[int]
@@ -87,6 +90,7 @@ class HistogramBars:
     expected: float | None = None
     part: str = ""
     note: str = ""
+    number: int | None = None
 
     @property
     def bins(self) -> list[HistogramBin]:
@@ -198,6 +202,11 @@ def forest(
 ) -> Forest:
     rows = [ForestRow(str(name), one, level) for name, one in found.items() if is_shown(one)]
     return Forest(title, rows, bounds, note)
+
+
+def facet_filters(facet: str, words: Mapping[str, str]) -> dict[str, Pair]:
+    """Of bars whose results have a word. words: name of a bar → word of this facet."""
+    return {name: ("facet", f"{facet}={word}") for name, word in words.items()}
 
 
 def is_shown(interval: Any) -> bool:

@@ -120,7 +120,8 @@ class FactPaths:
     RIVALS[1]". score_range: where a report does not tell its own. too_few: any of these says that a
     result could not have been supported, whatever was explained. groups: of results, where `chance`
     of all together would say which of them are many. gain: what the main number of a batch report
-    says, where it is a gain. caveats: how its warnings begin that its finding repeats.
+    says, where it is a gain. caveats: how its warnings begin that its finding repeats. facets:
+    (name, SQL/JSON path of words in a report), by which tables are filtered beside all columns.
     """
 
     score: str = "score"
@@ -141,6 +142,7 @@ class FactPaths:
     groups: tuple[RivalGroup, ...] = ()
     gain: GainWords | None = None
     caveats: tuple[str, ...] = ()
+    facets: tuple[tuple[str, str], ...] = ()
 
     @property
     def too_few_rule(self) -> SurprisingRule | None:

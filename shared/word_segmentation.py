@@ -17,6 +17,7 @@ from itertools import pairwise
 from shared.analysers import chinese_tokens, korean_tokens
 from shared.contracts import LanguageFound
 from shared.language import Obstacle, find_language
+from shared.language_names import language_name
 
 Span = tuple[int, int]  # half-open character offsets
 
@@ -34,8 +35,8 @@ def words_obstacle(text: str, found: LanguageFound) -> Obstacle | None:
     own = next((c for c in (found.code, find_language(text).code) if c in UNSEGMENTED), None)
     if own is None:
         return None
-    detail = f"the text's language is {own}, whose words are not told apart: ask for rows of tokens"
-    return Obstacle("no-words", f"{detail}, which models of ours have")
+    said = f"the text's language is {language_name(own)}, whose words are not told apart"
+    return Obstacle("no-words", f"{said}: ask for rows of tokens, which models of ours have")
 
 
 def word_spans(text: str, language: str) -> list[Span]:

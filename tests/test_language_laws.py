@@ -99,7 +99,7 @@ def test_accepting_asks_the_models_and_marks_it(name: str, which: str) -> None:
     assert "untrained-language" not in {reason.code for reason in report.reasons}
     if not report.reasons and known.provenance.models:
         assert report.score == known.score
-        assert any("learned en" in warning for warning in report.warnings)
+        assert any("learned English (en)" in warning for warning in report.warnings)
 
 
 @pytest.mark.parametrize("name", ["hatexscore", "ice", "ftc", "hlv"])

@@ -114,7 +114,7 @@ def test_cot2el_asks_a_model_in_its_languages() -> None:
         accepted = COT2EL.score(writers.request(accept_untrained_languages=True))
     assert codes(refused) == {"untrained-language"}
     assert accepted.score is not None
-    assert any("learned ko" in said for said in accepted.warnings)
+    assert any("learned Korean (ko)" in said for said in accepted.warnings)
     assert models.stub.calls
 
 

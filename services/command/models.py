@@ -10,7 +10,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from redis.exceptions import RedisError
@@ -20,6 +20,7 @@ from services.command.additions import PICKLED, addition
 from services.command.api import CommandError
 from services.command.download import download_model
 from services.weights.folder import PICKLE, is_complete, model_folder, weights_folder
+from shared.language_names import language_names
 from shared.models import reload
 from shared.models.availability import LoadingError
 from shared.models.catalogue import Catalogue, load_catalogue
@@ -50,6 +51,7 @@ NOWHERE = (
     f"another folder, REDIS_URL a service elsewhere; {WITH_COMPOSE}"
 )
 TASKS = ("hate", "nli", "sentiment", "free")
+MOST_LANGUAGES = 3  # of a model, in a row of the list
 
 
 def parser() -> argparse.ArgumentParser:
@@ -216,7 +218,8 @@ def show(asked: argparse.Namespace, chosen: Settings) -> int:
     """A line a model."""
     catalogue = _catalogue(chosen)
     rows = [("name", "kind", "state", "on disk", "dtype", "revision", "languages")]
-    rows += [_row(catalogue, entry) for entry in catalogue.entries]
+    said = ",".join if asked.json else _named_languages
+    rows += [_row(catalogue, entry, said) for entry in catalogue.entries]
     rows += [(one.name, "-", f"failed: {one.reason}", *"----") for one in catalogue.faults]
     if asked.json:
         found = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
@@ -229,11 +232,18 @@ def show(asked: argparse.Namespace, chosen: Settings) -> int:
     return 0
 
 
-def _row(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str, str, str, str, str, str]:
+def _named_languages(tags: Sequence[str]) -> str:
+    return language_names(tags, MOST_LANGUAGES)
+
+
+def _row(
+    catalogue: Catalogue, entry: ModelEntry, said: Callable[[Sequence[str]], str]
+) -> tuple[str, str, str, str, str, str, str]:
+    """said: languages, one or more, in a cell."""
     state, size = _disk_state(catalogue, entry)
     revision = catalogue.revision(entry)[:12]
     try:
-        languages = ",".join(catalogue.languages(entry) or ()) or "-"
+        languages = said(catalogue.languages(entry) or ()) or "-"
     except ValueError as error:
         state, languages = f"failed: {error}", "-"
     return entry.name, entry.kind, state, size, _dtype(entry), revision, languages

@@ -41,6 +41,7 @@ from shared.language import (
     requested_language,
     rules_obstacle,
 )
+from shared.language_names import language_name
 from shared.metric import Collected, Metric
 from shared.questions import Explanation, Stance, in_words
 
@@ -275,7 +276,8 @@ def _unread(request: Cot2elRequest, refinement: RefinedReasoning) -> Iterator[st
     """Units whose polarity nothing, or only cues, could tell."""
     wanted = request.polarity or VARIANTS[request.variant].polarity
     if wanted == "nli" and refinement.polarity == "cues":
-        yield f"polarity by negation cues: no model of inference read {refinement.language}"
+        language = language_name(refinement.language)
+        yield f"polarity by negation cues: no model of inference read {language}"
     readings = [one.reading for one in refinement.refined if one.reading is not None]
     unread = sum(one.polarity == "unread" for one in readings)
     if unread:
@@ -285,7 +287,7 @@ def _unread(request: Cot2elRequest, refinement: RefinedReasoning) -> Iterator[st
 def _missing_metrics(measures: TextSimilarity, language: str) -> Iterator[str]:
     if measures.tags is None:
         english = "no English spaCy model is installed"
-        why = english if language == "en" else f"there is no tagger for {language}"
+        why = english if language == "en" else f"there is no tagger for {language_name(language)}"
         yield f"no syntactic similarity: {why}"
     if measures.cosines is None:
         yield "no semantic similarity: no model was named in `similarity`"

@@ -255,6 +255,7 @@ CONTRACT = MetricContract(
         text="premise",
         label_sent="label",
         label_stated="label",
+        facets=(("abstention", "$.abstained"),),
         too_few=(TooFewRivals(path="control.null_attainable_p"),),
     ),
     surprising=(

@@ -28,6 +28,7 @@ from shared.report_design import (
     ForestRow,
     Record,
     count_bars,
+    facet_filters,
     forest,
     is_shown,
     point,
@@ -253,7 +254,9 @@ def design(report: Record) -> Iterator[Block]:
             for one in records(report, "cases")
         ]
         yield _on_one_scale(f"{title}, by original label", cases)
-    yield count_bars("Abstentions, by reason", record(report, "abstentions"))
+    abstained = record(report, "abstentions")
+    filters = facet_filters("abstention", {reason: reason for reason in abstained})
+    yield count_bars("Abstentions, by reason", abstained, filters=filters)
 
 
 def _against_random(report: Record) -> Iterator[Block]:

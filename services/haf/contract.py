@@ -318,7 +318,7 @@ CONTRACT = MetricContract(
         "your own responses": _OWN_RESPONSES,
         "with every token": {**_OWN_RESPONSES, "token_values": True},
     },
-    facts=FactPaths(decision="stance"),
+    facts=FactPaths(decision="stance", facets=(("stance", "$.stance"),)),
     batch_request=HafBatchReportRequest,
     batch_report=HafBatchReport,
     batch_summary="The paper's tables over many results: means, sample sizes, sufficient and "

@@ -29,6 +29,7 @@ from shared.report_design import (
     CountBars,
     Record,
     count_bars,
+    facet_filters,
     forest,
     integer,
     record,
@@ -383,7 +384,8 @@ def _matrix_description(values: Matrix) -> str:
 
 def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
-    for group in records(report, "groups"):
+    groups = records(report, "groups")
+    for group in groups:
         name = _of_group(group)
         means = record(group, "means")
         parts = {_directed(one): record(means, one.name) for one in words.METRICS}
@@ -391,7 +393,9 @@ def design(report: Record) -> Iterator[Block]:
         stances = {
             str(one["stance"]): integer(one, "results") for one in records(group, "by_stance")
         }
-        yield stacked_bar(f"Stances{name}", stances)
+        told = stances if len(groups) == 1 else ()  # no filter tells groups apart
+        filters = facet_filters("stance", {stance: stance for stance in told})
+        yield stacked_bar(f"Stances{name}", stances, filters=filters)
         refused = {"refuse to justify": record(group, "refused")}
         yield forest(f"Refusals{name}", refused, note="Lower is better.")
         yield from _survival(name, record(group, "stages"))

@@ -154,3 +154,21 @@ class HatexscoreBatchReport(BatchReport):
         default_factory=dict,
         description="what read the explanation → its results: rules and models are no same measure",
     )
+
+
+# What a report counts of results, as their table finds them: (name, SQL/JSON path of words).
+_MISSING = "exists($.hallucinated_quotes[*])"
+_ROUGH = (
+    'exists($.evidence[*] ? (@.kind == "quote" && @.match != "exact")) || $.quotes_unsearched > 0'
+)
+_QUOTED = 'exists($.evidence[*] ? (@.kind == "quote"))'
+FACETS = (
+    ("group", "$.groups[*]"),
+    ("conclusion", '"as sent" ? ($.label_match == true)'),
+    ("conclusion", '"another" ? ($.label_match == false)'),
+    ("conclusion", '"none sent" ? ($.label_match == null && $.stated_label != null)'),
+    ("conclusion", '"none" ? ($.stated_label == null)'),
+    ("quotes", f'"all exact" ? (!({_MISSING}) && !({_ROUGH}) && {_QUOTED})'),
+    ("quotes", f'"some roughly" ? (!({_MISSING}) && ({_ROUGH}))'),
+    ("quotes", f'"none" ? (!({_MISSING}) && !({_ROUGH}) && !({_QUOTED}))'),
+)

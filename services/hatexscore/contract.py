@@ -18,7 +18,11 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from services.hatexscore.batch_messages import HatexscoreBatchReport, HatexscoreBatchReportRequest
+from services.hatexscore.batch_messages import (
+    FACETS,
+    HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
+)
 from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
     ConsistencyRule,
@@ -50,6 +54,7 @@ from shared.contracts import (
     Variant,
 )
 from shared.elicitation import ExplainableRequest
+from shared.language_names import language_name
 from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.request_cost import Size, Work, words_of
 from shared.service_contract import (
@@ -295,7 +300,8 @@ class HatexscoreRequest(ExplainableRequest):
             return policy
         language = info.data.get("language", "auto").partition("-")[0].lower()
         if language in get_args(Language) and language not in POLICY_LANGUAGES[policy]:
-            raise ValueError(f"the policy {policy} has no list in {language}; send your own")
+            named = language_name(language)
+            raise ValueError(f"the policy {policy} has no list in {named}; send your own")
         return policy
 
 
@@ -464,6 +470,7 @@ CONTRACT = MetricContract(
         rivals=("Their quotes move the model", "random spans do"),
         label_sent="predicted_label",
         label_stated="stated_label",
+        facets=FACETS,
         too_few=(TooFewRivals(path="quotes_matter", says="too_few"),),
         groups=(
             RivalGroup(

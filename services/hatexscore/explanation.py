@@ -28,6 +28,7 @@ from services.hatexscore.report import (
 from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts import LanguageFound, ReasonCode
 from shared.language import UNDECIDED, Obstacle, find_language, requested_language
+from shared.language_names import language_name, language_names
 
 OTHER_GROUPS = (
     "the groups of the policy that the explanation names are others than those of the text: TGI "
@@ -274,8 +275,8 @@ def _analyser(found: LanguageFound, text: str) -> Language:
 def _without_rules(code: str) -> Obstacle:
     if code == UNDECIDED:
         return Obstacle("language-undecided", UNDECIDED_EXPLANATION)
-    known = ", ".join(RULED)
-    said = f"the explanation's language is {code}; there are rules for {known}"
+    known = language_names(RULED)
+    said = f"the explanation's language is {language_name(code)}; there are rules for {known}"
     detail = f"{said}; a language model that `reader_model` names reads others"
     return Obstacle("no-rules", detail)
 

@@ -21,6 +21,7 @@ from services.hatexscore.report import (
 from services.hatexscore.verdict import TIE, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import strip
+from shared.language_names import language_name
 from shared.page_text import Mark, MarkedText, Verdict, pieces, significant
 from shared.report_design import (
     BAD,
@@ -30,6 +31,7 @@ from shared.report_design import (
     Block,
     Record,
     count_bars,
+    facet_filters,
     forest,
     integer,
     record,
@@ -257,14 +259,20 @@ def design(report: Record) -> Iterator[Block]:
         "asked. QF asks this model: it says little where the model decides otherwise."
     )
     yield forest("Does the model make the decisions that are explained?", agreed, note=note)
-    yield count_bars("Groups that are named as the target", record(report, "groups"))
+    groups = record(report, "groups")
+    filters = facet_filters("group", {group: group for group in groups})
+    yield count_bars("Groups that are named as the target", groups, filters=filters)
     lengths = record(report, "text_lengths").items()
     found = {LENGTHS.get(name, name): record(one, "score") for name, one in lengths}
     if len(found) > 1:
         yield forest("Mean score by the length of the text", found)
-    languages = record(report, "languages")
-    filters = {code: ("language", code) for code in languages if code != UNDECIDED}
-    yield count_bars("Languages of the texts; und: undecided", languages, filters=filters)
+    yield _languages(record(report, "languages"))
+
+
+def _languages(counted: Record) -> Block:
+    named = {language_name(code): count for code, count in counted.items()}
+    filters = {language_name(code): ("language", code) for code in counted if code != UNDECIDED}
+    return count_bars("Languages of the texts", named, filters=filters)
 
 
 UNDECIDED = "und"
@@ -286,7 +294,9 @@ def _conclusions(report: Record) -> Block:
         "state no decision": silent,
     }
     tones = dict(zip(stated, (GOOD, BAD, NEUTRAL, NONE), strict=True))
-    return stacked_bar("What the explanations conclude", stated, tones=tones)
+    words = dict(zip(stated, ("as sent", "another", "none sent", "none"), strict=True))
+    filters = facet_filters("conclusion", words)
+    return stacked_bar("What the explanations conclude", stated, filters=filters, tones=tones)
 
 
 def _quotes(counted: Record) -> Iterator[Block]:
@@ -308,7 +318,13 @@ def _quotes(counted: Record) -> Iterator[Block]:
         "quote something that is not in the text": integer(counted, "results_missing"),
         "quote nothing": integer(counted, "results_without"),
     }
-    filters = {"quote something that is not in the text": ("reason", "quote-not-in-text")}
+    words = {
+        "find all they quote exactly": "all exact",
+        "find some of it roughly": "some roughly",
+        "quote nothing": "none",
+    }
+    filters = facet_filters("quotes", words)
+    filters["quote something that is not in the text"] = ("reason", "quote-not-in-text")
     title = "Explanations, by the worst of their quotations"
     tones = dict(zip(results, (GOOD, NEUTRAL, BAD, NONE), strict=True))
     yield stacked_bar(title, results, filters=filters, tones=tones)

@@ -4,6 +4,7 @@ of another version of the service."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shared.page_text import significant
 from shared.report_design import (
@@ -21,7 +22,6 @@ from shared.report_design import (
 )
 
 CHANCE = 0.5  # win rate of who knows nothing
-MOST_DRAWN = 4  # configurations with pictures of their own
 WORDS = {"undecidable": "too few rivals to tell"}  # a verdict's words
 REMOVED = {
     "delete": "deleted",
@@ -45,29 +45,25 @@ def design(report: Record) -> Iterator[Block]:
     listed = records(report, "configurations")
     models = {record(one, "configuration").get("model") for one in listed}
     named = {_configuration(one, with_model=len(models) > 1): one for one in listed}
-    drawn = list(named.items())[:MOST_DRAWN]
-    for name, one in drawn:
+    for number, (name, one) in enumerate(named.items()):
         yield histogram_bars(
             f"Random explanations beaten: {name}", record(one, "win_rates"), "tests",
             mark=(CHANCE, "½, which chance has"), part="win_rate" if one.get("leads") else "",
+            number=number,
         )  # fmt: skip
         verdicts = record(one, "verdicts")
         counted = {WORDS.get(word, word): integer(verdicts, word) for word in VERDICTS}
         tones = {WORDS.get(word, word): TONES[word] for word in VERDICTS}
-        yield stacked_bar(f"Single tests: {name}", counted, tones=tones)
+        yield replace(stacked_bar(f"Single tests: {name}", counted, tones=tones), number=number)
     rates = {name: record(one, "win_rate") for name, one in named.items()}
-    note = "" if len(drawn) == len(named) else _not_drawn(len(named))
-    yield forest("Random explanations beaten, by configuration", rates, level=0.5, note=note)
-    for name, one in drawn:
+    yield forest("Random explanations beaten, by configuration", rates, level=0.5)
+    for number, (name, one) in enumerate(named.items()):
         found = record(one, "p_values")
         yield histogram_bars(
             f"p-values of single tests: {name}", {**found, "low": 0.0, "high": 1.0}, "p-values",
             expected=found.get("expected"), note=_least_p(record(one, "over_examples")),
+            number=number,
         )  # fmt: skip
-
-
-def _not_drawn(configurations: int) -> str:
-    return f"Pictures of single tests are of the first {MOST_DRAWN} of {configurations}."
 
 
 def _least_p(found: Record) -> str:

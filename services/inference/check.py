@@ -22,6 +22,7 @@ from services.weights.label_use import doubts
 from shared import telemetry
 from shared.contracts import ModelUse
 from shared.errors import BadInput
+from shared.language_names import EVERY, language_names
 from shared.models.calls import Example, Pair, Template
 from shared.models.catalogue import Catalogue, ModelCard, describe_languages, load_catalogue
 from shared.models.entry import ModelEntry
@@ -281,7 +282,7 @@ def check_model(
     labels = model.labels_of(Example(text=SENTENCE, template=template))
     said = ", ".join(f"{label} {p:.3f}" for label, p in zip(labels, row, strict=True))
     [read] = model.tokens([Example(text=LONG, template=template)])
-    states = "every language" if languages and "*" in languages else ", ".join(languages or ())
+    states = EVERY if languages and "*" in languages else language_names(languages or ())
     probes = _common_checks(rows, TOLERANCE.get(dtype, COARSE))
     foreign = _run_check(lambda: _check_distribution(rows(FOREIGN)[0]))
     said_of_it = f"it answers; its entry states {states or 'no languages: add `languages`'}"

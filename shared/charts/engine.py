@@ -1,7 +1,7 @@
 """Pictures from Vega-Lite specifications, drawn on the server: no script reaches the browser.
 
 On a page colours are CSS variables, so that the same picture is right in light and dark; a `Plot`
-of a batch report stands alone, and its colours are those of a light page.
+of a batch report stands alone, and its colours are those of a light page, or of a dark one.
 
 A process of its own draws, since the engine holds Python's lock meanwhile. It starts with the first
 picture and ends with its caller. A process, not a pool: a pool cannot end a worker that hangs, and
@@ -41,6 +41,16 @@ LIGHT = {  # the variables where there is no page
     INK: "#1c1c22", MUTED: "#5a5a66", LINE: "#c9c9d2",
     BLUE: "#0072b2", ORANGE: "#d55e00", GREY: "#6e6e6e",
 }  # fmt: skip
+DARK = {  # the same in the dark
+    INK: "#ececf1", MUTED: "#b0b0bc", LINE: "#4a4a55",
+    BLUE: "#6cb8ec", ORANGE: "#f5a15a", GREY: "#8f8f9c",
+}  # fmt: skip
+PAPER, DARK_PAPER = "white", "#17171c"
+IN_THE_DARK = {LIGHT[one]: DARK[one] for one in LIGHT} | {
+    PAPER: DARK_PAPER, "#ffffff": DARK_PAPER, "#fff": DARK_PAPER, "#000": DARK[INK],
+    "#000000": DARK[INK],
+}  # fmt: skip
+COLOUR = re.compile(r'(?<=[":; ])(?:white\b|#[0-9A-Fa-f]{3,6}\b)')
 POINTS_PER_INCH = 72
 NOT_DRAWN = "a picture is missing: it could not be drawn"
 FONT = "sans-serif"
@@ -139,12 +149,21 @@ def render_plot(
 ) -> Plot | None:
     """A picture of exactly this width and height, in both formats; None where drawing fails."""
     try:
-        svg = _to_file(report_painter().draw(_with_defaults(spec, background="white")), inches)
+        svg = _to_file(report_painter().draw(_with_defaults(spec, background=PAPER)), inches)
         png = report_painter().rasterize(svg)
     except DrawError as error:
         logger.warning("chart.not_drawn", detail=str(error))
         return None
     return Plot(name=name, title=title, svg=svg, png_base64=base64.b64encode(png).decode())
+
+
+def in_the_dark(svg: str) -> str:
+    """A plot's picture in the colours of a dark page; colours that no plot of ours has stay."""
+    return TAG.sub(lambda tag: COLOUR.sub(_in_the_dark, tag[0]), svg)
+
+
+def _in_the_dark(colour: re.Match[str]) -> str:
+    return IN_THE_DARK.get(colour[0].lower(), colour[0])
 
 
 def _with_defaults(spec: dict[str, Any], **config: Any) -> str:

@@ -49,6 +49,7 @@ RAW = cast(jobs.c.result, Text)
 WITHOUT_NUL = func.regexp_replace(RAW, r"(?<!\\)((?:\\\\)*)\\u0000", r"\1\\ufffd", "g")
 DOCUMENT = cast(case((func.strpos(RAW, r"\u0000") > 0, WITHOUT_NUL), else_=RAW), JSONB)
 SNIPPET = 160  # characters of a text
+MOST_FACETS, LONGEST_FACET = 100, 200  # of a row; characters of one
 OF_ALL = {  # name → dotted path, of every metric
     "score": "score",
     "verdict": "verdict",
@@ -108,6 +109,11 @@ class FactPlan:
         return OF_ALL | {name: path for name, path in own.items() if path} | parts
 
     @property
+    def facets(self) -> tuple[tuple[str, str], ...]:
+        """(name, SQL/JSON path of its words)."""
+        return self.facts.facets
+
+    @property
     def part_names(self) -> list[str]:
         """In the order of a row's `parts`."""
         return [] if self.contract is None else list(self.contract.parts)
@@ -116,6 +122,7 @@ class FactPlan:
     def fingerprint(self) -> str:
         """Differs where the rows would."""
         paths = "".join(f"{name}={path};" for name, path in self.paths.items())
+        paths += "".join(f"facet {name}={path};" for name, path in self.facets)
         paths += f"model where none was asked={self.contract and self.contract.default_model};"
         return hashlib.sha256(f"{self.rules.fingerprint}{paths}".encode()).hexdigest()
 
@@ -269,6 +276,7 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
             _is_prompted(document.c.document).label("by_language_model"),
             case((has_verdict, None), else_=_without_tokens(document.c.document)).label("earlier"),
             type_coerce(func.jsonb_build_array(*told, warnings), JSONB).label("told"),
+            _words_of(plan, document.c.document).label("words"),
             type_coerce(func.array(_reasons(plan.rules, document.c.document)), ARRAY(String)).label(
                 "reasons"
             ),
@@ -277,6 +285,13 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
         .where(jobs.c.id.in_(list(ids)))  # once more: they lie in few partitions
     )
     return {row.id: row for row in rows}
+
+
+def _words_of(plan: FactPlan, document: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A list of words for each of the plan's facets, in their order."""
+    paths = (cast(path, JSONPATH) for _, path in plan.facets)
+    found = (func.jsonb_path_query_array(document, path) for path in paths)
+    return type_coerce(func.jsonb_build_array(*found), JSONB)
 
 
 def _told(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
@@ -327,6 +342,7 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
         "label_sent": _sent(plan, request),
         "snippet": _snippet(plan, request),
         "reasons": reasons,
+        "facets": _facets(plan, line["status"], job),
         "surprise": plan.rules.rank(reasons),
         "metadata": _metadata(line, request),
         "rules": plan.fingerprint,
@@ -363,6 +379,19 @@ def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts
     else:
         verdict, sentence = told["verdict"], told["sentence"]
     return found | {"verdict": _word(verdict), "sentence": _word(sentence) or ""}
+
+
+def _facets(plan: FactPlan, status: str, job: Row[Any] | None) -> list[str]:
+    """The words of the result that tables are filtered by, each once, as `group=women`."""
+    if status != "succeeded" or job is None:
+        return []
+    told = [
+        f"{name}={word}"
+        for (name, _), found in zip(plan.facets, job.words, strict=True)
+        for word in map(_word, found)
+        if word is not None
+    ]
+    return [one for one in dict.fromkeys(told) if len(one) <= LONGEST_FACET][:MOST_FACETS]
 
 
 def _sent(plan: FactPlan, request: Mapping[str, Any]) -> str | None:

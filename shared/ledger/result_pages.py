@@ -73,9 +73,10 @@ class ResultRow(NamedTuple):
 class ResultFilter:
     """Which rows of a batch. Empty: any.
 
-    equal: column of `EQUAL` → value. contains: of the custom id; text: of the snippet. metadata:
-    key → value; pairs: the same as people write it, `key=value`. ranges: `score`, `chance` or a
-    part → bounds, the lower inclusive, the upper not, unless it is `top`.
+    equal: column of `EQUAL` → value. facets: words of the result, which a row has all of. contains:
+    of the custom id; text: of the snippet. metadata: key → value; pairs: the same as people write
+    it, `key=value`. ranges: `score`, `chance` or a part → bounds, the lower inclusive, the upper
+    not, unless it is `top`.
     """
 
     tenant: str
@@ -84,6 +85,7 @@ class ResultFilter:
     top: float | None = None  # the greatest score there can be
     equal: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
+    facets: Sequence[str] = ()
     contains: str = ""
     text: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -187,9 +189,11 @@ def _reason() -> ColumnElement[Any]:
 
 
 def _word(name: str) -> ColumnElement[Any]:
+    """In lower case, then by code point: so `Zebra` stands after `apple`. No order of a language:
+    the embedded PostgreSQL has no ICU, and pages of one batch must not depend on the database."""
     key = name.partition(".")[2]
     value = FACTS.metadata[key].astext if name.startswith("metadata.") else FACTS[name]
-    return func.coalesce(value, "").collate("C")
+    return func.lower(func.coalesce(value, ""), type_=Text).collate("C")
 
 
 def _numbers(parts: Sequence[str]) -> dict[str, ColumnElement[Any]]:
@@ -239,6 +243,7 @@ def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     found += [_is_equal(name, value) for name, value in wanted.equal.items() if name in EQUAL]
     if wanted.reason:
         found.append(literal(wanted.reason) == func.any(FACTS.reasons))
+    found += [literal(one) == func.any(FACTS.facets) for one in wanted.facets]
     for column, sought in ((FACTS.custom_id, wanted.contains), (FACTS.snippet, wanted.text)):
         if sought:
             found.append(func.strpos(func.lower(column), func.lower(literal(sought))) > 0)

@@ -301,6 +301,7 @@ result_facts = Table(  # what tables show: a row an ended line, or an ended job 
     Column("label_stated", String),
     Column("language", String),
     Column("reasons", ARRAY(String), nullable=False),  # why it is surprising
+    Column("facets", ARRAY(String), nullable=False, server_default="{}"),  # as `group=…`
     Column("surprise", Integer, nullable=False),  # place of the first reason among the rules
     Column("sentence", String, nullable=False),  # our own words
     Column("warnings", Integer, nullable=False),

@@ -21,6 +21,7 @@ from pydantic import Field
 from shared.cached import cached_property
 from shared.contracts import JobRequest, Message, ModelKind
 from shared.errors import BadInput, ModelUnusable, pointing_to
+from shared.language_names import language_name
 from shared.models.checkpoint import (
     BASE,
     BASE_REVISION,
@@ -438,9 +439,11 @@ def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
 
 
 def describe_languages(codes: Sequence[str], f1: Mapping[str, float] | None) -> list[str]:
-    """Each with the F1 that the model's authors report for it, as `it (F1 0.59)`."""
+    """Each with the F1 that the model's authors report for it, as `Italian (it): F1 0.59`."""
     known = f1 or {}
-    return [f"{code} (F1 {known[code]:.2f})" if code in known else code for code in codes]
+    return [
+        language_name(code) + (f": F1 {known[code]:.2f}" if code in known else "") for code in codes
+    ]
 
 
 def _error_card(fault: InvalidEntry, changed: int) -> ModelCard:

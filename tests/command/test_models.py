@@ -87,7 +87,7 @@ def test_a_branch_becomes_a_commit_and_the_entry_says_what_the_files_say(
     assert said.out == "[[models]]\n" + said.out.partition("[[models]]\n")[2]
     assert (place / "models.toml").read_text("utf-8").startswith("# ours\nschema = 2\n")
     assert "hateful: hate" in said.err
-    assert "languages: en" in said.err
+    assert "languages: English (en)" in said.err
     assert not any(path.endswith((".safetensors", ".bin")) for path in remote.asked)
     assert models.main(["add", "org/hate"]) == 1  # the name is taken
     assert "has a model 'hate' already" in capsys.readouterr().err
@@ -108,7 +108,11 @@ def test_weights_are_pulled_checked_and_pinned_and_then_they_are_here(
     assert entry.sha256 == folder_sha256(tiny)
     assert catalogue.languages(entry) == ("en",)
     assert models.main(["list"]) == 0
-    assert "here" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "here" in said
+    assert "English (en)" in said
+    assert models.main(["list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["languages"] == "en"  # a program reads the code
     remote.asked.clear()
     assert models.main(["pull", "--all"]) == 0
     assert not any(path.startswith("GET") and "resolve" in path for path in remote.asked)
@@ -515,9 +519,9 @@ def test_the_f1_of_each_language_is_printed(
 ) -> None:
     save_encoder(place / "many", ENCODERS["textdetox"], 0)
     assert models.main(["add", f"path:{place / 'many'}", "--preset", "textdetox"]) == 0
-    assert "am (F1 0.56)" in capsys.readouterr().err
+    assert "Amharic (am): F1 0.56" in capsys.readouterr().err
     file = place / "models.toml"
-    assert "am (F1 0.56)" in format_report(report(load_catalogue(file), "many"))
+    assert "Amharic (am): F1 0.56" in format_report(report(load_catalogue(file), "many"))
     own = 'language_f1 = { en = 0.9 }\nlanguages = ["en", "fr"]\n'
     file.write_text(file.read_text("utf-8").rstrip("\n") + f"\n{own}", "utf-8")
     [card] = load_catalogue(file).describe()

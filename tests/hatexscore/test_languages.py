@@ -104,7 +104,7 @@ def test_accepting_computes_with_a_warning_and_a_mark() -> None:
         report = score(ask(EXPLAINED, accept_untrained_languages=True))
     assert report.score is not None
     assert report.reasons == ()
-    assert any("language is de" in warning for warning in report.warnings)
+    assert any("language is German (de)" in warning for warning in report.warnings)
     assert report.provenance.parameters["accept_untrained_languages"] is True
 
 
@@ -176,7 +176,12 @@ def test_the_page_says_which_language_stands_in_the_way() -> None:
     request = ask(GERMAN)
     with bound(english()):
         shown = view(request, score(request))
-    assert ["language is de" in part.why for part in shown.parts] == [True, True, True, False]
+    assert ["language is German (de)" in part.why for part in shown.parts] == [
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a_result_of_an_earlier_version_can_still_be_read() -> None:

@@ -186,7 +186,7 @@ def test_doubts_about_the_probabilities_are_said() -> None:
     with bound(FakeClassifier(languages=("de",), max_length=10)):
         request = ask(accept_untrained_languages=True)
         warnings = score(request).warnings
-    assert any("language is en" in warning for warning in warnings)
+    assert any("language is English (en)" in warning for warning in warnings)
     share = 10 / len(request.text)
     assert f"text-cut: embedded-hate reads the first {share:.1%} of the text" in warnings
 

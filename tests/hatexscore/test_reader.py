@@ -268,7 +268,10 @@ def test_a_reader_that_did_not_learn_the_language_is_not_asked() -> None:
     assert USE not in report.provenance.models
     assert len(reader.prompts) == 1
     assert accepted.components.htc == 1
-    assert any("explanation's language is de; reader learned en" in w for w in accepted.warnings)
+    assert any(
+        "explanation's language is German (de); reader learned English (en)" in w
+        for w in accepted.warnings
+    )
 
 
 def test_a_reader_that_states_no_languages_is_asked_with_a_warning() -> None:

@@ -203,5 +203,5 @@ def test_what_its_authors_report_for_a_language_is_shown(made: Made) -> None:
     weakest = sorted(card.language_f1, key=card.language_f1.__getitem__)[:3]
     assert weakest == ["am", "tt", "it"]
     shown = describe_languages(card.languages or (), card.language_f1)
-    assert "hi (F1 0.97)" in shown
-    assert "it (F1 0.59)" in shown
+    assert "Hindi (hi): F1 0.97" in shown
+    assert "Italian (it): F1 0.59" in shown

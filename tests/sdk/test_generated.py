@@ -44,6 +44,11 @@ def test_plain_names_are_those_of_the_pages(generate: ModuleType) -> None:
     assert (PACKAGE / "_terms.py").read_text("utf-8") == generate.terms(), "run sdk/generate.py"
 
 
+def test_languages_have_the_names_of_the_service(generate: ModuleType) -> None:
+    found = (PACKAGE / "_languages.py").read_text("utf-8")
+    assert found == generate.languages(), "run sdk/generate.py"
+
+
 def test_models_are_made_of_the_description(tmp_path: Path) -> None:
     pytest.importorskip("datamodel_code_generator")
     script = (

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -15,15 +16,19 @@ from hypothesis import strategies as st
 from bench.language import DATA, FILES, measure
 from shared.contracts import LanguageFound, LanguageRequest, Languages
 from shared.language import (
+    CANDIDATES,
     MACROLANGUAGES,
+    ONE_LANGUAGE,
     UNDECIDED,
     ModelLanguages,
+    _load_model,
     canonical,
     find_language,
     is_supported,
     model_coverage,
     rules_obstacle,
 )
+from shared.language_names import NAMES, language_name, language_names
 
 SENTENCES = {
     "en": (
@@ -217,6 +222,45 @@ class TestMeasured:
 
 def found_as(code: str) -> LanguageFound:
     return LanguageFound(code=code, confidence=1.0, by="model")
+
+
+def test_every_language_that_is_told_apart_has_a_name() -> None:
+    told = {MACROLANGUAGES.get(code, code) for code in _load_model().nb_classes}
+    told |= {*MACROLANGUAGES.values(), *ONE_LANGUAGE.values(), *chain(*CANDIDATES.values())}
+    assert {canonical(code) for code in (*told, UNDECIDED)} <= set(NAMES)
+    assert len(set(NAMES.values())) == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("tag", "named"),
+    [
+        ("ko", "Korean (ko)"),
+        ("pt-BR", "Portuguese (pt-BR)"),
+        ("hi-Latn", "Hindi in Latin letters (hi-Latn)"),
+        ("und", "undecided (und)"),
+        ("*", "every language"),
+        ("xx", "xx"),
+    ],
+)
+def test_people_read_the_name_beside_the_code(tag: str, named: str) -> None:
+    assert language_name(tag) == named
+
+
+def test_sentences_name_languages() -> None:
+    read = rules_obstacle("이 글은 그들을 모욕한다", found_as("ko"), None, ("en", "de"))
+    asked = ModelLanguages("judge", ("en",)).obstacle(found_as("zh"))
+    assert read is not None
+    assert asked is not None
+    assert read.detail == (
+        "a text's language is Korean (ko); there are rules for German (de), English (en)"
+    )
+    assert asked.detail == "the text's language is Chinese (zh); judge learned English (en)"
+
+
+def test_of_many_languages_the_first_are_named() -> None:
+    tags = ["en", "de", "fr", "ko", "zh"]
+    assert language_names(tags, 3) == "English (en), German (de), French (fr) and 2 more"
+    assert language_names(tags[:4], 3).endswith("Korean (ko)")  # "and 1 more" is no shorter
 
 
 @pytest.mark.parametrize(

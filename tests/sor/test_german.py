@@ -90,7 +90,7 @@ def test_a_language_without_rules_is_null_and_says_so() -> None:
     report = SERVICE.score(SorRequest(text="Deux billets pour samedi", statement=FRENCH))
     assert report.score is None
     assert {one.code for one in report.reasons} == {"no-rules"}
-    assert "there are rules for de, en" in report.reasons[0].detail
+    assert "there are rules for German (de), English (en)" in report.reasons[0].detail
 
 
 def test_fields_in_german_are_read_too() -> None:

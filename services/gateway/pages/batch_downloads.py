@@ -15,10 +15,11 @@ from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import query_to_take
 from services.gateway.refusals import NoReport
 from services.gateway.routes import batch_results
-from services.gateway.routes.batch_results import plot_response, report_job, write_facts
+from services.gateway.routes.batch_results import find_plot, report_job, write_facts
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
 from services.gateway.views import result_of
+from shared.charts.engine import in_the_dark
 from shared.errors import UnknownFile
 from shared.ledger.batches import Batch
 
@@ -62,12 +63,21 @@ REPORT_SECONDS = 10  # that a download waits for a report which is still being m
 
 
 @router.get("/batches/{batch_id}/plots/{name}.svg")
-async def batch_plot(batch_id: str, name: str, gateway: Gateway, caller: Viewer) -> Response:
+async def batch_plot(
+    batch_id: str,
+    name: str,
+    gateway: Gateway,
+    caller: Viewer,
+    theme: Literal["light", "dark"] = "light",
+) -> Response:
     """A picture of the report."""
     batch = await get_batch(batch_id, gateway, caller)
-    response = plot_response(await _finished_report(batch, gateway), name, "svg")
-    response.headers["Content-Security-Policy"] = PICTURE_POLICY
-    return response
+    svg = find_plot(await _finished_report(batch, gateway), name).svg
+    return Response(
+        in_the_dark(svg) if theme == "dark" else svg,
+        media_type="image/svg+xml",
+        headers={"Content-Security-Policy": PICTURE_POLICY},
+    )
 
 
 @router.get("/batches/{batch_id}/items.csv")

@@ -18,6 +18,8 @@ from shared.page_text import significant
 from shared.report_summary import ResultTally, interval_in, record_at, sentences
 from shared.service_contract import TOO_FEW, MetricContract, ReportedContract, RivalGroup
 
+MOST_REASONS = 8  # why results are undefined
+
 
 @dataclass(frozen=True)
 class Bar:

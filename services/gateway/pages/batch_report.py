@@ -14,14 +14,17 @@ from typing import Any
 from markupsafe import Markup
 from pydantic import ValidationError
 
+from services.gateway.pages.batch_outcome import outcome_of
 from services.gateway.pages.report_design import design_of
-from services.gateway.pages.result_tables import Table
+from services.gateway.pages.result_query import parse_query
+from services.gateway.pages.result_tables import Table, with_language_names
 from services.gateway.pages.templates import STATIC, render
 from services.gateway.views import batch_json
 from services.registry import metrics, reported, surprising_words
+from shared.charts.engine import in_the_dark
 from shared.contracts import Message
 from shared.ledger.batches import Batch
-from shared.ledger.result_pages import ResultRow
+from shared.ledger.result_pages import ResultCounts, ResultRow
 from shared.page_text import significant
 from shared.report_contracts import Interval
 from shared.report_summary import fold_alike, is_interval
@@ -134,11 +137,18 @@ def _entries(value: Any) -> list[TableEntry]:
         return [TableEntry("value", value)]
     if isinstance(value, Message):
         return [
-            TableEntry(name.replace("_", " "), getattr(value, name), field.description or "")
+            TableEntry(
+                name.replace("_", " "),
+                with_language_names(name, getattr(value, name)),
+                field.description or "",
+            )
             for name, field in type(value).model_fields.items()
         ]
     if isinstance(value, Mapping):
-        return [TableEntry(str(name), inside) for name, inside in value.items()]
+        return [
+            TableEntry(str(name), with_language_names(name, inside))
+            for name, inside in value.items()
+        ]
     return [TableEntry(str(place), inside) for place, inside in enumerate(value, 1)]
 
 
@@ -181,10 +191,12 @@ SHEETS = ("site.css", "batch.css")
 
 @dataclass(frozen=True)
 class PlotImage:
-    """A plot of the report. source: where a browser finds it."""
+    """A plot of the report. source, dark: where a browser finds it, on a light page and in the
+    dark."""
 
     title: str
     source: str
+    dark: str
 
 
 @dataclass(frozen=True)
@@ -217,29 +229,37 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
         warnings=fold_alike(str(warning) for warning in report.get("warnings", ())),
         tables=_tables(batch, report),
         pictures=[
-            PlotImage(plot["title"], _data_url(plot) if inside else _plot_url(batch, plot))
+            _data_image(plot) if inside else _plot_image(batch, plot)
             for plot in report.get("plots", ())
         ],
     )
 
 
-def file_of(
-    batch: Batch,
-    report: dict[str, Any],
-    items: Sequence[ResultRow],
-    reasons: dict[str, int],
-    provenance: Record,
-) -> str:
+@dataclass(frozen=True)
+class FileLines:
+    """What the file says of lines. rows: of the chosen ones the first. counts, why: of the batch.
+    provenance: of the chosen ones."""
+
+    rows: Sequence[ResultRow]
+    counts: ResultCounts
+    why: Mapping[str, int]
+    provenance: Record
+
+
+def file_of(batch: Batch, report: dict[str, Any], lines: FileLines) -> str:
     """The report as one HTML file: no script, nothing from outside, and no text of anybody's."""
+    view, contract = parse_query(batch, batch.tenant, ()), reported().get(batch.metric)
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
     return render(
         "batch_file.html",
         batch=batch_json(batch),
         contract=metrics().get(batch.metric),
         summary=summary_of(batch, report, inside=True),
-        items=items,
-        reasons=reasons,
-        provenance=provenance,
+        finding=outcome_of(view, contract, lines.counts, lines.why, report),
+        is_metric=batch.metric in metrics(),
+        items=lines.rows,
+        reasons=lines.counts.reasons,
+        provenance=lines.provenance,
         blocks=design_of(batch.metric, report),
         words=surprising_words(batch.metric),
         policy=FILE_POLICY,
@@ -282,10 +302,14 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
     return facts
 
 
-def _plot_url(batch: Batch, plot: dict[str, Any]) -> str:
-    return f"/batches/{batch.id}/plots/{plot['name']}.svg"
+def _plot_image(batch: Batch, plot: dict[str, Any]) -> PlotImage:
+    address = f"/batches/{batch.id}/plots/{plot['name']}.svg"
+    return PlotImage(plot["title"], address, f"{address}?theme=dark")
 
 
-def _data_url(plot: dict[str, Any]) -> str:
-    encoded = base64.b64encode(plot["svg"].encode()).decode()
-    return f"data:image/svg+xml;base64,{encoded}"
+def _data_image(plot: dict[str, Any]) -> PlotImage:
+    return PlotImage(plot["title"], _data_url(plot["svg"]), _data_url(in_the_dark(plot["svg"])))
+
+
+def _data_url(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"

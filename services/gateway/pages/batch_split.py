@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from services.gateway.caller import Caller
-from services.gateway.pages.result_query import LONGEST, ResultQuery
+from services.gateway.pages.result_query import LONGEST, ResultQuery, value_name
 from services.gateway.routes.scores import find_or_commit, wait_for_job
 from services.gateway.state import State
 from services.registry import metrics
@@ -44,8 +44,8 @@ Counted = Mapping[str, Mapping[str, int]]  # column → value → rows
 
 @dataclass(frozen=True)
 class SplitRow:
-    """A value's results. share: of these, without a score. address: of its lines; empty: it is too
-    long for a filter."""
+    """A value's results. value: as people read it. undefined: the share of these that has no score.
+    address: of its lines; empty: it is too long for a filter."""
 
     value: str
     results: int
@@ -179,7 +179,8 @@ def _row(view: ResultQuery, count: result_pages.SplitCount, score: Any) -> Split
     key = view.split.removeprefix("metadata.")
     pair = ("meta", f"{key}={value}") if key != view.split else (view.split, value)
     address = view.only(pair) if len(pair[1]) <= LONGEST else ""
-    return SplitRow(value, count.rows, 1 - count.scored / count.rows, interval, address)
+    named = value_name(view.split, value)
+    return SplitRow(named, count.rows, 1 - count.scored / count.rows, interval, address)
 
 
 def _sentence(found: ScoreSplit | None) -> str:

@@ -19,12 +19,12 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
-from services.gateway.pages.batch_outcome import outcome_of, scale_of
+from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
 from services.gateway.pages.job_texts import load_row_detail
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.report_design import design_of
+from services.gateway.pages.report_design import charts_at_once, design_of
 from services.gateway.pages.result_query import (
     LARGEST,
     VERDICTS,
@@ -93,7 +93,6 @@ async def file_names(found: Sequence[Batch], gateway: State, caller: Caller) -> 
 
 
 FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while the page says so
-MOST_REASONS = 8  # why results are undefined
 
 
 @dataclass(frozen=True)
@@ -137,9 +136,10 @@ async def batch_page(
     gateway: Gateway,
     caller: Viewer,
     line: Annotated[int | None, Query(alias="open", ge=0, lt=LARGEST)] = None,
+    charts: Annotated[int, Query(ge=0, lt=LARGEST)] = 0,
 ) -> Response:
     """The page of one batch, or the texts of a line of it: every row of its table leads there, so
-    that the path is left out."""
+    that the path is left out. charts: the first one to draw of many of a kind."""
     batch = await get_batch(batch_id, gateway, caller)
     sent = request.query_params.multi_items()
     if (filled := filled_pairs(sent)) != sent:
@@ -148,10 +148,12 @@ async def batch_page(
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         return page(request, "line.html", batch_id=batch.id, opened=opened)
-    return await _whole_page(request, batch, gateway, caller)
+    return await _whole_page(request, batch, gateway, caller, charts)
 
 
-async def _whole_page(request: Request, batch: Batch, gateway: State, caller: Caller) -> Response:
+async def _whole_page(
+    request: Request, batch: Batch, gateway: State, caller: Caller, charts: int
+) -> Response:
     ended = batch.is_final and batch.total > 0
     report = await _report(batch, gateway, caller) if ended else None
     results = await _results(batch, gateway, request) if ended else None
@@ -173,7 +175,9 @@ async def _whole_page(request: Request, batch: Batch, gateway: State, caller: Ca
         is_metric=batch.metric in metrics(),
         reasons=surprising_rules(batch.metric).names,
         words=surprising_words(batch.metric),
-        blocks=design_of(batch.metric, found),
+        charts_shown=None
+        if results is None
+        else charts_at_once(design_of(batch.metric, found), charts, results.view.charts_from),
         seconds=_elapsed_time(batch),
         **shown,
     )

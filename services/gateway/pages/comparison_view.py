@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from services.gateway.pages.result_query import value_name
 from services.gateway.pages.terms import Term, terms
 from shared.ledger.result_pairs import ComparedJob
 from shared.page_text import MarkedText, counted, significant
@@ -306,7 +307,9 @@ def _slices(found: Sequence[Json], bounds: tuple[float, float] | None) -> Forest
         if (end := one["difference"][name]) is not None
     ]
     most = max(ends, default=0.0) or (1.0 if bounds is None else bounds[1] - bounds[0])
-    rows = [ForestRow(one["value"], one["difference"], level=0.0) for one in found]
+    named = [value_name(one["by"], one["value"]) for one in found]
+    gaps = zip(named, found, strict=True)
+    rows = [ForestRow(name, one["difference"], level=0.0) for name, one in gaps]
     return Forest(
         "Right minus left, the lowest first; the line: no difference", rows, (-most, most)
     )

@@ -17,6 +17,7 @@ from services.gateway.pages.terms import terms
 from services.registry import reported, surprising_rules
 from shared.contracts import VerdictWord
 from shared.errors import BadInput
+from shared.language_names import language_name
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.result_pages import EQUAL, Bounds, ResultFilter, ResultOrder
@@ -40,12 +41,15 @@ NAMES = {  # of a filter → how a chip says it
     "contains": "custom id contains",
     "text": "text contains",
     "meta": "metadata",
+    "facet": "of the result",
     "judged": "judged",
     "by": "judged by",
 }
 ANSWERS = {"yes": True, "no": False}
-ELSEWHERE = frozenset({"after", "batch"})  # names of an address that say nothing of the rows
-REPEATED = frozenset({"col", "line"})  # of all other names, and keys of metadata, the last counts
+# Names of an address that say nothing of the rows.
+ELSEWHERE = frozenset({"after", "batch", "charts"})
+# Of all other names, and keys of metadata, the last counts.
+REPEATED = frozenset({"col", "line", "facet"})
 NO_FILTER = "there is no such filter"
 SAID = 60  # characters of an ignored value that are repeated
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs"})
@@ -124,6 +128,10 @@ class ResultQuery:
         """Of the page that follows the row with this key."""
         return self._url([*self.pairs, ("after", json.dumps(list(key)))])
 
+    def charts_from(self, number: int) -> str:
+        """Of this view with the report's charts from this number on."""
+        return f"{self.path}?{urlencode([*self.pairs, ('charts', str(number))])}#report"
+
     @property
     def first(self) -> str:
         """Of the first page."""
@@ -165,6 +173,7 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         top=edges_of(contract)[-1],
         equal=_equal(chosen),
         reason=chosen.get("reason", ""),
+        facets=[value for name, value in known if name == "facet"],
         contains=chosen.get("contains", ""),
         text=chosen.get("text", ""),
         pairs=[value for name, value in known if name == "meta"],
@@ -245,6 +254,8 @@ def _fault_of_form(name: str, value: str, parts: Sequence[str]) -> str:
         return "" if known else "there is no such column"
     if name == "meta":
         return "" if "=" in value[1:] else "metadata is written as key=value"
+    if name == "facet":
+        return "" if "=" in value[1:] else "it is written as name=word"
     if name == "split":
         return "" if SPLIT.fullmatch(value) else "nothing is split by that"
     if name == "line":
@@ -313,10 +324,17 @@ def ranged(name: str) -> str:
     return column if end in ("from", "to") and name not in NAMES else ""
 
 
+def value_name(column: str, value: str) -> str:
+    """A value of this column as people read it: a language by its name. Addresses keep the code."""
+    return language_name(value) if column == "language" else value
+
+
 def filter_label(name: str, value: str, metric: str = "") -> str:
     """A filter as a chip says it. metric: whose parts are named as people call them."""
+    if name == "facet":
+        return value.replace("=", ": ", 1)
     if name in NAMES:
-        return f"{NAMES[name]}: {value}"
+        return f"{NAMES[name]}: {value_name(name, value)}"
     end = "from" if name.endswith("_from") else "below"
     return f"{_number_name(name, metric)} {end} {value}"
 

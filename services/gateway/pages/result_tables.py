@@ -14,6 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 from services import registry
 from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import JobRequest, Message, Report
+from shared.language_names import language_name
 from shared.page_text import ResponseTable, counted, significant
 from shared.report_contracts import Interval
 from shared.report_summary import is_interval
@@ -27,6 +28,7 @@ OURS = frozenset(  # fields whose strings are our own
     {"model", "use", "provenance", "operation", "metric", "service_version", "labels", "languages"}
     | {"kind", "finish"}
 )
+OF_LANGUAGES = frozenset({"languages", "by_language"})  # their keys, or what they hold, are codes
 MOST_ROWS, MOST_COLUMNS, MOST_DEPTH = 200, 30, 5
 FEW = 12  # values that a list may have to be written in one line
 MOST_CARDS, WIDE = 60, 16  # so many items with more columns than that are sections, not rows
@@ -167,6 +169,7 @@ class TableFormatter:
         """A part of a result by its name, with all that is in it."""
         ours = ours or self.ours or name in OURS
         title = self._name(name)
+        value = with_language_names(name, value)
         if isinstance(value, list):
             if _needs_sections(value):
                 return Section(title, path, sections=self._item_sections(name, value, path, ours))
@@ -240,6 +243,19 @@ class TableFormatter:
         bare = name.replace(" ", "_")
         ours = self.ours or (bare.isascii() and (bare.isidentifier() or bare.isdigit()))
         return Cell("ours" if ours else "text", name.replace("_", " "))
+
+
+def with_language_names(name: str, value: Json) -> Json:
+    """What a field of this name holds; languages in it as people call them."""
+    if name not in OF_LANGUAGES or not isinstance(value, Mapping):
+        return value
+    return {language_name(key): _with_language(held) for key, held in value.items()}
+
+
+def _with_language(held: Json) -> Json:
+    if not isinstance(held, Mapping) or not isinstance(held.get("code"), str):
+        return held
+    return {**held, "code": language_name(held["code"])}
 
 
 def _has_same_keys(values: list[Json]) -> bool:

@@ -75,19 +75,29 @@ def read_preview(
     """Blocks, for two seconds at most; the rest of a large file is checked when it is sent."""
     until = time.monotonic() + CHECK_SECONDS
     mapping = _read_mapping(gateway, file, contract, sent)
-    seen = TableReader(contract, mapping, gateway.settings.max_batch_lines)
-    with gateway.files.open_read(file.id) as stream:
-        try:
-            for number, row in pause_between(rows_of(stream)):
-                seen.add_row(number, row)
-                if time.monotonic() > until:
-                    seen.complete = False
-                    break
-        except TableError as fault:
-            seen.faults.add(fault)
-            seen.faults.is_broken = True
-            seen.complete = False
+    seen = TableReader(contract, mapping)
+    try:
+        for number, row in _rows_of_batch(gateway, file):
+            seen.add_row(number, row)
+            if time.monotonic() > until:
+                seen.complete = False
+                break
+    except TableError as fault:
+        seen.faults.add(fault)
+        seen.faults.is_broken = True
+        seen.complete = False
     return seen.preview
+
+
+def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
+    """(line of the file, row), as many as a batch may have. Raises TableError at the next one, and
+    where a line is no row."""
+    most = gateway.settings.max_batch_lines
+    with gateway.files.open_read(file.id) as stream:
+        for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
+            if count > most:
+                raise TableError(number, f"a batch may have {most:,} lines")
+            yield number, row
 
 
 def lines_of(
@@ -100,19 +110,16 @@ def lines_of(
     """All of them. Raises TableError at the first line that is no request; where `left_out` is
     given, its number goes there instead."""
     mapping, ids, count = _read_mapping(gateway, file, contract, sent), CustomIds(), 0
-    with gateway.files.open_read(file.id) as stream:
-        for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
-            if count > gateway.settings.max_batch_lines:
-                raise TableError(number, "a batch may not have so many lines")
-            body, custom_id = mapping.body(row, contract), mapping.custom_id(row, count)
-            error = validation_error(contract, body)
-            said = named_fault(error, body)[1] if error else ids.fault(custom_id)
-            if not said:
-                yield custom_id, body
-            elif left_out is None:
-                raise TableError(number, said)
-            else:
-                left_out.append(number)
+    for count, (number, row) in enumerate(_rows_of_batch(gateway, file), 1):
+        body, custom_id = mapping.body(row, contract), mapping.custom_id(row, count)
+        error = validation_error(contract, body)
+        said = named_fault(error, body)[1] if error else ids.fault(custom_id)
+        if not said:
+            yield custom_id, body
+        elif left_out is None:
+            raise TableError(number, said)
+        else:
+            left_out.append(number)
     if count == len(left_out or ()):
         raise TableError(1, "there is no row")
 
@@ -206,7 +213,6 @@ class TableReader:
 
     contract: MetricContract
     mapping: TableMapping
-    most_lines: int
     names: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
@@ -219,12 +225,10 @@ class TableReader:
         self.faults = TableFaults(self.contract)
 
     def add_row(self, number: int, row: Row) -> None:
-        """One row more. Raises TableError."""
+        """One row more."""
         if not self.lines:
             self.names = list(row)
         self.lines += 1
-        if self.lines > self.most_lines:
-            raise TableError(number, f"a batch may have {self.most_lines:,} lines")
         if len(self.rows) < SHOWN:
             self.rows.append([_cut(row.get(name)) for name in self.names])
         self._collect_values(row)

@@ -25,6 +25,7 @@ from starlette.responses import HTMLResponse, Response
 
 from services import registry
 from services.gateway.http_requests import OWN_KEY, read_body
+from services.gateway.pages.result_query import value_name
 from services.gateway.pages.row_excerpts import excerpt, offered
 from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
@@ -83,6 +84,7 @@ def environment() -> Environment:
     made.filters |= {
         "decimals": decimals,
         "language": language,
+        "value_name": value_name,
         "excerpt": excerpt,
         "moment": moment,
         "offered": offered,

@@ -22,7 +22,8 @@ from starlette.concurrency import run_in_threadpool
 from services.gateway import batch_csv, views
 from services.gateway.auth import Batcher
 from services.gateway.http_requests import parse_wait
-from services.gateway.pages.batch_report import FILE_POLICY, file_of
+from services.gateway.pages.batch_outcome import MOST_REASONS
+from services.gateway.pages.batch_report import FILE_POLICY, FileLines, file_of
 from services.gateway.refusals import NoReport, UnknownPlot, problem_response
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.scores import LOCATION, Prefer, wait_for_job
@@ -32,7 +33,8 @@ from shared.batch_contracts import Plot
 from shared.ledger import batches, result_facts, result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Accepted, Job
-from shared.ledger.result_pages import ResultFilter, ResultOrder, ResultRow
+from shared.ledger.result_pages import ResultFilter, ResultOrder
+from shared.ledger.score_hours import edges_of
 from shared.service_contract import ServiceContract
 from shared.telemetry import JOBS_ACCEPTED
 
@@ -156,13 +158,19 @@ def report_status(job: Job) -> JSONResponse:
 
 def plot_response(report: dict[str, Any], name: str, format: Format) -> Response:
     """One of the report's plots. Raises UnknownPlot."""
+    plot = find_plot(report, name)
+    if format == "svg":
+        return Response(plot.svg, media_type="image/svg+xml")
+    return Response(base64.b64decode(plot.png_base64), media_type="image/png")
+
+
+def find_plot(report: dict[str, Any], name: str) -> Plot:
+    """Raises UnknownPlot."""
     plots = {found["name"]: Plot.model_validate(found) for found in report.get("plots", ())}
     if name not in plots:
         offered = ", ".join(sorted(plots)) or "none"
         raise UnknownPlot(f"the report has no plot {name!r}; it has: {offered}", pointer="/plot")
-    if format == "svg":
-        return Response(plots[name].svg, media_type="image/svg+xml")
-    return Response(base64.b64decode(plots[name].png_base64), media_type="image/png")
+    return plots[name]
 
 
 async def as_html(
@@ -177,13 +185,17 @@ async def as_html(
     higher = surprising_rules(batch.metric).higher_is_better
     wanted = chosen or ResultFilter(tenant=batch.tenant, batch_id=batch.id)
 
-    def read(connection: Connection) -> tuple[list[ResultRow], dict[str, int], dict[str, Any]]:
+    def read(connection: Connection) -> FileLines:
         order = ResultOrder(higher_is_better=higher)
-        rows = result_pages.rows_of(connection, wanted, order, most).rows
-        reasons = dict(result_pages.counts_of(connection, wanted, [0.0, 1.0]).reasons)
-        return rows, reasons, result_pages.provenance_of(connection, wanted)
+        edges = edges_of(reported().get(batch.metric))
+        return FileLines(
+            result_pages.rows_of(connection, wanted, order, most).rows,
+            result_pages.counts_of(connection, wanted, edges),
+            result_pages.count_undefined(connection, wanted, MOST_REASONS),
+            result_pages.provenance_of(connection, wanted),
+        )
 
-    html = await run_in_threadpool(file_of, batch, report, *await gateway.in_ledger(read))
+    html = await run_in_threadpool(file_of, batch, report, await gateway.in_ledger(read))
     return HTMLResponse(
         html,
         headers=download_headers(f"{batch.id}.html") | {"Content-Security-Policy": FILE_POLICY},

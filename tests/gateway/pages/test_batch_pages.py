@@ -24,7 +24,10 @@ from tests.gateway.pages.test_pages import entered, token
 from tests.gateway.test_batch_reports import end_report
 
 HOSTILE = '=HYPERLINK("//evil.example")<script>alert(1)</script>\u202e\U0001f600'
-SVG = '<svg xmlns="http://www.w3.org/2000/svg"><title>x</title></svg>'
+SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg"><title>x</title>'
+    '<rect width="9" height="9" fill="white"/></svg>'
+)
 INTERVAL = {"value": 0.53125, "low": 0.40625, "high": 0.65625, "of": 4}
 REPORT: Json = {
     "metric": "hatexscore",
@@ -75,6 +78,8 @@ def judged(custom_id: str, **result: Any) -> Json:
 
 
 ERROR = {"type": "x/invalid-request", "title": "t", "status": 422, "detail": "@too bad, <i>"}
+BIN = re.compile('<rect class="bin".*?</rect>')
+PARTS = re.compile('<svg class="part".*?</tr>', re.DOTALL)
 LINES = [
     judged("fine", score=0.9, label_match=True, components={"htc": 1.0}, warnings=["w"]),
     judged("low", score=0.1, label_match=False),
@@ -195,6 +200,16 @@ class TestEnded:
         policy = "default-src 'none'; style-src 'unsafe-inline'"
         assert picture.headers["content-security-policy"] == policy
         assert scene.client.get(url.replace("means", "x")).status_code == 404
+
+    def test_a_picture_has_a_source_for_the_dark(self, scene: Judged, batch: Json) -> None:
+        url = f"/batches/{batch['id']}/plots/means.svg?theme=dark"
+        source = '<source media="(prefers-color-scheme: dark)" srcset="'
+        assert f'{source}{url}">' in scene.client.get(f"/batches/{batch['id']}").text
+        assert f"{source}data:image/svg+xml;base64," in (
+            scene.client.get(f"/batches/{batch['id']}/report.html").text
+        )
+        assert 'fill="#17171c"' in scene.client.get(url).text
+        assert scene.client.get(url.replace("dark", "grey")).status_code == 422
 
     def test_a_report_of_another_version_is_shown_as_it_is(self, scene: Judged) -> None:
         made = scene.finish(scene.make(LINES))
@@ -355,9 +370,22 @@ class TestTakenAway:
         for outside in ("<script", "http://", "https://", "<link", "url(", "<a "):
             assert outside not in text, outside
         assert 'src="data:image/svg+xml;base64,' in text
+        assert text.count("<button") == text.count("popovertarget=")
+        assert set(re.findall('popovertarget="([^"]+)"', text)) <= set(
+            re.findall('popover class="popover" id="([^"]+)"', text)
+        )
         assert "&lt;script&gt;alert(1)" in text
         assert "too bad" not in text
         assert "a secret text" not in text
+
+    def test_the_html_draws_what_the_page_draws(self, scene: Judged, batch: Json) -> None:
+        page = scene.client.get(f"/batches/{batch['id']}").text
+        file = scene.client.get(f"/batches/{batch['id']}/report.html").text
+        for drawn in (BIN, PARTS):
+            assert drawn.findall(page)
+            assert drawn.findall(file) == drawn.findall(page)
+        assert 'aria-label="Verdicts: ' in file
+        assert "leads to its lines" not in file
 
     def test_the_html_of_a_report_that_is_being_made(self, scene: Judged) -> None:
         made = scene.finish(scene.make(LINES))

@@ -19,6 +19,8 @@ from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.parsed import FormFields
 from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.serving import serving
+from tests.patience import SECONDS
 
 CSV = (
     "id,comment,why,flag,market\r\n"
@@ -173,6 +175,21 @@ def test_faulty_lines_can_be_left_out_and_a_second_press_makes_no_second_batch(
     assert [one["custom_id"] for one in requests_of(scene, batch_id)] == ["1", "4"]
     batch = scene.client.get(f"/v1/batches/{batch_id}").json()
     assert batch["metadata"]["left_out"] == "2 lines of the file: 3, 4"
+
+
+@pytest.mark.usefixtures("scene")
+def test_too_many_rows_are_told_alike_when_they_are_shown_and_when_they_are_sent(
+    chosen: Settings,
+) -> None:
+    few = chosen.model_copy(update={"authentication": "none", "max_batch_lines": 2})
+    with serving(few) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+        address = uploaded(client, b"id,text,explanation\n1,a,b\n2,c,d\n3,e,f\n")
+        shown = client.get(address)
+        form = dict(FormFields(mapping_form(shown.text)).sent) | {"csrf": token(shown)}
+        sent = client.post(address.partition("?")[0], data=form)
+    assert sent.status_code == 422
+    for told in (shown.text, sent.text):
+        assert re.search(r"Line 4:(</\w+>)? a batch may have 2 lines", told)
 
 
 def test_ids_labels_and_metadata_are_not_blurred_where_one_chooses_columns(scene: Scene) -> None:

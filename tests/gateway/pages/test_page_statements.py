@@ -131,6 +131,7 @@ BATCH_PAGES = {
     "metadata": f"{PATH}?meta=market%3Dm3",
     "part": f"{PATH}?qf_from=0.3&qf_to=0.5",
     "reason": f"{PATH}?reason=undefined",
+    "facet": f"{PATH}?facet=group%3DWomen",
     "text": f"{PATH}?text=number+19",
 }
 PAGES = {

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import Engine
 
-from services.gateway.pages.report_design import design_of
+from services.gateway.pages.report_design import charts_at_once, design_of
 from services.gateway.pages.templates import environment
 from services.registry import metrics
 from shared.ledger.tables import jobs
-from shared.report_design import Block, CountBars, HistogramBars
-from tests.gateway.judged import make_batch, run_reports
+from shared.report_design import Block, CountBars, Forest, HistogramBars
+from tests.gateway.judged import make_batch, make_batch_of, run_reports
 from tests.gateway.results import a_report
 
 INVENTED = {"start": 0, "end": 4, "text": "made"}
+FURTHER = "{% import 'batch_charts.html' as charts %}{{ charts.further(shown) }}"
 OF_CHARTS = "{% import 'batch_charts.html' as charts %}{{ charts.block(block) }}"
 
 
@@ -48,15 +50,67 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     link = f"{path}?reason=quote-not-in-text#items"
     assert f'<a href="{link}"><bdi>quote something that is not in the text</bdi></a>' in page
     assert "1 of 4 lines" in client.get(link.removesuffix("#items")).text
+    named = client.get(f"{path}?language=en").text
+    assert "<bdi>language: English (en)</bdi>" in named
+    assert '<option value="en" selected>English (en) (4)</option>' in named
     assert "Quotations of the texts: " in page  # spoken
-    assert f'<a href="{path}?language=en#items"><bdi>en</bdi></a>' in page
+    assert f'<a href="{path}?language=en#items"><bdi>English (en)</bdi></a>' in page
     assert page.count('scope="col" class="number">Does not apply') == 1
     row = page.partition("Names who is targeted")[2].partition("</tr>")[0]
     told = dict(re.findall(r'data-h="([^"]+)">([^<]*)<', row))
     assert (told["n"], told["Undefined"], told["Does not apply"]) == ("3", "0 %", "25 %")
     file = client.get(f"{path}/report.html").text
     assert "quote something that is not in the text" in file
+    assert "<strong>by language › English (en)</strong>" in file
     assert "quote-not-in-text#items" not in file
+
+
+ROUGHLY = {
+    "kind": "quote", "start": 0, "end": 4, "text": "some", "value": 0.9,
+    "offsets_into": "text", "match": "fuzzy", "quoted_as": "same",
+}  # fmt: skip
+OWN_RESULTS: dict[str, list[dict[str, Any]]] = {
+    "hatexscore": [
+        {"groups": ["Women", "a=b & c"], "stated_label": "hateful", "label_match": True},
+        {"groups": ["Women"], "stated_label": "non-hateful", "label_match": False}
+        | {"hallucinated_quotes": [INVENTED], "evidence": [ROUGHLY]},
+        {"groups": [], "stated_label": "hateful", "label_match": None, "evidence": [ROUGHLY]},
+        {"groups": [], "stated_label": None, "label_match": None, "evidence": []},
+    ],
+    "haf": [{"stance": "toxic"}, {"stance": "toxic"}, {"stance": "unclear"}, {"stance": None}],
+    "ftc": [
+        {"score": None, "abstained": "no_spans"},
+        {"score": None, "abstained": "no_words"},
+        {"abstained": None},
+    ],
+}
+LED = re.compile(
+    r'<th scope="row"><a href="([^"]*[?]facet=[^"]*)#items"><bdi>[^<]*</bdi></a></th>'
+    r'.*?<td class="number">(\d+)</td>'
+)
+
+
+@pytest.mark.parametrize(("metric", "bars"), [("hatexscore", 9), ("haf", 2), ("ftc", 2)])
+def test_counts_of_words_lead_to_exactly_their_lines(
+    client: httpx.Client, engine: Engine, metric: str, bars: int
+) -> None:
+    own = OWN_RESULTS[metric]
+    path = f"/batches/{make_batch_of(engine, metric, [0.2, 0.4, 0.6, 0.8][: len(own)])}"
+    with engine.connect() as connection:
+        mine = jobs.c.batch_id == path.rpartition("/")[2]
+        found = connection.execute(jobs.select().where(mine).order_by(jobs.c.id)).all()
+    for job, result in zip(found, own, strict=True):
+        changed(engine, job.id, **result)
+    client.get(path)
+    run_reports(engine, metric)
+    led = LED.findall(client.get(path).text)
+    assert len(led) == bars
+    for address, count in led:
+        page = client.get(unescape(address)).text
+        assert f"{count} of {len(own)} lines:" in page
+        assert 'type="hidden" name="facet"' in page
+    lines = client.get(path, params={"facet": ["group=Women", "group=a=b & c"]}).text
+    assert f"{int(metric == 'hatexscore')} of {len(own)} lines:" in lines
 
 
 def test_a_report_of_an_earlier_version_tells_both_together(
@@ -109,6 +163,33 @@ def test_the_uniform_line_is_as_high_as_all_bars_together_would_be() -> None:
     [level] = re.findall(r'class="expected" x1="0" y1="([\d.]+)"', page)
     heights = [float(one) for one in re.findall(r'class="bin".*? height="([\d.]+)"', page)]
     assert 125 - float(level) == pytest.approx(sum(heights) / len(block.counts))
+
+
+def test_of_many_configurations_all_are_reached_a_few_at_once() -> None:
+    report = a_report("ice")
+    [first, *_] = report["configurations"]
+    shares = [number / 20 for number in range(1, 11)]
+    report["configurations"] = [
+        first | {"configuration": first["configuration"] | {"k": share}} for share in shares
+    ]
+    whole = design_of("ice", report)
+    seen: list[Block] = []
+    for start in (0, 4, 8):
+        page = charts_at_once(whole, start, lambda number: f"?charts={number}")
+        own = [one for one in page.blocks if not isinstance(one, Forest)]
+        numbers = {one.number for one in own} - {None}
+        assert page.shown == (start + 1, min(start + 4, 10))
+        assert numbers == set(range(start, page.shown[1]))
+        seen += [one for one in own if one.number is not None]
+        led = [address for _, _, address in page.others]
+        assert led == [f"?charts={other}" for other in (0, 4, 8) if other != start]
+    numbered = [one for one in whole if not isinstance(one, Forest) and one.number is not None]
+    assert len(seen) == len(numbered) >= 20
+    assert charts_at_once(whole, 99, str).shown == (1, 4)
+    assert charts_at_once(design_of("ice", a_report("ice")), 0, str).others == ()
+    told = environment().from_string(FURTHER).render(shown=charts_at_once(whole, 4, str))
+    assert "of configurations 5 to 8 of 10" in told
+    assert re.findall('<a href="(\\d)">([^<]*)</a>', told) == [("0", "1 to 4"), ("8", "9 to 10")]
 
 
 @pytest.mark.parametrize("metric", sorted(metrics()))

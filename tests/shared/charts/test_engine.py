@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,17 @@ import pytest
 
 from services.gateway.pages.templates import environment
 from shared.charts import engine
-from shared.charts.engine import ChartTable, DrawError, Painter, render
+from shared.charts.engine import (
+    DARK,
+    DARK_PAPER,
+    IN_THE_DARK,
+    LIGHT,
+    ChartTable,
+    DrawError,
+    Painter,
+    in_the_dark,
+    render,
+)
 from shared.charts.intervals import IntervalRow, interval_plot
 from shared.report_contracts import Interval
 from tests.end_to_end.service import ROOT
@@ -162,3 +173,32 @@ def test_a_name_that_xml_forbids_is_drawn_in_a_report() -> None:
     )
     assert made is not None
     assert "a\ufffd\ufffd\ufffd b" in made.svg
+
+
+def test_in_the_dark_a_plot_has_the_colours_of_the_pages() -> None:
+    sheet = (ROOT / "services/gateway/pages/static/site.css").read_text("utf-8")
+    dark = sheet.partition("@media (prefers-color-scheme: dark)")[2].partition("}\n}")[0]
+    assert f"--paper: {DARK_PAPER};" in dark
+    for variable, colour in DARK.items():
+        assert f"{variable.removeprefix('var(').rstrip(')')}: {colour};" in dark
+    assert DARK.keys() == LIGHT.keys()
+
+
+def test_of_a_plot_in_the_dark_the_colours_alone_are_others() -> None:
+    interval = Interval(value=0.5, low=0.25, high=0.75, of=4)
+    note = 'fill="white"'  # is no colour of the picture
+    made = interval_plot(
+        [IntervalRow("row", interval, note=note)],
+        name="means",
+        titles=("Means", "of a few"),
+        unit="mean",
+        chance=0.5,
+        inches=(6, 2),
+    )
+    assert made is not None
+    dark = in_the_dark(made.svg)
+    used = set(re.findall('(?:fill|stroke)="(#[0-9a-f]+|white)"', re.sub(">[^<]*<", "><", dark)))
+    assert DARK_PAPER in used
+    assert used <= set(IN_THE_DARK.values())
+    assert note in dark.replace("&quot;", '"')
+    assert re.sub("#[0-9a-f]+|white", "", dark) == re.sub("#[0-9a-f]+|white", "", made.svg)

@@ -201,6 +201,9 @@ FILTERS: list[tuple[dict[str, Any], list[int]]] = [
     ({"ranges": {"score": (0.75, 1.0)}, "top": 1.0}, [5, 8]),
     ({"ranges": {"qf": (None, 0.25)}}, [6]),
     ({"contains": "E 1"}, [1, 10]),
+    ({"facets": ["conclusion=as sent"]}, [4]),
+    ({"facets": ["conclusion=as sent", "conclusion=none"]}, []),
+    ({"facets": ["group=nobody"]}, []),
     ({"text": "TEXT 7"}, [7]),
     ({"metadata": {"odd": "0"}, "equal": {"verdict": "undecided"}}, [4, 6, 8, 10]),
     ({"reason": "undefined"}, [2, 7]),
@@ -273,12 +276,24 @@ class TestPages:
                 assert values == sorted(values, reverse=descending)
                 assert [row.score for row in whole[-2:]] == [None, None]
             if by == "text":
-                snippets = [(row.snippet or "").encode() for row in whole]
+                snippets = [(row.snippet or "").lower().encode() for row in whole]
                 assert snippets == sorted(snippets, reverse=descending)
             if by == "judged":
                 first, last = (whole[-3:], whole[:-3]) if not descending else (whole[:3], whole[3:])
                 assert {row.line for row in first} == {3, 6, 9}
                 assert {row.line for row in last} == {1, 2, 4, 5, 7, 8, 10}
+
+    @pytest.mark.parametrize("by", ["text", "metadata.odd"])
+    def test_capitals_stand_beside_their_letters(self, connection: Connection, by: str) -> None:
+        words = ("apple", "Apple pie", "banana", "Zebra", "zebra crossing", "Über", "ÜBER dem")
+        for line, word in zip((3, 1, 4, 5, 2, 7, 6), words, strict=True):
+            own = table.update().where(table.c.line == line)
+            connection.execute(own.values(snippet=word, metadata={"odd": word}))
+        connection.execute(table.delete().where(table.c.line > len(words)))
+        order = ResultOrder(by)
+        whole = result_pages.rows_of(connection, WANTED, order, 100).rows
+        assert tuple(row.snippet for row in whole) == words
+        assert paged(connection, WANTED, order, 2) == whole
 
     def test_no_key_of_a_page_holds_a_text(self, connection: Connection) -> None:
         _, key, _ = result_pages.rows_of(connection, WANTED, ResultOrder("text"), 3)

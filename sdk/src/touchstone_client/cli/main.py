@@ -6,11 +6,13 @@ import os
 import signal
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from touchstone_client._http import CLIENT_VERSION
+from touchstone_client._languages import language_names
 from touchstone_client.cli.output import (
     DONE,
     INTERRUPTED,
@@ -26,6 +28,7 @@ WITHOUT_SERVICE = ("convert", "completion")
 OF_THE_SERVICE = ("models", "keys", "bench")
 LIST = ("list", "--json")
 VERSION_SECONDS = 2.0
+MOST_LANGUAGES = 3  # of a model, in a row of the list
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -114,12 +117,16 @@ def _models(is_json: bool) -> int:
     with Touchstone(None, api_key(), patience=0.0) as ts:
         found = list(ts.models.list())
     rows = [
-        (m.name, m.kind, m.state or "not loaded", m.revision[:12], ",".join(m.languages or ()))
+        (m.name, m.kind, m.state or "not loaded", m.revision[:12], _languages(m.languages))
         for m in found
     ]
     output.table(("model", "kind", "state", "revision", "languages"), rows)
     output.document(found)
     return DONE
+
+
+def _languages(tags: Sequence[str] | None) -> str:
+    return language_names(tags or (), MOST_LANGUAGES)
 
 
 def _version(url: str | None) -> int:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from touchstone_client import _notebook
 from touchstone_client._base import Result
+from touchstone_client._languages import language_name
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._wire import part_of
 from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
@@ -179,8 +180,7 @@ def _show_split(split: Any, output: Output) -> None:
     """The mean of each value with its interval, and whether the values differ."""
     output.line("")
     rows = [
-        (one.value, one.score.value, one.score.low, one.score.high, one.score.of, one.undefined)
-        for one in split.values
+        (_value_name(split.by, one.value), *_ends(one.score), one.undefined) for one in split.values
     ]
     output.table((split.by, "mean score", "low", "high", "n", "undefined"), rows)
     if split.without:
@@ -351,7 +351,12 @@ def plan(ts: Touchstone, asked: Namespace, output: Output) -> int:
 
 def _slices(found: Any) -> Iterator[tuple[Any, ...]]:
     for one in found.slices:
-        yield one.value, one.difference.value, one.difference.low, one.difference.high, one.pairs
+        gap = one.difference
+        yield _value_name(one.by, one.value), gap.value, gap.low, gap.high, one.pairs
+
+
+def _value_name(by: str, value: str) -> str:
+    return language_name(value) if by == "language" else value
 
 
 def _is_higher_better(batch: Any) -> bool:
