@@ -69,6 +69,7 @@ async def drift_page(
 
     earlier, later, last = await gateway.in_ledger(read)
     rows = [row for row in drift_rows(earlier, later) if metric in ("", row.metric)]
+    shown = [one for found in (earlier, later) for one in found.items()]
     return page(
         request,
         "drift.html",
@@ -81,6 +82,7 @@ async def drift_page(
         references=sorted({*REFERENCES, before}),
         fewest=FEWEST,
         last=last,
+        edited=sum(sums.edited for source, sums in shown if metric in ("", source.metric)),
         reach=None if last is None else min((until - last).days + 1, LONGEST_WINDOW),
     )
 
@@ -89,7 +91,11 @@ Found = dict[ScoreSource, ScoreSums]
 
 
 def drift_rows(earlier: Found, later: Found) -> list[DriftRow]:
-    """By metric and model, those that have moved first."""
+    """By metric and model, those that have moved first; without what has edited requests alone."""
+    earlier, later = (
+        {source: sums for source, sums in found.items() if sums.results}
+        for found in (earlier, later)
+    )
     keys = sorted({(source.metric, source.model) for source in later})
     rows = [_row(metric, model, earlier, later) for metric, model in keys]
     return sorted(rows, key=lambda row: (not row.found.has_shift, not row.found.is_known))

@@ -6,9 +6,11 @@ first requests and what is wrong by line, before anything is scored. It works wi
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from io import BytesIO
+from typing import Annotated, Any, BinaryIO
 from urllib.parse import urlencode
 
 from fastapi import Query, Request
@@ -85,7 +87,7 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
             sent = _words(form)
             templates.check_csrf(request, sent)
             contract = _metric(sent.get("metric", ""))
-            file = await run_in_threadpool(_store_file, form, gateway, caller, limit)
+            file = await run_in_threadpool(_store_file, form, sent, gateway, caller, limit)
         except (BadInput, BodyTooLarge, QuotaExceeded) as error:
             return _form_with_error(request, sent, error)
         finally:
@@ -117,30 +119,44 @@ def _metric(name: str) -> MetricContract:
     return contract
 
 
-def _store_file(form: FormData, gateway: State, caller: Caller, limit: int) -> str:
-    """The id of the stored file. Blocks."""
-    sent, pasted = form.get("file"), str(form.get("rows", ""))
+def _store_file(
+    form: FormData, sent: Mapping[str, str], gateway: State, caller: Caller, limit: int
+) -> str:
+    """The id of the stored file; of a form that comes again with the same file the one that is
+    there. sent: the form's words. Blocks."""
+    name, table = _table(form)
+    table.seek(0)
+    digest = hashlib.file_digest(table, "sha256").hexdigest()
+    key = templates.once_key(sent, "file", f"{name} {digest}")
+    with transaction(gateway.engine) as connection:
+        if (known := files.find_by_key(connection, caller.tenant, key)) is not None:
+            return known.id
     file_id = files.new_id()
-    if isinstance(sent, UploadFile) and sent.filename:
-        name = sent.filename
-        size = http_requests.store_file(sent, gateway.files, file_id, limit=limit)
-    elif pasted.strip():
-        name, raw = "pasted.csv", pasted.replace("\r\n", "\n").encode("utf-8", "replace")
-        with gateway.files.open_write(file_id) as stream:
-            size = stream.write(raw)
-    else:
-        raise InvalidBody.at_root("choose a file, or paste rows")
+    size = http_requests.store_file(table, gateway.files, file_id, limit=limit)
     kept_for = files.max_age(None, gateway.settings.file_retention_hours)
-    cut = name.replace("\0", "")[: file_routes.LONGEST_NAME]
-    new = NewFile(file_id, "batch", cut, size, kept_for, caller.tenant)
+    new = NewFile(file_id, "batch", name, size, kept_for, caller.tenant, key)
     try:
         with transaction(gateway.engine) as connection:
-            check_file_limit(connection, caller.owner(gateway.settings), size)
-            files.insert_file(connection, new)
+            known = files.find_by_key(connection, caller.tenant, key)
+            if known is None:
+                check_file_limit(connection, caller.owner(gateway.settings), size)
+                files.insert_file(connection, new)
     except BaseException:
         gateway.files.remove(file_id)
         raise
-    return file_id
+    if known is not None:  # the other press was quicker
+        gateway.files.remove(file_id)
+    return file_id if known is None else known.id
+
+
+def _table(form: FormData) -> tuple[str, BinaryIO]:
+    """(its name, its bytes): what is uploaded, else what is pasted. Raises InvalidBody."""
+    sent, pasted = form.get("file"), str(form.get("rows", ""))
+    if isinstance(sent, UploadFile) and sent.filename:
+        return sent.filename.replace("\0", "")[: file_routes.LONGEST_NAME], sent.file
+    if pasted.strip():
+        return "pasted.csv", BytesIO(pasted.replace("\r\n", "\n").encode("utf-8", "replace"))
+    raise InvalidBody.at_root("choose a file, or paste rows")
 
 
 @router.get("/batches/new/{file_id}")

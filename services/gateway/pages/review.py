@@ -333,7 +333,7 @@ async def handle_form(
         job_id = validate_id(form.get("job", ""))
         more = {"queue": queue.id, "blind": queue.blind, "seconds": _elapsed(form.get("given", ""))}
         more |= await read_spans(form, job_id, gateway, caller)
-        made = await judgement_routes.judge(
+        made, _ = await judgement_routes.judge(
             gateway, job_id, parse_form(form, action, **more), origin
         )
         query["after"] = made.id
