@@ -105,6 +105,10 @@ TOLD = """least => {
     .filter(place => texts.some(text => text.length >= least && place.includes(text)))
     .map(place => `a text stands in a title or the address: ${place}`)
 }"""
+# An input named as a method of forms takes its place: a script that asks the form gets the input.
+SHADOWS = """() => [...document.forms].flatMap(form => [...form.elements]
+  .filter(one => typeof HTMLFormElement.prototype[one.name] === "function")
+  .map(one => `shadows a method of its form: ${one.name}`))"""
 MOVES = """document.getAnimations().length > 0
   || getComputedStyle(document.body).transitionProperty !== 'none'"""
 
@@ -121,7 +125,7 @@ def grave(page: Page) -> list[str]:
 
 def faults(page: Page) -> list[str]:
     """What is wrong with this screen: for axe-core, beyond its edge, in columns of numbers."""
-    return [*grave(page), *across(page), *page.evaluate(COLUMNS)]
+    return [*grave(page), *across(page), *page.evaluate(COLUMNS), *page.evaluate(SHADOWS)]
 
 
 def across(page: Page) -> list[str]:

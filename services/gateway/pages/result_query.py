@@ -37,12 +37,13 @@ NAMES = {  # of a filter → how a chip says it
     "model": "model",
     "language": "language",
     "variant": "variant",
-    "contains": "custom id contains",
+    "custom_id": "custom id contains",
     "text": "text contains",
     "meta": "metadata",
     "judged": "judged",
     "by": "judged by",
 }
+RENAMED = {"contains": "custom_id"}  # of addresses, views and queues of before
 ANSWERS = {"yes": True, "no": False}
 ELSEWHERE = frozenset({"after", "batch"})  # names of an address that say nothing of the rows
 REPEATED = frozenset({"col", "line"})  # of all other names, and keys of metadata, the last counts
@@ -165,7 +166,7 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         top=edges_of(contract)[-1],
         equal=_equal(chosen),
         reason=chosen.get("reason", ""),
-        contains=chosen.get("contains", ""),
+        contains=chosen.get("custom_id", ""),
         text=chosen.get("text", ""),
         pairs=[value for name, value in known if name == "meta"],
         ranges=_ranges(chosen),
@@ -198,7 +199,8 @@ def _sorted_out(
     pairs: Sequence[Pair], parts: Sequence[str], reasons: Sequence[str]
 ) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
     """(pairs that are known, what is wrong with the others). Empty values are those of a form."""
-    sent = [pair for pair in dict.fromkeys(pairs) if pair[1] and pair[0] not in ELSEWHERE]
+    renamed = ((RENAMED.get(name, name), value) for name, value in pairs)
+    sent = [pair for pair in dict.fromkeys(renamed) if pair[1] and pair[0] not in ELSEWHERE]
     wrong = {pair: _fault(*pair, parts=parts, reasons=reasons) for pair in sent}
     last = {_subject(*pair): pair for pair in sent if not wrong[pair]}
     known, ignored = [], []
@@ -315,8 +317,8 @@ def ranged(name: str) -> str:
 
 def filter_label(name: str, value: str, metric: str = "") -> str:
     """A filter as a chip says it. metric: whose parts are named as people call them."""
-    if name in NAMES:
-        return f"{NAMES[name]}: {value}"
+    if (known := RENAMED.get(name, name)) in NAMES:
+        return f"{NAMES[known]}: {value}"
     end = "from" if name.endswith("_from") else "below"
     return f"{_number_name(name, metric)} {end} {value}"
 
