@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 
 from services.gateway.pages.comparison_view import GRID, GRIDS, grid_bounds
 from services.gateway.pages.result_query import (
-    RENAMED,
     NO_FILTER,
+    RENAMED,
     VERDICTS,
     Chip,
     Pair,
