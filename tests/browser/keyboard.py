@@ -106,9 +106,17 @@ TOLD = """least => {
     .map(place => `a text stands in a title or the address: ${place}`)
 }"""
 # An input named as a method of forms takes its place: a script that asks the form gets the input.
-SHADOWS = """() => [...document.forms].flatMap(form => [...form.elements]
-  .filter(one => typeof HTMLFormElement.prototype[one.name] === "function")
-  .map(one => `shadows a method of its form: ${one.name}`))"""
+SHADOWS = """() => {
+  const isMethod = name => {
+    for (let own = HTMLFormElement.prototype; own; own = Object.getPrototypeOf(own)) {
+      const found = Object.getOwnPropertyDescriptor(own, name)
+      if (found) return typeof found.value === "function"
+    }
+    return false
+  }
+  const named = [...document.forms].flatMap(form => [...form.elements]).map(one => one.name)
+  return named.filter(isMethod).map(name => `shadows a method of its form: ${name}`)
+}"""
 MOVES = """document.getAnimations().length > 0
   || getComputedStyle(document.body).transitionProperty !== 'none'"""
 

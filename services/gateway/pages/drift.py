@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import Query, Request
 from sqlalchemy import Connection
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.http_requests import InDigits
@@ -51,18 +52,24 @@ async def drift_page(
     gateway: Gateway,
     caller: Viewer,
     days: Annotated[int, Query(ge=1, le=LONGEST_WINDOW), InDigits] = 7,
-    before: Annotated[int, Query(ge=1, le=365), InDigits] = 28,
+    reference: Annotated[int, Query(ge=1, le=365), InDigits] = 28,
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """Every metric and model that has scored in the window."""
     check_scope(caller, "score")
+    if "before" in request.query_params:  # as it was called
+        named = [
+            ("reference" if name == "before" else name, value)
+            for name, value in request.query_params.multi_items()
+        ]
+        return RedirectResponse(f"/drift?{urlencode(named)}", 303)
     if metric and metric not in metrics():
         raise UnknownMetric(f"there is no metric {metric!r}; there are: {', '.join(metrics())}")
     until = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     since = until - timedelta(days=days)
 
     def read(connection: Connection) -> tuple[Found, Found, datetime | None]:
-        start = since - timedelta(days=before)
+        start = since - timedelta(days=reference)
         earlier = score_hours.sums_of(connection, caller.tenant, start, since)
         later = score_hours.sums_of(connection, caller.tenant, since, until)
         return earlier, later, score_hours.last_hour(connection, caller.tenant, metric)
@@ -75,11 +82,11 @@ async def drift_page(
         "drift.html",
         rows=rows,
         days=days,
-        before=before,
+        reference=reference,
         metric=metric,
         metrics=list(metrics()),
         windows=sorted({*WINDOWS, days}),
-        references=sorted({*REFERENCES, before}),
+        references=sorted({*REFERENCES, reference}),
         fewest=FEWEST,
         last=last,
         edited=sum(sums.edited for source, sums in shown if metric in ("", source.metric)),
