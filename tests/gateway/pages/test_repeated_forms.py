@@ -205,3 +205,24 @@ def test_an_answer_that_is_pressed_several_times_is_one_judgement(
     asked = {"job": job, "history": True}
     [one] = client.get("/v1/judgements", params=asked).raise_for_status().json()["data"]
     assert one["note"] == "so it is"
+
+
+def test_an_undo_that_is_pressed_several_times_takes_one_answer_back(
+    client: httpx.Client, engine: Engine
+) -> None:
+    made, ids = make_batch(engine, [0.9, 0.2, 0.4])
+    asked = {"batch": made, "name": "n", "blind": False}
+    queue = client.post("/v1/review-queues", json=asked).raise_for_status().json()["id"]
+    for job in ids[:2]:
+        body = {"verdict": "agree", "reviewer": "Ann", "queue": queue}
+        client.post(f"/v1/jobs/{job}/judgements", json=body).raise_for_status()
+    client.cookies.set("touchstone_reviewer", "Ann")
+    path = f"/queues/{queue}/judge"
+    form = FormFields(client.get(path).text).sent | {"action": "undo"}
+    assert form["done"] == "2"
+    at_once(lambda: client.post(path, data=form))
+    said = {"queue": queue}
+    [left] = client.get("/v1/judgements", params=said).raise_for_status().json()["data"]
+    assert left["job_id"] == ids[0]
+    at_once(lambda: client.post(path, data=form | {"done": "1"}))
+    assert client.get("/v1/judgements", params=said).json()["data"] == []
