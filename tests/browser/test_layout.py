@@ -4,6 +4,7 @@ wider; labels of axes apart from each other and never turned; nothing white in t
 from __future__ import annotations
 
 import base64
+import re
 
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
@@ -97,6 +98,9 @@ def test_no_picture_and_no_file_is_white_in_the_dark(
     expect(plots.first).to_be_visible(timeout=10_000)
     taken = [plots.nth(place).screenshot() for place in range(plots.count())]
     file = page.request.get(f"{path}/report.html").text()
+    for name in ("Variant", "Seed", "Model"):
+        assert f"<dt>{name}</dt>" in file
+    assert re.search(r"<dt>Model</dt><dd>[^<]+ <code>[0-9a-f]{64}</code>", file)
     page.goto("about:blank")
     page.set_content(file)
     taken.append(page.screenshot())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from functools import reduce
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -132,7 +133,7 @@ def test_every_metric_is_tried_by_its_controls_alone(
             page.get_by_role("button", name="Score", exact=True).press("Enter")
         with engine.connect() as connection:
             job = jobs.find(connection, page.url.rpartition("/")[2])
-        sent = reduce(operator.getitem, first.split("."), job.request)
+        sent: Any = reduce(operator.getitem, first.split("."), job.request)
         assert (job.metric, sent) == (metric, said)
 
 

@@ -68,7 +68,7 @@ def test_the_same_judgement_sent_again_is_the_first_and_tells_nobody(
     _, (job_id,) = make_batch(engine, [0.9])
     endpoint = {"url": "https://example.org/judged", "events": ["judgement.created"]}
     client.post("/v1/webhook-endpoints", json=endpoint).raise_for_status()
-    said = {"verdict": "agree", "note": "so it is", "human_score": 1, **ANN}
+    said: Json = {"verdict": "agree", "note": "so it is", "human_score": 1, **ANN}
     said["spans"] = [{"of": "text", "start": 0, "end": 4}]
     url = f"/v1/jobs/{job_id}/judgements"
     with ThreadPoolExecutor(4) as pool:

@@ -38,6 +38,7 @@ from services.gateway.table_mapping import ID, TableError, pause_between
 from services.registry import metrics
 from shared.elicitation import is_needed
 from shared.errors import BadInput, QuotaExceeded, ScoringError
+from shared.file_store import PIECE_BYTES
 from shared.ledger import batches, files, result_exports, result_pages, saved_views
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
@@ -125,9 +126,7 @@ def _store_file(
     """The id of the stored file; of a form that comes again with the same file the one that is
     there. sent: the form's words. Blocks."""
     name, table = _table(form)
-    table.seek(0)
-    digest = hashlib.file_digest(table, "sha256").hexdigest()
-    key = templates.once_key(sent, "file", f"{name} {digest}")
+    key = templates.once_key(sent, "file", f"{name} {_digest(table)}")
     with transaction(gateway.engine) as connection:
         if (known := files.find_by_key(connection, caller.tenant, key)) is not None:
             return known.id
@@ -147,6 +146,14 @@ def _store_file(
     if known is not None:  # the other press was quicker
         gateway.files.remove(file_id)
     return file_id if known is None else known.id
+
+
+def _digest(table: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    table.seek(0)
+    while piece := table.read(PIECE_BYTES):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _table(form: FormData) -> tuple[str, BinaryIO]:

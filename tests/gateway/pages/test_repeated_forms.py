@@ -202,7 +202,7 @@ def test_an_answer_that_is_pressed_several_times_is_one_judgement(
         "note": "so it is",
     }
     at_once(lambda: client.post(f"/jobs/{job}/judgements", data=form))
-    asked = {"job": job, "history": True}
+    asked: dict[str, str | bool] = {"job": job, "history": True}
     [one] = client.get("/v1/judgements", params=asked).raise_for_status().json()["data"]
     assert one["note"] == "so it is"
 
