@@ -29,6 +29,7 @@ Numerics = Literal["bytes", "tolerance"]
 MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 MetadataValue = Annotated[str, StringConstraints(max_length=512)]
 MOST_METADATA = 16  # pairs
+EDITED = "edited_from"  # key of metadata: the job whose request somebody has changed on a page
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Id = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # no NUL
 Count = Annotated[int, Field(ge=0)]

@@ -281,15 +281,15 @@ def missing(field: str, detail: str = "Field required") -> InvalidBody:
     return InvalidBody(invalid([{"loc": (field,), "type": "missing", "msg": detail}], None))
 
 
-def store_file(file: UploadFile, store: FileStore, file_id: str, *, limit: int) -> int:
+def store_file(file: BinaryIO, store: FileStore, file_id: str, *, limit: int) -> int:
     """Copy the spooled file into the store, a piece at a time; its bytes. Blocks."""
     size = 0
-    file.file.seek(0, 2)
-    if file.file.tell() > limit:
+    file.seek(0, 2)
+    if file.tell() > limit:
         raise BodyTooLarge(f"the file may have {limit} bytes")
-    file.file.seek(0)
+    file.seek(0)
     with store.open_write(file_id) as target:
-        while piece := file.file.read(PIECE_BYTES):
+        while piece := file.read(PIECE_BYTES):
             target.write(piece)
             size += len(piece)
     return size

@@ -64,6 +64,7 @@ HEADERS: dict[str, tuple[str, Json]] = {
     "RateLimit": ("what is left (draft-ietf-httpapi-ratelimit-headers)", {"type": "string"}),
     "RateLimit-Policy": ("requests a key may make in a minute", {"type": "string"}),
 }
+REPLAYED = {"create_judgement"}  # without a key: what says the same again is the first
 HEADER = "#/components/headers/"
 LIMITED = ("RateLimit", "RateLimit-Policy")
 SIGNED = {
@@ -201,7 +202,7 @@ def _headers(status: str, operation: Json) -> Iterator[str]:
         yield "Retry-After"
     if is_success and "prefer" in named:
         yield "Preference-Applied"
-    if is_success and "idempotency-key" in named:
+    if is_success and ("idempotency-key" in named or operation["operationId"] in REPLAYED):
         yield "Idempotent-Replayed"
 
 

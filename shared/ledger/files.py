@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, delete, exists, func, or_, select
+from sqlalchemy import Connection, Row, delete, exists, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import UnknownFile
@@ -64,6 +64,7 @@ class NewFile:
     bytes: int
     kept_for: timedelta
     tenant: str = DEFAULT_TENANT
+    key: str | None = None  # of the form that brought it
 
 
 def insert_file(connection: Connection, new: NewFile) -> File:
@@ -75,6 +76,7 @@ def insert_file(connection: Connection, new: NewFile) -> File:
         "filename": new.filename,
         "bytes": new.bytes,
         "expires_at": func.now() + new.kept_for,
+        "key": new.key,
     }
     row = connection.execute(
         insert(files)
@@ -83,6 +85,20 @@ def insert_file(connection: Connection, new: NewFile) -> File:
         .returning(*SHOWN)
     ).one()
     return file_of(row)
+
+
+def find_by_key(connection: Connection, tenant: str, key: str | None) -> File | None:
+    """The tenant's file of this key; nobody else makes one until the transaction ends. A file whose
+    term is over gives its key away."""
+    if key is None:
+        return None
+    turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{tenant} {key}", 0))
+    connection.execute(select(turn))
+    own = files.c.tenant == tenant, files.c.key == key
+    row = connection.execute(select(*SHOWN).where(*own, ALIVE)).one_or_none()
+    if row is None:
+        connection.execute(update(files).where(*own).values(key=None))
+    return None if row is None else file_of(row)
 
 
 def find(connection: Connection, file_id: str, *, tenant: str | None = None) -> File:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -53,6 +53,7 @@ MOST_NOTE = 2_000  # characters
 MOST_SPANS = 50  # of a judgement
 MOST_OF_JOB = 1_000  # rows, superseded ones too
 POLICY = "judgements"
+SAID = ("verdict", "human_score", "human_label", "note")
 
 judgements = Table(
     "judgements",
@@ -159,9 +160,10 @@ def new_id() -> str:
 
 def write(
     connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
-) -> ReviewerJudgement:
-    """A judgement of this tenant's job; one that the same person gave on the same subject before is
-    superseded. values: the row's, from `verdict` to `source`.
+) -> tuple[ReviewerJudgement, bool]:
+    """A judgement of this tenant's job, and whether it was there already; another one that the same
+    person gave on the same subject before is superseded. values: the row's, from `verdict` to
+    `source`.
 
     Raises NoResultToJudge, QuotaExceeded, BadInput for a note on a job whose texts are not kept.
     """
@@ -178,12 +180,14 @@ def write(
         raise NoResultToJudge(f"the job {job_id!r} has no result of a metric")
     if job.is_private and values.get("note"):
         raise BadInput("the job's texts are not kept, and notes quote", pointer="/note")
+    about = values.get("about") or SCORE
+    if (same := _find_same(connection, job_id, {**values, "about": about}, origin)) is not None:
+        return same, True
     count = select(func.count()).where(judgements.c.job_id == job_id)
     if connection.execute(count).scalar_one() >= MOST_OF_JOB:
         detail = f"the job {job_id} has {MOST_OF_JOB} judgements and takes no more"
         raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
-    about = values.get("about") or SCORE
-    return _append(connection, job_id, {**values, "about": about}, origin)
+    return _append(connection, job_id, {**values, "about": about}, origin), False
 
 
 def emit_event(connection: Connection, made: ReviewerJudgement, metric: str, tenant: str) -> None:
@@ -193,41 +197,50 @@ def emit_event(connection: Connection, made: ReviewerJudgement, metric: str, ten
     webhooks.enqueue_event(connection, "judgement.created", tenant, told)
 
 
-def current(
-    connection: Connection, tenant: str, job_id: str, reviewer: str, about: str = SCORE
-) -> ReviewerJudgement | None:
-    """What is said of it now under this name, by whoever has not proved it."""
-    query = select(*SHOWN).where(
-        *JudgementFilter(tenant, job_id=job_id, reviewer=reviewer, verified=False).filters,
-        judgements.c.about == about,
-    )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else _judgement(row)
-
-
 def withdraw(connection: Connection, judgement_id: str, origin: Origin) -> ReviewerJudgement:
     """Take it back; its notes go. A second time changes nothing. Raises UnknownJudgement."""
     old = find(connection, judgement_id, origin.tenant)
     connection.execute(
         select(jobs.c.id).where(jobs.c.id == old.job_id).with_for_update(key_share=True)
     )
-    last = connection.execute(
-        select(*SHOWN).where(*_line_of(old, origin.tenant), judgements.c.current)
-    ).one()
+    by = replace(origin, reviewer=old.reviewer, verified=old.verified)
+    mine = _mine(old.job_id, old.about, by)
+    last = connection.execute(select(*SHOWN).where(*mine, judgements.c.current)).one()
     if last.verdict == WITHDRAWN:
         return _judgement(last)
     values = {"verdict": WITHDRAWN, "about": old.about, "blind": old.blind}
-    by = Origin(
-        origin.tenant,
-        old.reviewer,
-        old.verified,
-        origin.key_id,
-        origin.address_family,
-        origin.request_id,
-    )
     made = _append(connection, old.job_id, values | {"queue_id": last.queue_id}, by)
-    connection.execute(update(judgements).where(*_line_of(old, origin.tenant)).values(note=None))
+    connection.execute(update(judgements).where(*mine).values(note=None))
     return made
+
+
+def _find_same(
+    connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
+) -> ReviewerJudgement | None:
+    """What this person says of it now, where that is the same: sent again, it is no second thought.
+    A queue that asks for the first time, and blind for the first time, has an answer of its own."""
+    query = select(*SHOWN).where(*_mine(job_id, str(values["about"]), origin), judgements.c.current)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    is_same = (
+        all(getattr(row, name) == values.get(name) for name in SAID)
+        and row.spans == [dict(one) for one in values.get("spans") or ()]
+        and values.get("queue_id") in (None, row.queue_id)
+        and (row.blind or not values.get("blind"))
+    )
+    return _judgement(row) if is_same else None
+
+
+def _mine(job_id: str, about: str, origin: Origin) -> tuple[ColumnElement[bool], ...]:
+    """Of one person on one subject; whoever only says a name is another than who has it."""
+    return (
+        judgements.c.tenant == origin.tenant,
+        judgements.c.job_id == job_id,
+        judgements.c.reviewer == origin.reviewer,
+        judgements.c.verified == origin.verified,
+        judgements.c.about == about,
+    )
 
 
 def _append(
@@ -235,13 +248,7 @@ def _append(
 ) -> ReviewerJudgement:
     before = connection.execute(
         update(judgements)
-        .where(
-            judgements.c.job_id == job_id,
-            judgements.c.reviewer == origin.reviewer,
-            judgements.c.verified == origin.verified,
-            judgements.c.about == values["about"],
-            judgements.c.current,
-        )
+        .where(*_mine(job_id, values["about"], origin), judgements.c.current)
         .values(current=False)
         .returning(judgements.c.id, judgements.c.queue_id)
     ).one_or_none()
@@ -251,17 +258,6 @@ def _append(
         row["supersedes"] = before.id
         row["queue_id"] = row.get("queue_id") or before.queue_id
     return _judgement(connection.execute(insert(judgements).values(**row).returning(*SHOWN)).one())
-
-
-def _line_of(one: ReviewerJudgement, tenant: str) -> tuple[ColumnElement[bool], ...]:
-    """Of this reviewer on this subject; whoever only says a name is another than who has it."""
-    return (
-        judgements.c.tenant == tenant,
-        judgements.c.job_id == one.job_id,
-        judgements.c.reviewer == one.reviewer,
-        judgements.c.verified == one.verified,
-        judgements.c.about == one.about,
-    )
 
 
 def find(connection: Connection, judgement_id: str, tenant: str) -> ReviewerJudgement:

@@ -248,7 +248,7 @@ def page_of(
 
 def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewItem | None:
     """The line that this reviewer holds, else the next one that is free; None: nothing is left."""
-    _take_turn(connection, queue, reviewer)
+    take_turn(connection, queue, reviewer)
     if queue.closed_at is not None:
         return None
     free = (
@@ -288,7 +288,9 @@ def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
     )
 
 
-def _take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> None:
+def take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> None:
+    """What this person asks of the queue at once comes one after the other, until the transaction
+    ends."""
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{queue.id} {reviewer}", 0))
     connection.execute(select(turn))
 
@@ -296,7 +298,7 @@ def _take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> Non
 def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> bool:
     """The reviewer has judged this line; False where others were quicker, since the ten minutes
     were over. Raises BadInput where the queue has no such line."""
-    _take_turn(connection, queue, reviewer)  # or a double click would take two places
+    take_turn(connection, queue, reviewer)  # or a double click would take two places
     mine = (ITEMS.queue_id == queue.id, ITEMS.job_id == job_id)
     again = select(ITEMS.place).where(*mine, ITEMS.who == reviewer, ITEMS.done_at.is_not(None))
     if connection.execute(again).first() is not None:

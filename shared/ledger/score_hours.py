@@ -1,11 +1,14 @@
 """Scores by the hour, metric, version, model and variant: numbers that outlive the jobs.
 
-An hour is that of a job's end. A row of `result_facts` is added when it is first written, and never
-again: what a later version reads differently moves no past hour.
+An hour is that of a job's end. What somebody changed on a page and scored again is an experiment
+and no sample of what a model is sent: it is counted apart, and in no other number. A row of
+`result_facts` is added when it is first written, and never again: what a later version reads
+differently moves no past hour.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -14,7 +17,7 @@ from typing import Any, get_args
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 
-from shared.contracts import VerdictWord
+from shared.contracts import EDITED, VerdictWord
 from shared.ledger.tables import score_hours
 from shared.report_contracts import bin_edges
 from shared.service_contract import ReportedContract
@@ -25,8 +28,9 @@ UNBOUNDED = (-2.0, 2.0)  # HLV's range depends on its gain
 KEY = ("tenant", "metric", "metric_version", "model", "variant", "hour")
 KNOWN_BEFORE = timedelta(days=90)  # a source that was away for longer is new
 KEPT_DAYS = 400  # 13 months
-NUMBERS = ("results", "undefined", "total", "squares")
+NUMBERS = ("results", "undefined", "total", "squares", "edited")
 HOURS = score_hours.c
+JOB_ID = re.compile("job_[0-9a-f]{32}")
 
 
 def edges_of(contract: ReportedContract | None) -> list[float]:
@@ -37,12 +41,14 @@ def edges_of(contract: ReportedContract | None) -> list[float]:
 
 @dataclass
 class ScoreSums:
-    """Of some results. bins: of the metric's range; verdicts: in the order of VERDICTS."""
+    """Of some results. bins: of the metric's range; verdicts: in the order of VERDICTS; edited: how
+    many more there were of edited requests."""
 
     results: int = 0
     undefined: int = 0
     total: float = 0.0
     squares: float = 0.0
+    edited: int = 0
     bins: list[int] = field(default_factory=lambda: [0] * BINS)
     verdicts: list[int] = field(default_factory=lambda: [0] * len(VERDICTS))
 
@@ -59,6 +65,7 @@ class ScoreSums:
         self.undefined += other.undefined
         self.total += other.total
         self.squares += other.squares
+        self.edited += other.edited
         self.bins = [a + b for a, b in zip(self.bins, other.bins, strict=True)]
         self.verdicts = [a + b for a, b in zip(self.verdicts, other.verdicts, strict=True)]
 
@@ -87,9 +94,18 @@ def add_results(
         if row["status"] == "succeeded" and row["finished_at"] is not None:
             hour = row["finished_at"].astimezone(UTC).replace(minute=0, second=0, microsecond=0)
             named = (row.get(name) or "" for name in KEY[:-1])
-            found.setdefault((*named, hour), ScoreSums()).see(row["score"], row["verdict"], edges)
+            sums = found.setdefault((*named, hour), ScoreSums())
+            if _is_edited(row):
+                sums.edited += 1
+            else:
+                sums.see(row["score"], row["verdict"], edges)
     for key in sorted(found):  # in one order everywhere: two writers do not wait for each other
         _add(connection, dict(zip(KEY, key, strict=True)), found[key])
+
+
+def _is_edited(row: Mapping[str, Any]) -> bool:
+    """Whether its request is a changed one; metadata that a caller calls so alike is not taken."""
+    return JOB_ID.fullmatch((row.get("metadata") or {}).get(EDITED) or "") is not None
 
 
 def _add(connection: Connection, key: Mapping[str, Any], sums: ScoreSums) -> None:
@@ -114,8 +130,9 @@ class ScoreSource:
 
 
 def last_hour(connection: Connection, tenant: str, metric: str = "") -> datetime | None:
-    """The latest hour with a result; of one metric, or of any; None: there never was one."""
-    query = select(func.max(HOURS.hour)).where(HOURS.tenant == tenant)
+    """The latest hour with a result that counts; of one metric, or of any; None: there never was
+    one."""
+    query = select(func.max(HOURS.hour)).where(HOURS.tenant == tenant, HOURS.results > 0)
     if metric:
         query = query.where(HOURS.metric == metric)
     found: datetime | None = connection.execute(query).scalar_one()
@@ -125,7 +142,7 @@ def last_hour(connection: Connection, tenant: str, metric: str = "") -> datetime
 def sums_of(
     connection: Connection, tenant: str, since: datetime, until: datetime
 ) -> dict[ScoreSource, ScoreSums]:
-    """Of the hours [since, until)."""
+    """Of the hours [since, until). Some may have edited requests alone."""
     source = [HOURS[name] for name in ScoreSource.__dataclass_fields__]
     rows = connection.execute(_summed(source, tenant, since, until))
     return dict(sorted((ScoreSource(*row[: len(source)]), _read(row)) for row in rows))
@@ -161,7 +178,13 @@ def _read(row: Row[Any]) -> ScoreSums:
     """Of the last columns of such a row."""
     counts = [int(one) for one in row[-BINS - len(VERDICTS) :]]
     return ScoreSums(
-        int(row.results), int(row.undefined), row.total, row.squares, counts[:BINS], counts[BINS:]
+        int(row.results),
+        int(row.undefined),
+        row.total,
+        row.squares,
+        int(row.edited),
+        counts[:BINS],
+        counts[BINS:],
     )
 
 
@@ -180,7 +203,7 @@ def first_days(
     key = HOURS.metric, HOURS.model, HOURS.metric_version, HOURS.variant
     rows = connection.execute(
         select(*key, first)
-        .where(HOURS.tenant == tenant, HOURS.hour >= since - KNOWN_BEFORE)
+        .where(HOURS.tenant == tenant, HOURS.hour >= since - KNOWN_BEFORE, HOURS.results > 0)
         .group_by(*key)
         .order_by(first)
     ).all()

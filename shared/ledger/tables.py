@@ -175,7 +175,9 @@ files = Table(
     Column("bytes", BigInteger, nullable=False),
     Column("created_at", Instant, nullable=False, server_default=func.now()),
     Column("expires_at", Instant),
+    Column("key", String),  # of the form that brought it: the same one is the same file
     CheckConstraint("purpose IN ('batch', 'batch_output')", name="purpose"),
+    UniqueConstraint("tenant", "key", name="uq_files_key"),
 )
 Index("ix_files_expires_at", files.c.expires_at)
 Index("ix_files_tenant", files.c.tenant, files.c.id)
@@ -331,6 +333,7 @@ score_hours = Table(  # numbers of an hour's results, which outlive the jobs
     Column("undefined", Integer, nullable=False),  # of these, results without a score
     Column("total", Double, nullable=False),  # of the scores
     Column("squares", Double, nullable=False),  # of the scores
+    Column("edited", Integer, nullable=False, server_default="0"),  # left out of all the others
     Column("bins", PG_ARRAY(Integer), nullable=False),  # of the metric's range, lowest first
     Column("verdicts", PG_ARRAY(Integer), nullable=False),  # in the order of `VerdictWord`
     Index("ix_score_hours_hour", "tenant", "hour"),

@@ -105,6 +105,18 @@ TOLD = """least => {
     .filter(place => texts.some(text => text.length >= least && place.includes(text)))
     .map(place => `a text stands in a title or the address: ${place}`)
 }"""
+# An input named as a method of forms takes its place: a script that asks the form gets the input.
+SHADOWS = """() => {
+  const isMethod = name => {
+    for (let own = HTMLFormElement.prototype; own; own = Object.getPrototypeOf(own)) {
+      const found = Object.getOwnPropertyDescriptor(own, name)
+      if (found) return typeof found.value === "function"
+    }
+    return false
+  }
+  const named = [...document.forms].flatMap(form => [...form.elements]).map(one => one.name)
+  return named.filter(isMethod).map(name => `shadows a method of its form: ${name}`)
+}"""
 MOVES = """document.getAnimations().length > 0
   || getComputedStyle(document.body).transitionProperty !== 'none'"""
 
@@ -121,7 +133,7 @@ def grave(page: Page) -> list[str]:
 
 def faults(page: Page) -> list[str]:
     """What is wrong with this screen: for axe-core, beyond its edge, in columns of numbers."""
-    return [*grave(page), *across(page), *page.evaluate(COLUMNS)]
+    return [*grave(page), *across(page), *page.evaluate(COLUMNS), *page.evaluate(SHADOWS)]
 
 
 def across(page: Page) -> list[str]:

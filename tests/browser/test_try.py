@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from functools import reduce
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from sqlalchemy import Engine
 
 from services.registry import metrics
+from shared.ledger import jobs
 from tests.browser.conftest import Visits
 
 OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
@@ -110,3 +115,50 @@ def test_no_form_is_wider_than_the_screen(visits: Visits, open_gateway: str, wid
         page.goto(f"/try?metric={metric}")
         page.evaluate(OPEN)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, metric
+
+
+def test_every_metric_is_tried_by_its_controls_alone(
+    visits: Visits, open_gateway: str, engine: Engine
+) -> None:
+    page = visits(open_gateway)
+    for metric, contract in metrics().items():
+        page.goto(f"/try?metric={metric}")
+        expect(page.locator("#rest")).to_have_value("{}")  # nothing is left for the JSON
+        first = contract.form[0].name if contract.form else "question.hypothesis"
+        text = page.locator(f"[id='{first}']")
+        said = f"{text.input_value()} So it is."
+        text.fill(said)
+        expect(page.locator("#whole")).to_be_hidden()
+        with page.expect_navigation(url="**/jobs/job_*"):
+            page.get_by_role("button", name="Score", exact=True).press("Enter")
+        with engine.connect() as connection:
+            job = jobs.find(connection, page.url.rpartition("/")[2])
+        sent: Any = reduce(operator.getitem, first.split("."), job.request)
+        assert (job.metric, sent) == (metric, said)
+
+
+def test_answers_of_haf_are_pasted_or_a_model_is_asked(
+    visits: Visits, open_gateway: str, engine: Engine
+) -> None:
+    page = visits(open_gateway)
+    page.goto("/try?metric=haf&example=your own responses")
+    page.evaluate(OPEN)
+    for stage in ("justify", "internal", "external"):
+        page.locator(f"[name$='responses.{stage}.logprobs']").fill("")
+        page.locator(f"[name$='responses.{stage}.text']").fill(f"The {stage} answer.")
+    page.locator("[name$='responses.individual']").fill("Yes.\n---\nNo.")
+    with page.expect_navigation(url="**/jobs/job_*"):
+        page.get_by_role("button", name="Score", exact=True).click()
+    with engine.connect() as connection:
+        sent = jobs.find(connection, page.url.rpartition("/")[2]).request["responses"]
+    assert sent["justify"] | {"text": ""} == sent["internal"] | {"text": ""}  # texts alone
+    assert [one["text"] for one in sent["individual"]] == ["Yes.", "No."]
+    page.goto("/try?metric=haf")
+    page.evaluate(OPEN)
+    for answer in page.locator("[name^='field.responses']").all():
+        answer.fill("")
+    model = page.locator("#model")
+    model.fill("a-model-of-ours")
+    page.get_by_role("button", name="Score", exact=True).click()
+    expect(model).to_have_attribute("aria-invalid", "true")  # none is configured: at its control
+    expect(model).to_have_value("a-model-of-ours")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
@@ -59,6 +60,28 @@ def test_a_change_supersedes_and_a_withdrawal_is_a_row_that_takes_the_notes(
     assert [one["verdict"] for one in history] == ["withdrawn", "unsure", "disagree", "agree"]
     assert {one["note"] for one in history} == {None}
     assert judge(client, job_id, "agree", **ANN)["supersedes"] == gone["id"]
+
+
+def test_the_same_judgement_sent_again_is_the_first_and_tells_nobody(
+    client: httpx.Client, engine: Engine
+) -> None:
+    _, (job_id,) = make_batch(engine, [0.9])
+    endpoint = {"url": "https://example.org/judged", "events": ["judgement.created"]}
+    client.post("/v1/webhook-endpoints", json=endpoint).raise_for_status()
+    said: Json = {"verdict": "agree", "note": "so it is", "human_score": 1, **ANN}
+    said["spans"] = [{"of": "text", "start": 0, "end": 4}]
+    url = f"/v1/jobs/{job_id}/judgements"
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: client.post(url, json=said), range(4)))
+    assert {one.status_code for one in answers} == {201}
+    assert len({one.json()["id"] for one in answers}) == 1
+    assert [one.headers.get("Idempotent-Replayed") for one in answers].count("true") == 3
+    changed = judge(client, job_id, **{**said, "human_score": 0.9})
+    assert changed["supersedes"] == answers[0].json()["id"]
+    assert len(listed(client, job=job_id, history=True)) == 2
+    with engine.connect() as connection:
+        told = connection.execute(select(func.count()).select_from(deliveries)).scalar_one()
+    assert told == 2
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ async def repeat_batch(request: Request, gateway: Gateway, caller: Viewer) -> Re
                 tenant=caller.tenant,
                 accept_untrained_languages=caller.accepts_untrained_languages,
             ),
-            key=templates.once_key(form, f"again {old.id}"),
+            key=templates.once_key(form, f"again {old.id}", old.id),
             owner=caller.owner(gateway.settings),
         )
         return made

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from services.gateway.pages.comparison_view import GRID, GRIDS, grid_bounds
 from services.gateway.pages.result_query import (
     NO_FILTER,
+    RENAMED,
     VERDICTS,
     Chip,
     Pair,
@@ -29,8 +30,8 @@ from shared.ledger.result_pairs import PairFilter
 from shared.service_contract import MetricContract
 
 OF_RIGHT = (
-    "verdict", "reason", "contains", "text", "label_sent", "label_stated", "language", "meta",
-    "judged", "judged_by",
+    "verdict", "reason", "custom_id", "text", "label_sent", "label_stated", "language", "meta",
+    "judged", "judged_by", *RENAMED,
 )  # fmt: skip
 PLACE = re.compile("[0-9]{1,2}")
 HERE = {"judged_by": "by"}  # `by` of this page is what slices are made by

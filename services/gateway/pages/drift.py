@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import Query, Request
 from sqlalchemy import Connection
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.http_requests import InDigits
@@ -51,36 +53,35 @@ async def drift_page(
     gateway: Gateway,
     caller: Viewer,
     days: Annotated[int, Query(ge=1, le=LONGEST_WINDOW), InDigits] = 7,
-    before: Annotated[int, Query(ge=1, le=365), InDigits] = 28,
+    reference: Annotated[int, Query(ge=1, le=365), InDigits] = 28,
     metric: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """Every metric and model that has scored in the window."""
     check_scope(caller, "score")
+    if (moved := _moved(request)) is not None:
+        return moved
     if metric and metric not in metrics():
         raise UnknownMetric(f"there is no metric {metric!r}; there are: {', '.join(metrics())}")
     until = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     since = until - timedelta(days=days)
-
-    def read(connection: Connection) -> tuple[Found, Found, datetime | None]:
-        start = since - timedelta(days=before)
-        earlier = score_hours.sums_of(connection, caller.tenant, start, since)
-        later = score_hours.sums_of(connection, caller.tenant, since, until)
-        return earlier, later, score_hours.last_hour(connection, caller.tenant, metric)
-
-    earlier, later, last = await gateway.in_ledger(read)
+    times = since - timedelta(days=reference), since, until
+    earlier, later, last = await gateway.in_ledger(
+        lambda connection: _read(connection, caller.tenant, times, metric)
+    )
     rows = [row for row in drift_rows(earlier, later) if metric in ("", row.metric)]
     return page(
         request,
         "drift.html",
         rows=rows,
         days=days,
-        before=before,
+        reference=reference,
         metric=metric,
         metrics=list(metrics()),
         windows=sorted({*WINDOWS, days}),
-        references=sorted({*REFERENCES, before}),
+        references=sorted({*REFERENCES, reference}),
         fewest=FEWEST,
         last=last,
+        edited=_edited(earlier, later, metric),
         reach=None if last is None else min((until - last).days + 1, LONGEST_WINDOW),
     )
 
@@ -88,8 +89,35 @@ async def drift_page(
 Found = dict[ScoreSource, ScoreSums]
 
 
+def _read(
+    connection: Connection, tenant: str, times: tuple[datetime, datetime, datetime], metric: str
+) -> tuple[Found, Found, datetime | None]:
+    """(the window before, this one, the last hour with a result). times: where the first begins,
+    where it ends, and where the second does."""
+    earlier, later = (score_hours.sums_of(connection, tenant, *ends) for ends in pairwise(times))
+    return earlier, later, score_hours.last_hour(connection, tenant, metric)
+
+
+def _moved(request: Request) -> Response | None:
+    """To `reference`, which was called `before`: an input of that name hides a method of its
+    form."""
+    sent = request.query_params.multi_items()
+    named = [("reference" if name == "before" else name, value) for name, value in sent]
+    return None if named == sent else RedirectResponse(f"/drift?{urlencode(named)}", 303)
+
+
+def _edited(earlier: Found, later: Found, metric: str) -> int:
+    """Results of edited requests in both windows; metric: of this one, empty: of all."""
+    sums = [one for found in (earlier, later) for one in found.items()]
+    return sum(one.edited for source, one in sums if metric in ("", source.metric))
+
+
 def drift_rows(earlier: Found, later: Found) -> list[DriftRow]:
-    """By metric and model, those that have moved first."""
+    """By metric and model, those that have moved first; without what has edited requests alone."""
+    earlier, later = (
+        {source: sums for source, sums in found.items() if sums.results}
+        for found in (earlier, later)
+    )
     keys = sorted({(source.metric, source.model) for source in later})
     rows = [_row(metric, model, earlier, later) for metric, model in keys]
     return sorted(rows, key=lambda row: (not row.found.has_shift, not row.found.is_known))

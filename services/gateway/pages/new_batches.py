@@ -6,9 +6,11 @@ first requests and what is wrong by line, before anything is scored. It works wi
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from io import BytesIO
+from typing import Annotated, Any, BinaryIO
 from urllib.parse import urlencode
 
 from fastapi import Query, Request
@@ -36,6 +38,7 @@ from services.gateway.table_mapping import ID, TableError, pause_between
 from services.registry import metrics
 from shared.elicitation import is_needed
 from shared.errors import BadInput, QuotaExceeded, ScoringError
+from shared.file_store import PIECE_BYTES
 from shared.ledger import batches, files, result_exports, result_pages, saved_views
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
@@ -85,7 +88,7 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
             sent = _words(form)
             templates.check_csrf(request, sent)
             contract = _metric(sent.get("metric", ""))
-            file = await run_in_threadpool(_store_file, form, gateway, caller, limit)
+            file = await run_in_threadpool(_store_file, form, sent, gateway, caller, limit)
         except (BadInput, BodyTooLarge, QuotaExceeded) as error:
             return _form_with_error(request, sent, error)
         finally:
@@ -117,30 +120,50 @@ def _metric(name: str) -> MetricContract:
     return contract
 
 
-def _store_file(form: FormData, gateway: State, caller: Caller, limit: int) -> str:
-    """The id of the stored file. Blocks."""
-    sent, pasted = form.get("file"), str(form.get("rows", ""))
+def _store_file(
+    form: FormData, sent: Mapping[str, str], gateway: State, caller: Caller, limit: int
+) -> str:
+    """The id of the stored file; of a form that comes again with the same file the one that is
+    there. sent: the form's words. Blocks."""
+    name, table = _table(form)
+    key = templates.once_key(sent, "file", f"{name} {_digest(table)}")
+    with transaction(gateway.engine) as connection:
+        if (known := files.find_by_key(connection, caller.tenant, key)) is not None:
+            return known.id
     file_id = files.new_id()
-    if isinstance(sent, UploadFile) and sent.filename:
-        name = sent.filename
-        size = http_requests.store_file(sent, gateway.files, file_id, limit=limit)
-    elif pasted.strip():
-        name, raw = "pasted.csv", pasted.replace("\r\n", "\n").encode("utf-8", "replace")
-        with gateway.files.open_write(file_id) as stream:
-            size = stream.write(raw)
-    else:
-        raise InvalidBody.at_root("choose a file, or paste rows")
+    size = http_requests.store_file(table, gateway.files, file_id, limit=limit)
     kept_for = files.max_age(None, gateway.settings.file_retention_hours)
-    cut = name.replace("\0", "")[: file_routes.LONGEST_NAME]
-    new = NewFile(file_id, "batch", cut, size, kept_for, caller.tenant)
+    new = NewFile(file_id, "batch", name, size, kept_for, caller.tenant, key)
     try:
         with transaction(gateway.engine) as connection:
-            check_file_limit(connection, caller.owner(gateway.settings), size)
-            files.insert_file(connection, new)
+            known = files.find_by_key(connection, caller.tenant, key)
+            if known is None:
+                check_file_limit(connection, caller.owner(gateway.settings), size)
+                files.insert_file(connection, new)
     except BaseException:
         gateway.files.remove(file_id)
         raise
-    return file_id
+    if known is not None:  # the other press was quicker
+        gateway.files.remove(file_id)
+    return file_id if known is None else known.id
+
+
+def _digest(table: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    table.seek(0)
+    while piece := table.read(PIECE_BYTES):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _table(form: FormData) -> tuple[str, BinaryIO]:
+    """(its name, its bytes): what is uploaded, else what is pasted. Raises InvalidBody."""
+    sent, pasted = form.get("file"), str(form.get("rows", ""))
+    if isinstance(sent, UploadFile) and sent.filename:
+        return sent.filename.replace("\0", "")[: file_routes.LONGEST_NAME], sent.file
+    if pasted.strip():
+        return "pasted.csv", BytesIO(pasted.replace("\r\n", "\n").encode("utf-8", "replace"))
+    raise InvalidBody.at_root("choose a file, or paste rows")
 
 
 @router.get("/batches/new/{file_id}")

@@ -38,13 +38,14 @@ NAMES = {  # of a filter → how a chip says it
     "model": "model",
     "language": "language",
     "variant": "variant",
-    "contains": "custom id contains",
+    "custom_id": "custom id contains",
     "text": "text contains",
     "meta": "metadata",
     "facet": "of the result",
     "judged": "judged",
     "by": "judged by",
 }
+RENAMED = {"contains": "custom_id"}  # of addresses, views and queues of before
 ANSWERS = {"yes": True, "no": False}
 # Names of an address that say nothing of the rows.
 ELSEWHERE = frozenset({"after", "batch", "charts"})
@@ -174,7 +175,7 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         equal=_equal(chosen),
         reason=chosen.get("reason", ""),
         facets=[value for name, value in known if name == "facet"],
-        contains=chosen.get("contains", ""),
+        contains=chosen.get("custom_id", ""),
         text=chosen.get("text", ""),
         pairs=[value for name, value in known if name == "meta"],
         ranges=_ranges(chosen),
@@ -207,7 +208,8 @@ def _sorted_out(
     pairs: Sequence[Pair], parts: Sequence[str], reasons: Sequence[str]
 ) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
     """(pairs that are known, what is wrong with the others). Empty values are those of a form."""
-    sent = [pair for pair in dict.fromkeys(pairs) if pair[1] and pair[0] not in ELSEWHERE]
+    renamed = ((RENAMED.get(name, name), value) for name, value in pairs)
+    sent = [pair for pair in dict.fromkeys(renamed) if pair[1] and pair[0] not in ELSEWHERE]
     wrong = {pair: _fault(*pair, parts=parts, reasons=reasons) for pair in sent}
     last = {_subject(*pair): pair for pair in sent if not wrong[pair]}
     known, ignored = [], []
@@ -333,8 +335,8 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
     """A filter as a chip says it. metric: whose parts are named as people call them."""
     if name == "facet":
         return value.replace("=", ": ", 1)
-    if name in NAMES:
-        return f"{NAMES[name]}: {value_name(name, value)}"
+    if (known := RENAMED.get(name, name)) in NAMES:
+        return f"{NAMES[known]}: {value_name(known, value)}"
     end = "from" if name.endswith("_from") else "below"
     return f"{_number_name(name, metric)} {end} {value}"
 

@@ -333,7 +333,7 @@ async def handle_form(
         job_id = validate_id(form.get("job", ""))
         more = {"queue": queue.id, "blind": queue.blind, "seconds": _elapsed(form.get("given", ""))}
         more |= await read_spans(form, job_id, gateway, caller)
-        made = await judgement_routes.judge(
+        made, _ = await judgement_routes.judge(
             gateway, job_id, parse_form(form, action, **more), origin
         )
         query["after"] = made.id
@@ -343,7 +343,8 @@ async def handle_form(
             lambda connection: review_queues.skip(connection, queue, position, origin.reviewer)
         )
     elif action == "undo":
-        await gateway.in_ledger(lambda connection: _undo(connection, queue, origin))
+        done = form.get("done", "")
+        await gateway.in_ledger(lambda connection: _undo(connection, queue, origin, done))
     tail = f"?{urlencode(query)}" if query else ""
     return RedirectResponse(f"/queues/{queue.id}/judge{tail}", 303)
 
@@ -356,8 +357,13 @@ def _elapsed(given: str) -> float | None:
     return round(passed, 1) if 0 <= passed <= LONGEST_SECONDS else None
 
 
-def _undo(connection: Connection, queue: ReviewQueue, origin: Origin) -> None:
-    """Take back this person's last answer in the queue; the line comes again."""
+def _undo(connection: Connection, queue: ReviewQueue, origin: Origin, done: str) -> None:
+    """Take back this person's last answer in the queue; the line comes again. done: how many there
+    were where it was pressed, so that a second press takes back no other."""
+    review_queues.take_turn(connection, queue, origin.reviewer)
+    now = review_progress.progress(connection, queue, origin.reviewer)
+    if done not in ("", str(now.done)):
+        return
     wanted = JudgementFilter(
         origin.tenant, queue_id=queue.id, reviewer=origin.reviewer, verified=origin.verified
     )

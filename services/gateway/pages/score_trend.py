@@ -67,24 +67,33 @@ class TrendLine:
 
 @dataclass(frozen=True)
 class ScoreTrend:
-    """What the start page says of scores. eyes: sentences about what needs a look."""
+    """What the start page says of scores. eyes: sentences about what needs a look; edited: results
+    of edited requests, which are left out."""
 
     days: int
     lines: Sequence[TrendLine]
     eyes: Sequence[tuple[str, str]]
+    edited: int = 0
 
 
 def trend_of(connection: Connection, tenant: str, days: int, now: datetime) -> ScoreTrend:
     """Of the last days; what needs eyes is of the last day against the 28 before."""
     until = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     first = until.replace(hour=0) - timedelta(days=days - 1)
-    found = score_hours.days_of(connection, tenant, first, until)
+    hours = score_hours.days_of(connection, tenant, first, until)
+    edited = sum(sums.edited for own in hours.values() for sums in own.values())
+    found = {key: own for key, days_of in hours.items() if (own := _with_results(days_of))}
     begins = score_hours.first_days(connection, tenant, first)
     lines = [_line(key, own, first, days, begins) for key, own in list(found.items())[:MOST_LINES]]
     since = until - timedelta(days=1)
     earlier = score_hours.sums_of(connection, tenant, since - timedelta(days=28), since)
     later = score_hours.sums_of(connection, tenant, since, until)
-    return ScoreTrend(days, lines, list(_warnings(drift_rows(earlier, later))))
+    return ScoreTrend(days, lines, list(_warnings(drift_rows(earlier, later))), edited)
+
+
+def _with_results(own: Mapping[datetime, ScoreSums]) -> dict[datetime, ScoreSums]:
+    """The days of more than edited requests."""
+    return {day: sums for day, sums in own.items() if sums.results}
 
 
 def _line(

@@ -153,13 +153,19 @@ def once() -> str:
     return secrets.token_hex(16)
 
 
-def once_key(form: Mapping[str, str], what: str) -> str | None:
+def once_key(form: Mapping[str, str], what: str, contents: str | None = None) -> str | None:
     """The key of what a form asks for, which no caller's header can name; None: the form has none.
 
-    what: the kind, and what else tells it from another.
+    what: the kind, and what else tells it from another. contents: what is asked for, None: all that
+    the form says. A form that is sent again with other contents asks for something new: who goes
+    back and changes a word gets what is typed there now.
     """
     token = form.get("once", "")
-    return f"{OWN_KEY} {what} {token}" if ONCE.fullmatch(token) else None
+    if not ONCE.fullmatch(token):
+        return None
+    said = sorted((name, value) for name, value in form.items() if name not in (FIELD, "once"))
+    digest = hashlib.sha256(repr(said if contents is None else contents).encode()).hexdigest()
+    return f"{OWN_KEY} {what} {token} {digest}"
 
 
 def language(text: Iterable[MarkedText] | str | None) -> str:

@@ -195,7 +195,9 @@ async def score_metrics(
     if not ready:
         raise InvalidBody.at_root("no metric is chosen that could score this text")
     for one in ready:
-        await _accept(one, gateway, caller, templates.once_key(form, f"text {one.metric}"))
+        await _accept(
+            one, gateway, caller, templates.once_key(form, f"text {one.metric}", source.id)
+        )
     return RedirectResponse(f"/texts/{text_key}", 303)
 
 

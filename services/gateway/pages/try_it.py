@@ -37,14 +37,14 @@ from services.gateway.routes.jobs import JOB_ID, validate_id
 from services.gateway.routes.scores import check_request, commit
 from services.gateway.state import Gateway, State
 from services.registry import metrics
-from shared.contracts import MOST_METADATA, JobRequest
+from shared.contracts import EDITED, MOST_METADATA, JobRequest
 from shared.errors import BadInput, ScoringError, UnknownJob
 from shared.ledger import jobs
+from shared.ledger.jobs import Job
 from shared.problems import parse_strict, problem, validation_problem
 from shared.service_contract import MetricContract
 
 REST = "rest"  # the form's field with all other options
-EDITED = "edited_from"  # key of metadata
 
 
 @dataclass(frozen=True)
@@ -203,17 +203,29 @@ async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Resp
             return _form_page(
                 request, gateway, caller, TryForm(chosen, entered, parent=form.get("parent", ""))
             )
-        owner = caller.owner(gateway.settings)
-        accepted = await commit(chosen, asked, gateway, None, owner)
-        if parent := form.get("parent"):
-            await gateway.in_ledger(
-                lambda one: set_parent(one, accepted.job.id, parent, caller.tenant)
-            )
+        job = await _commit_once(chosen, asked, form, gateway, caller)
     except ScoringError as error:  # a quota, too: what was typed stays
         trial = TryForm(chosen, entered, errors=_errors(error), parent=form.get("parent", ""))
         return _form_page(request, gateway, caller, trial, error)
-    gateway.messages.add(accepted.job.metric, accepted.job.id)
-    return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
+    return RedirectResponse(f"/jobs/{job.id}", 303)
+
+
+async def _commit_once(
+    metric: MetricContract,
+    asked: JobRequest,
+    form: Mapping[str, str],
+    gateway: State,
+    caller: Caller,
+) -> Job:
+    """The job of this form; its message is sent. However often it is pressed, it makes one."""
+    key = templates.once_key(form, f"try {metric.name}")
+    accepted = await commit(metric, asked, gateway, key, caller.owner(gateway.settings))
+    job = accepted.job
+    if parent := form.get("parent"):
+        await gateway.in_ledger(lambda one: set_parent(one, job.id, parent, caller.tenant))
+    if not accepted.replayed:
+        gateway.messages.add(job.metric, job.id)
+    return job
 
 
 def _marked(asked: JobRequest, parent: str) -> JobRequest:

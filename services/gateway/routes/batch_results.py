@@ -6,6 +6,7 @@ to are written when somebody looks, as far as time allows.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import math
 import time
@@ -39,6 +40,7 @@ from shared.service_contract import ServiceContract
 from shared.telemetry import JOBS_ACCEPTED
 
 AT_ONCE = 500  # rows written in one transaction
+LOOK_AGAIN_SECONDS, MOST_WAITED_SECONDS = 0.05, 10.0  # for another process, which may have died
 CsvChunks = Callable[[Engine, Batch, ServiceContract | None], Iterator[bytes]]
 Format = Literal["svg", "png"]
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
@@ -224,8 +226,9 @@ def check_final(batch: Batch) -> None:
 
 async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -> bool:
     """Write the rows of lines that the scheduler has not come to, for so long; whether none is
-    left."""
-    until = time.monotonic() + seconds
+    left. Those that another process is writing are waited for: who takes all lines takes them,
+    too."""
+    until, waited = time.monotonic() + seconds, 0.0
 
     def step(connection: Connection) -> int:
         return result_facts.write_of_lines(connection, fact_plan, AT_ONCE, batch.id)
@@ -234,8 +237,12 @@ async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -
         return result_pages.has_missing_rows(connection, batch.id)
 
     while await gateway.in_ledger(is_missing):
-        written = await gateway.in_ledger(step)
-        if not written or time.monotonic() > until:  # none: another process has them
+        if await gateway.in_ledger(step):
+            waited = 0.0
+        else:
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            waited += LOOK_AGAIN_SECONDS
+        if time.monotonic() > until or waited > MOST_WAITED_SECONDS:
             return not await gateway.in_ledger(is_missing)
     return True
 

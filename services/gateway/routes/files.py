@@ -101,7 +101,7 @@ async def _store_file(form: FormData, gateway: State, owner: Owner, limit: int) 
         raise missing("purpose", "must be `batch`")
     upload, seconds = file_in(form), _parse_expiration(form)
     file_id = files.new_id()
-    size = await run_in_threadpool(store_file, upload, gateway.files, file_id, limit=limit)
+    size = await run_in_threadpool(store_file, upload.file, gateway.files, file_id, limit=limit)
     new = NewFile(
         id=file_id,
         purpose="batch",

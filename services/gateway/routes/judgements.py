@@ -71,32 +71,36 @@ router = APIRouter(prefix="/v1", tags=["judgements"])
 async def create_judgement(
     job_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """A second one of the same person on the same subject supersedes the first; none is lost."""
+    """A second one of the same person on the same subject supersedes the first; none is lost. The
+    same one again is the first."""
     asked = await http_requests.parse(
         request, JudgementRequest, limit=gateway.settings.max_body_bytes
     )
     origin = origin_of(request, caller, asked.reviewer)
-    made = await judge(gateway, known_job(job_id), asked, origin)
-    return JSONResponse(judgement_json(made), 201)
+    made, replayed = await judge(gateway, known_job(job_id), asked, origin)
+    headers = {"Idempotent-Replayed": "true"} if replayed else {}
+    return JSONResponse(judgement_json(made), 201, headers)
 
 
 async def judge(
     gateway: State, job_id: str, asked: JudgementRequest, origin: Origin
-) -> ReviewerJudgement:
-    """Write it, and its queue's line is done. Raises UnknownJob, UnknownQueue, BadInput."""
+) -> tuple[ReviewerJudgement, bool]:
+    """Write it, and its queue's line is done; and whether it was there already. Raises UnknownJob,
+    UnknownQueue, BadInput."""
     values = asked.model_dump(mode="json", exclude={"reviewer", "queue"})
     values["queue_id"] = asked.queue
 
-    def write(connection: Connection) -> ReviewerJudgement:
+    def write(connection: Connection) -> tuple[ReviewerJudgement, bool]:
         job = jobs.find(connection, job_id, tenant=origin.tenant)
         check_part(job.metric, asked.about)
         check_spans(with_elicited(job.request, job.result), values["spans"])
         if asked.queue is not None:
             queue = review_queues.find(connection, asked.queue, origin.tenant)
             review_queues.finish(connection, queue, job_id, origin.reviewer)
-        made = judgements.write(connection, job_id, values, origin)
-        judgements.emit_event(connection, made, job.metric, origin.tenant)
-        return made
+        made, replayed = judgements.write(connection, job_id, values, origin)
+        if not replayed:
+            judgements.emit_event(connection, made, job.metric, origin.tenant)
+        return made, replayed
 
     return await gateway.in_ledger(write)
 

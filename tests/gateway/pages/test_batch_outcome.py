@@ -10,7 +10,12 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from services.gateway.pages.batch_outcome import BatchOutcome, outcome_of
-from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
+from services.gateway.pages.result_query import (
+    ResultQuery,
+    filter_label,
+    parse_query,
+    query_to_take,
+)
 from services.registry import metrics
 from shared.errors import BadInput
 from shared.ledger.batches import Batch
@@ -110,10 +115,16 @@ class TestAddresses:
     )
 
     def test_an_address_gives_the_same_view_again(self) -> None:
-        one = view(*self.PAIRS, ("unknown", "x"), ("verdict", "nonsense"), ("contains", ""))
+        one = view(*self.PAIRS, ("unknown", "x"), ("verdict", "nonsense"), ("custom_id", ""))
         assert one.pairs == self.PAIRS
         again = view(*parse_qsl(urlsplit(one.first).query))
         assert again == replace(one, ignored=())
+
+    def test_an_address_of_before_is_understood(self) -> None:
+        one = view(("contains", "line-2"))
+        assert one.pairs == (("custom_id", "line-2"),)
+        assert one.filter.contains == "line-2"
+        assert [chip.text for chip in one.chips] == [filter_label("contains", "line-2")]
 
     def test_a_chip_takes_its_own_filter_away_and_no_other(self) -> None:
         one = view(*self.PAIRS)
@@ -132,7 +143,7 @@ class TestAddresses:
             ("colour", "red", "there is no such filter"),
             ("sort", "beauty", "there is no such column"),
             ("line", "first", "it is no line"),
-            ("contains", "x" * 201, "it is longer than 200 characters"),
+            ("custom_id", "x" * 201, "it is longer than 200 characters"),
         ],
     )
     def test_what_cannot_be_read_is_told_and_filters_nothing(

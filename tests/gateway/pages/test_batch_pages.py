@@ -226,10 +226,10 @@ FILTERS: list[tuple[dict[str, str], list[int]]] = [
     ({"reason": "label-conflict"}, [3]),
     ({"reason": "undefined"}, [4]),
     ({"reason": "failed"}, [5]),
-    ({"contains": "LO"}, [2]),
-    ({"contains": "%"}, []),
-    ({"contains": "\x00<script>"}, [3]),
-    ({"status": "succeeded", "contains": "fine"}, [1]),
+    ({"custom_id": "LO"}, [2]),
+    ({"custom_id": "%"}, []),
+    ({"custom_id": "\x00<script>"}, [3]),
+    ({"status": "succeeded", "custom_id": "fine"}, [1]),
     ({"verdict": "undecided"}, [3, 4, 2, 1]),
     ({"score_from": "0.5"}, [3, 1]),
     ({"score_from": "0.1", "score_to": "0.75"}, [2]),
@@ -276,7 +276,7 @@ class TestItems:
         self, scene: Judged, batch: Json
     ) -> None:
         url = f"/batches/{batch['id']}/results"
-        (row,) = rows(scene.client.get(f"{url}.csv", params={"line": "3", "contains": "script"}))
+        (row,) = rows(scene.client.get(f"{url}.csv", params={"line": "3", "custom_id": "script"}))
         assert row["custom_id"] == f"'{HOSTILE}"
         assert (row["score"], row["reasons"], row["verdict"]) == (
             "0.75",
@@ -292,7 +292,7 @@ class TestItems:
     def test_fifty_on_a_page(self, scene: Judged) -> None:
         scores = [judged(f"id {number}", score=number / 64) for number in range(60, 0, -1)]
         made = scene.finish(scene.make(scores))
-        first = scene.client.get(f"/batches/{made['id']}", params={"contains": "id"})
+        first = scene.client.get(f"/batches/{made['id']}", params={"custom_id": "id"})
         after = re.search(r'href="([^"]+)" rel="next"', first.text)
         assert after is not None
         second = scene.client.get(after[1].replace("&amp;", "&"))

@@ -335,9 +335,9 @@ def test_a_text_that_needed_no_model_is_of_the_one_that_would_have_been_asked(
 
 @pytest.mark.usefixtures("_filled")
 def test_an_address_holds_what_was_filled_in_and_a_key_alone_is_told(client: httpx.Client) -> None:
-    sent = client.get(f"{PATH}?verdict=&contains=number&score_from=&meta=&meta=team%3Dt1&col=team")
+    sent = client.get(f"{PATH}?verdict=&custom_id=number&score_from=&meta=&meta=team%3Dt1&col=team")
     assert sent.status_code == 303
-    assert sent.headers["location"] == f"{PATH}?contains=number&meta=team%3Dt1&col=team"
+    assert sent.headers["location"] == f"{PATH}?custom_id=number&meta=team%3Dt1&col=team"
     assert client.get(f"{PATH}?verdict=").headers["location"] == PATH
     assert client.get(f"{PATH}?nothing=").status_code == 303
     for value in ("team", "%3Dt1"):

@@ -124,10 +124,10 @@ def test_pairs_are_filtered_and_exported(
         ({"change_to": "0.1"}, 1),
         ({"left_verdict": "unsupported", "verdict": "undecided"}, 3),
         ({"verdict": "undefined"}, 1),
-        ({"contains": "LINE-3"}, 1),
+        ({"custom_id": "LINE-3"}, 1),
         ({"text": "number 4"}, 1),
         ({"left_from": "0.4", "right_to": "0.9"}, 2),
-        ({"contains": "nowhere"}, 0),
+        ({"custom_id": "nowhere"}, 0),
         ({"htc_from": "2"}, 0),
         ({"judged": "no", "judged_by": "Ann"}, 0),
     ):

@@ -13,12 +13,16 @@ from sqlalchemy import Engine
 
 from services.gateway.pages.drift import sentence_of
 from services.gateway.pages.drift_statistics import psi, psi_threshold, score_shift, wilson
-from services.registry import metrics
-from shared.ledger import score_hours
+from services.registry import fact_plan, metrics
+from shared.ledger import leases, result_facts, score_hours
 from shared.ledger.score_hours import ScoreSums, edges_of
+from shared.ledger.tables import DEFAULT_TENANT
 from shared.statistics.clusters import Floats
+from tests.batches import MINUTE, OWN
 from tests.gateway.conftest import Opens
-from tests.gateway.pages.test_pages import entered
+from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.pages.test_texts import TEXT, scored
+from tests.gateway.results import a_result
 
 EDGES = edges_of(metrics()["hatexscore"])
 
@@ -70,7 +74,14 @@ def test_few_results_say_nothing() -> None:
     assert sentence_of(found).startswith("Too few to say")
 
 
-def filled(engine: Engine, tenant: str, days_ago: int, scores: Floats, version: str) -> None:
+def filled(
+    engine: Engine,
+    tenant: str,
+    days_ago: int,
+    scores: Floats,
+    version: str,
+    **metadata: str,
+) -> None:
     """An hour of results."""
     hour = datetime.now(UTC) - timedelta(days=days_ago)
     rows = [
@@ -78,6 +89,7 @@ def filled(engine: Engine, tenant: str, days_ago: int, scores: Floats, version: 
             "tenant": tenant, "metric": "hatexscore", "metric_version": version, "model": "m_1",
             "variant": "robust", "finished_at": hour, "status": "succeeded",
             "score": None if np.isnan(score) else float(score), "verdict": "supported",
+            "metadata": metadata,
         }
         for score in scores
     ]  # fmt: skip
@@ -115,6 +127,54 @@ def test_the_page_says_whether_it_moved_to_its_tenant_alone(opens: Opens, engine
     assert "Scores over time" not in other.get("/").text
 
 
+def test_what_somebody_edited_is_no_drift_and_is_counted(opens: Opens, engine: Engine) -> None:
+    edited = {"edited_from": f"job_{'0' * 32}"}
+    filled(engine, "a", 20, beta(1, 500), "1.0")
+    filled(engine, "a", 1, beta(2, 500), "1.0", edited_from="an archive")  # a caller's own word
+    quiet = entered(opens, "a", "score").get("/drift").text
+    filled(engine, "a", 1, np.ones(300), "1.0", **edited)
+    filled(engine, "a", 1, np.ones(9), "9.9", **edited)
+    own = entered(opens, "a", "score")
+    page = own.get("/drift").text
+    assert sentences(page) == sentences(quiet)
+    assert "robust 9.9" not in page
+    assert "left out" not in quiet
+    assert "309 results of these windows are left out: somebody had changed the request" in page
+    assert "left out" not in own.get("/drift?metric=ice").text
+    start = own.get("/?days=30").text
+    assert "309 results of requests that somebody changed on a page are left out" in start
+    assert "first results of robust 9.9" not in start
+    assert '<p class="muted">1\u202f000 results, latest mean' in start
+    filled(engine, "b", 1, np.ones(1), "1.0", **edited)
+    alone = entered(opens, "b", "score")
+    assert "Nothing was ever scored here" in alone.get("/drift").text
+    assert "1 result of these windows is left out" in alone.get("/drift").text
+    assert "Scores over time" not in alone.get("/").text
+
+
+def sentences(page: str) -> list[str]:
+    return re.findall(r'<p class="first">(.*?)</p>', page)
+
+
+def test_a_job_that_is_edited_on_a_page_is_counted_as_that(
+    client: httpx.Client, engine: Engine
+) -> None:
+    first = scored(client, engine, "hatexscore", OWN | {"text": TEXT})
+    form = client.get(f"/try?from={first}")
+    fields = {"csrf": token(form), "metric": "hatexscore", "action": "score", "parent": first}
+    fields |= {"text": f"{TEXT} now", "explanation": "hateful", "rest": "{}"}
+    second = client.post("/try", data=fields).headers["location"].rpartition("/")[2]
+    with engine.begin() as connection:
+        claim = leases.claim(connection, second, lease=MINUTE, max_attempts=3)
+        assert claim is not None
+        assert leases.succeed(connection, claim, a_result(0.75))
+        assert result_facts.write_job_rows(connection, fact_plan, 100) == 1
+        now = datetime.now(UTC)
+        since = now - timedelta(hours=2)
+        found = score_hours.sums_of(connection, DEFAULT_TENANT, since, now).values()
+    assert sorted((one.results, one.edited) for one in found) in ([(1, 1)], [(0, 1), (1, 0)])
+
+
 def test_an_empty_window_says_when_the_last_score_was_and_leads_there(
     opens: Opens, engine: Engine
 ) -> None:
@@ -130,9 +190,20 @@ def test_an_empty_window_says_when_the_last_score_was_and_leads_there(
 def test_strange_windows_are_refused(client: httpx.Client) -> None:
     assert client.get("/drift?days=0").status_code == 422
     assert client.get("/drift?days=1_0").status_code == 422
+    old = client.get("/drift?days=7&before=90&metric=ice")  # as it was called
+    assert (old.status_code, old.headers["location"]) == (
+        303,
+        "/drift?days=7&reference=90&metric=ice",
+    )
     for unknown in ("none", "%00", "a%00", "%F0%9F%98%80"):
         refused = client.get(f"/drift?days=1&metric={unknown}")
         assert refused.status_code == 404
         assert "No such metric" in refused.text
-    for query in ("days=%00", "before=%00", "days=0", "before=366", "days=99999999999999999999"):
+    for query in (
+        "days=%00",
+        "reference=%00",
+        "days=0",
+        "reference=366",
+        "days=99999999999999999999",
+    ):
         assert client.get(f"/drift?{query}").status_code == 422

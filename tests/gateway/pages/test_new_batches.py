@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,6 +28,9 @@ CSV = (
     "1,a text,it is hateful,1,de\r\n"
     '2,"two\nlines",not hateful,0,fr\r\n'
 )
+
+
+STOPPED = ("cancelling", "cancelled")
 
 
 @pytest.fixture
@@ -156,6 +160,45 @@ def test_what_is_wrong_is_said_by_line_and_nothing_is_made(
     assert refused.status_code == 422
     assert f"Line {line_number}:" in refused.text
     assert scene.client.get("/v1/batches").json()["data"] == []
+
+
+def test_one_broken_line_among_thousands_is_named_in_a_file_of_a_spreadsheet(scene: Scene) -> None:
+    rows = [f"post {number};it is hateful;{number % 2}" for number in range(2, 2_001)]
+    chosen = "&c.text=post&c.explanation=why&c.predicted_label=flag"
+    chosen += "&v.predicted_label.1=hateful&v.predicted_label.0=non-hateful"
+    broken = rows[1_417 - 2]
+    rows[1_417 - 2] += ";too many"
+    address = uploaded(scene.client, spreadsheet(rows))
+    assert "Line 1417: has 4 cells" in scene.client.get(address + chosen).text
+    assert scene.client.get("/v1/batches").json()["data"] == []
+    rows[1_417 - 2] = broken
+    made = confirmed(scene.client, uploaded(scene.client, spreadsheet(rows)) + chosen)
+    batch_id = made.headers["location"].rpartition("/")[2]
+    requests = requests_of(scene, batch_id)
+    assert len(requests) == len(rows)
+    assert requests[1_417 - 2]["body"]["predicted_label"] == "hateful"
+    assert scene.client.post(f"/v1/batches/{batch_id}/cancel").json()["status"] in STOPPED
+
+
+def spreadsheet(rows: list[str]) -> bytes:
+    return "\r\n".join(["\ufeffpost;why;flag", *rows]).encode()
+
+
+def test_an_upload_that_stops_in_the_middle_leaves_nothing(scene: Scene) -> None:
+    form = scene.client.get("/batches/new")
+    head = f'--b\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n{token(form)}\r\n--b\r\n'
+    head += 'Content-Disposition: form-data; name="file"; filename="posts.csv"\r\n\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=b", "Content-Length": "100000"}
+
+    def pieces() -> Iterator[bytes]:
+        yield head.encode()
+        yield CSV.encode()
+        raise ConnectionError("the window was closed")
+
+    with pytest.raises(ConnectionError):
+        scene.client.post("/batches/new", content=pieces(), headers=headers)
+    assert scene.client.get("/v1/files").json()["data"] == []
+    assert uploaded(scene.client, CSV.encode())
 
 
 def test_faulty_lines_can_be_left_out_and_a_second_press_makes_no_second_batch(

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "result_facets"
-down_revision = "judgement_batches"
+down_revision = "file_keys"
 branch_labels = None
 depends_on = None
 
