@@ -60,12 +60,32 @@ def test_max_length_only_lowers(models: Models) -> None:
     assert models("max_length = 4096").local_classifier("m")._weights.longest == 512
 
 
-def test_weights_that_answer_no_number_are_refused(models: Models, dynabench: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("classifier.out_proj.bias", "inf", "its answer is not a number in float32"),
+        ("roberta.embeddings.word_embeddings.weight", "nan", "NaN stands in roberta.embeddings"),
+    ],
+)
+def test_weights_that_answer_no_number_are_refused(
+    models: Models, dynabench: Path, name: str, value: str, said: str
+) -> None:
+    """A NaN in the row of one word would be seen by texts with that word alone."""
     file = dynabench / "model.safetensors"
-    damaged = {name: value * float("nan") for name, value in load_file(file).items()}
+    damaged = load_file(file)
+    damaged[name][-1] = float(value)
     save_file(damaged, file, metadata={"format": "pt"})
-    with pytest.raises(ModelNotReady, match="its answer is not a number in float32"):
+    with pytest.raises(ModelNotReady, match=said):
         models().judge("m").judge([Example(text="a")])
+
+
+def test_a_network_larger_than_its_files_is_refused_before_it_is_made(
+    models: Models, dynabench: Path
+) -> None:
+    """Its 39 billion random numbers would be the end of the process, and of the other models."""
+    altered(dynabench, "config.json", hidden_size=65_536)
+    with pytest.raises(ScoringError, match=r"describes a network of .* do not belong together"):
+        models().local_classifier("m")
 
 
 @pytest.mark.usefixtures("dynabench")
