@@ -54,7 +54,7 @@ from shared.errors import ScoringError
 from shared.models.availability import LoadingError, Placement, load_error, placed
 from shared.models.calls import MASK_TEXT
 from shared.models.catalogue import Catalogue, prompt_label_fields
-from shared.models.checkpoint import EmbeddedMetadata, base_folder, folder_sha256
+from shared.models.checkpoint import EmbeddedMetadata, base_folder, files_state, folder_sha256
 from shared.models.entry import InputTable, ModelEntry
 from shared.models.labels import Head, LabelMapping, Task, label_mapping
 from shared.models.models_file import with_version
@@ -119,7 +119,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
     full, ScoringError where they are altered, damaged or of another kind. What libraries raise
     besides is for `LoadedModels` to refuse: one model fails, no other.
     """
-    with _explained(entry):
+    with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         note = catalogue.training_metadata(entry)
         if note is None:
@@ -128,7 +128,8 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             model, words = adapt(folder, note), base_folder()
         tokenizer = _tokenizer(words)
         mapping = label_mapping(entry, _head(note, model.config))
-        model, longest = _to_device(model, use), find_max_length(entry, model, tokenizer)
+        model = _to_device(model, entry, use)
+        longest = find_max_length(entry, model, tokenizer)
         demand_same_tokens(model, tokenizer)
         verify_length(model, max_length_ids(tokenizer, longest), len(mapping.outputs))
         pads = is_padding_invariant(model, tokenizer, longest)
@@ -181,12 +182,12 @@ def _of_classifier(
 
 def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
     """A causal language model."""
-    with _explained(entry):
+    with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         tokenizer = _tokenizer(folder)
         if not tokenizer.is_fast:
             raise ValueError("its tokenizer gives no character offsets")
-        model = _to_device(_from_folder(folder, AutoModelForCausalLM), use)
+        model = _to_device(_from_folder(folder, AutoModelForCausalLM), entry, use)
         longest = find_max_length(entry, model, tokenizer)
         demand_same_tokens(model, tokenizer)
         if counts_positions(model):
@@ -214,14 +215,15 @@ def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
     """A bi-encoder, or a cross-encoder whose network went through `shorten`."""
-    with _explained(entry):
+    with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         with without_progress():
             make = _bi_encoder if entry.kind == "similarity" else _cross_encoder
             model = make(folder, use)
         if entry.kind == "cross-encoder":
             shorten(model[0].auto_model)
-        model.to(dtype=_weights_dtype(use)).eval()  # modules after the transformer too
+        with _own_memory(model, entry):
+            model.to(dtype=_weights_dtype(use)).eval()  # modules after the transformer too
         _cut_to_positions(model)
         if (network := getattr(model[0], "auto_model", None)) is not None:
             demand_same_tokens(network, model.tokenizer)
@@ -254,6 +256,16 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
         raise ScoringError(load_error(entry.name, error)) from error
     finally:
         loaded(entry.name)
+
+
+@contextmanager
+def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
+    """Raises ValueError where files were replaced between their hash and the last that is read."""
+    folder = model_folder(catalogue, entry)
+    before = files_state(folder)
+    yield
+    if files_state(folder) != before:
+        raise ValueError("its files changed while they were read: they are read again")
 
 
 def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
@@ -390,11 +402,29 @@ def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
     return Head(names, config.problem_type)
 
 
-def _to_device(model: Any, use: ModelUse) -> Any:
+def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
     """The model on its device, for answers only: attributions need no gradient of its weights."""
     demand_numbers(model)
-    model = model.to(device=torch.device(use.device), dtype=_weights_dtype(use))
+    with _own_memory(model, entry):
+        model = model.to(device=torch.device(use.device), dtype=_weights_dtype(use))
     return model.eval().requires_grad_(requires_grad=False)
+
+
+@contextmanager
+def _own_memory(model: Any, entry: ModelEntry) -> Iterator[None]:
+    """Copies what is still a file's memory once the model is moved: a file that is overwritten in
+    place would change its answers under the hash of the old one, or end the process (SIGBUS). Those
+    that ship with us share the memory of one file, which nobody replaces."""
+    is_ours = entry.scheme == "embedded"
+    mapped = set() if is_ours else {one.data_ptr() for one in _numbers(model)}
+    yield
+    for one in _numbers(model):
+        if one.data_ptr() in mapped and one.device.type == "cpu":
+            one.data = one.data.clone()
+
+
+def _numbers(model: Any) -> list[torch.Tensor]:
+    return [*model.parameters(), *model.buffers()]
 
 
 def _weights_dtype(use: ModelUse) -> torch.dtype:
