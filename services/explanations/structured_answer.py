@@ -294,7 +294,7 @@ def _fields(answer: str, *, asked: bool) -> Iterator[StatedDecision]:
 
 def read_column(answer: str, *, asked: bool = False) -> StatedDecision | None:
     """The decision below the head of a table's column; None where columns differ."""
-    found = []
+    found: list[StatedDecision] = []
     for head, cell in columns(answer):
         named = answer[slice(*head)].strip(_AROUND).casefold().replace("_", " ")
         by_yes = asked and _DECIDES.fullmatch(named) is not None

@@ -260,12 +260,14 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
 
 @contextmanager
 def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
-    """Raises ValueError where files were replaced between their hash and the last that is read."""
+    """Raises LoadingError where files were replaced between their hash and the last that is read:
+    they are on their way, and jobs wait for them."""
     folder = model_folder(catalogue, entry)
     before = files_state(folder)
     yield
     if files_state(folder) != before:
-        raise ValueError("its files changed while they were read: they are read again")
+        said = f"the files of {entry.name!r} changed while they were read: they are read again"
+        raise LoadingError(said, "downloading")
 
 
 def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:

@@ -107,8 +107,9 @@ def test_files_that_are_replaced_while_they_are_read_are_not_loaded(
     monkeypatch.setattr(
         loader, "find_max_length", lambda *given: find_max_length(*given) * replacing()
     )
-    with pytest.raises(ScoringError, match="its files changed while they were read"):
+    with pytest.raises(ModelNotReady, match="changed while they were read") as refusal:
         models().local_classifier("m")
+    assert refusal.value.state == "downloading"  # jobs wait
 
 
 def test_a_network_larger_than_its_files_is_refused_before_it_is_made(
