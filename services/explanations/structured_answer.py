@@ -84,8 +84,8 @@ _NUMBERED = re.compile(
     r"(?:^|(?<=\n))(?:the\s)?(?:text|post|comment|tweet|message|item)\s[#(]?(?:[a-d]|\d{1,2})\)?(?=\s(?:is|was|does)\b)",
     re.IGNORECASE,
 )
-_GRADE = re.compile(  # "9/10 hateful", "1 out of 5 for hate"
-    r"(?<![\d.,/])(?P<grade>\d{1,3}(?:\.\d{1,4})?)\s?(?:/|out\s+of)\s?(?P<most>\d{1,3})[\s,:(\u2013-]{1,3}"
+_GRADE = re.compile(  # "9/10 hateful", "1 out of 5 for hate", "95% hateful"
+    r"(?<![\d.,/])(?P<grade>\d{1,3}(?:\.\d{1,4})?)\s?(?:(?:/|out\s+of)\s?(?P<most>\d{1,3})|%)[\s,:(\u2013-]{1,3}"
     rf"(?:(?:for|on|in)\s+)?(?P<label>{HATEFUL})\b",
     re.IGNORECASE,
 )
@@ -101,9 +101,10 @@ _CHOICE = re.compile(  # "Q: Hateful or not? A:", the choice that an answer repe
     r"(?:(?:a|answer|答案?|답변?)\s{0,3}[:：])?",
     re.IGNORECASE,
 )
-_SCORE = re.compile(  # "hateful": 0.91
-    rf"(?:^[^\w\n]{{0,9}}|[\"'])(?:(?P<no>{NOT})?(?P<label>{HATEFUL})|(?P<other>neutral|normal|none|harmless"
-    rf"|benign|safe|ok(?:ay)?))[\"'*]{{0,3}}\s{{0,9}}[:=]\s{{0,9}}(?P<share>\d(?:\.\d{{1,9}})?)(?![\d.%])",
+_SCORE = re.compile(  # "hateful": 0.91, Hate probability: 0.9, P(hateful) = 0.9
+    rf"(?:^[^\w\n]{{0,9}}(?:p\(\s?)?|[\"'])(?:(?P<no>{NOT})?(?P<label>{HATEFUL})|(?P<other>neutral|normal|none|harmless"
+    r"|benign|safe|ok(?:ay)?))[\"'*)]{0,3}(?:\s(?:probability|likelihood|score))?[\"'*]{0,3}"
+    r"\s{0,9}[:=]\s{0,9}(?P<share>\d(?:\.\d{1,9})?)(?![\d.%])",
     re.IGNORECASE | re.MULTILINE,
 )
 _SCORED = re.compile(  # {"label": "NOT_HATE", "score": 0.017}, as classifiers list them
@@ -256,11 +257,17 @@ def read_scores(answer: str) -> StatedDecision | None:
 def read_grade(answer: str) -> StatedDecision | None:
     """The decision of an answer that grades the text on a scale of hate, and says no more of it."""
     found = _GRADE.search(answer)
-    if found is None or _GRADE.search(answer, found.end()) or int(found["most"]) == 0:
+    most = int(found["most"] or 100) if found else 0
+    if found is None or _GRADE.search(answer, found.end()) or most == 0:
         return None
     around = answer[: found.start()] + answer[found.end() :]
-    share = float(found["grade"]) / int(found["most"])
-    if _NAMES.search(around) or share > 1 or LOW_GRADE < share < HIGH_GRADE:
+    share = float(found["grade"]) / most
+    if (
+        _NAMES.search(around)
+        or _IN_DOUBT.search(around)
+        or share > 1
+        or LOW_GRADE < share < HIGH_GRADE
+    ):
         return None
     label = "hateful" if share >= HIGH_GRADE else "non-hateful"
     return StatedDecision(

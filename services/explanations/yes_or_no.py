@@ -41,7 +41,7 @@ _SAYS_SO = r"(?:say|think|believe)\s+(?:so|it\s+(?:is|does))"
 _YES = (
     rf"(?:(?:yes|yep|yeah|yup)(?:,?\s+(?:{_SURELY}|indeed|of\s+course|it\s+(?:is|does)|i\s+do|very\s+much(?:\s+so)?"
     rf"|i(?:['\u2019]d|\s+would)?\s+{_SAYS_SO}))?"
-    rf"|i(?:['\u2019]d|\s+do|\s+would)?\s+{_SAYS_SO}(?:,\s+yes)?|it\s+(?:is|does)|{_SURELY}|of\s+course|indeed|affirmative|是的?|肯定的|对|네|예|ja|oui|sí|si|sim|да|はい)"
+    rf"|i(?:['\u2019]d|\s+do|\s+would)?\s+{_SAYS_SO}(?:,\s+yes)?|it\s+(?:is|does)|{_SURELY}|of\s+course|indeed|affirmative|是的?|肯定的|对|네|예|ja|oui|sí|si|sim|да|はい|そうです)"
 )
 _NO = (
     rf"(?:(?:no|nope|nah)(?:,?\s+(?:not\s+(?:at\s+all|really)|{_SURELY}\s+not|by\s+no\s+means"
@@ -51,7 +51,7 @@ _NO = (
     rf"|not\s+(?:at\s+all|really)|{_SURELY}\s+not|by\s+no\s+means"
     r"|it\s+(?:is\s+not|isn['\u2019]t|does\s+not|doesn['\u2019]t)"
     rf"|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+{_SAYS_SO}"
-    r"|negative|不是|不|否定的|否|아니[요오]|nein|non|n[ãa]o|nee|нет|いいえ)"
+    r"|negative|不是|不|否定的|否|아니[요오]|nein|non|n[ãa]o|nee|нет|いいえ|違います)"
 )
 # "Certainly! Here is my analysis": how an answer opens that decides later.
 _NO_OPENER = (

@@ -107,6 +107,13 @@ def test_other_languages_are_read_where_all_says_the_same(answer: str, label: st
         ("Hateful. Actually, let me reconsider.", None),
         ("Sonuç: Nefret içermiyor (Non-hateful)", "non-hateful"),
         ("Conclusion: maybe not at all (Hateful)", None),
+        ("### Conclusion\n\n> Hateful", "hateful"),
+        ("Hate probability: 0.94", "hateful"),
+        ("P(hateful) = 0.03", "non-hateful"),
+        ("I'd put this at 95% hateful.", "hateful"),
+        ("Only 10% hateful.", "non-hateful"),
+        ("It is 50% hateful.", None),
+        ("This is not 100% hateful.", None),
     ],
 )
 def test_what_stands_behind_a_correction_or_in_brackets(answer: str, label: str | None) -> None:
