@@ -11,12 +11,16 @@ from __future__ import annotations
 # The label of what is hateful, in the languages that models answer in.
 HATEFUL = (
     r"(?:hateful(?:[\s_-]+(?:speech|content))?|hate(?:[\s_-]+(?:speech|content)|\s?/\s?\w{1,30})?"
-    r"|仇恨(?:言论|性)?|혐오(?:\s?표현|적)?|hass(?:erfüllt|rede)|haineu(?:x|se)|odios[oa]|hatelijk"
+    r"|仇恨(?:言论|性)?|혐오(?:\s?표현|적)?|hass(?:erfüllt|rede)?|hain(?:e|eux|euse)|[oó]dio(?:s[oa])?"
+    r"|haat(?:dragend|zaaiend)?|hatelijk|ненависть"
     r"|(?:discurso|discorso)s?\s(?:de|do|di|d['\u2019])\s?[oó]dio|discours\shaineux"
     r"|ヘイトスピーチ|ヘイト|ненавистническ\w{2,3}|разжигание\sненависти)"
 )
 # What stands before it, and makes it the other one; what stands behind it.
-NOT = r"(?:(?:not|non|no|nicht|keine?|pas|não|niet|не)[\s_-]*(?:an?\s+|de\s+)?|[非비]\s?|不是)"
+NOT = (
+    r"(?:(?:not|non|no|nicht|keine?|pas|não|niet|geen|не|без|sin|sem|sans|senza|ohne|nessun)[\s_-]*"
+    r"(?:an?\s+|de\s+)?|[非비]\s?|不是)"
+)
 IS_NOT = r"(?:\s?아님|\s?ではない)"
 
 TICKS, CROSSES = "\u2705\u2714\u2611\u2713", "\u274c\u2717\u2718\u2716\u274e\u2715"

@@ -193,6 +193,8 @@ def resolve_source(source: str, chosen: Settings) -> Found:
 
 def _folder(written: str, beside: Path) -> Found:
     """A folder of this machine; a relative one begins here or beside models.toml."""
+    if not written.strip():
+        raise CommandError("path: names no folder: write path:/models/mine")
     given = Path(written).expanduser()
     starts = [given] if given.is_absolute() else [beside.resolve() / given, Path.cwd() / given]
     folder = next((one for one in starts if one.is_dir()), None)
@@ -200,23 +202,33 @@ def _folder(written: str, beside: Path) -> Found:
         is_file = any(one.is_file() for one in starts)
         more = f"{SERVE_GGUF}" if given.suffix == ".gguf" else ": it is a file" * is_file
         raise CommandError(f"there is no folder {written}{more}")
-    notes: tuple[str, ...] = ()
-    if not any(folder.glob("*.safetensors")):
-        if any(folder.glob("*.gguf")):
-            raise CommandError(f"{folder} holds a GGUF file{SERVE_GGUF}")
-        if not (folder / PICKLE).is_file():
-            raise CommandError(f"{folder} holds no safetensors: weights are read from nothing else")
-        notes = (PICKLED,)
-    try:
-        demand_readable(folder)
-    except (OSError, ValueError) as error:
-        raise CommandError(str(error)) from None
+    notes = _weights_notes(folder)
     beside_file = folder == starts[0] and not written.startswith("~")  # no file's reader knows ~
     source = f"path:{written if beside_file else folder}"
     checkpoint, licence = _validate_model(folder, str(folder)), _licence(folder)
     if checkpoint.kind is not None and not any(map(any, map(folder.glob, TOKENIZERS))):
         notes += (NO_TOKENIZER,)
     return Found(source, checkpoint=checkpoint, licence=licence, notes=notes)
+
+
+def _weights_notes(folder: Path) -> tuple[str, ...]:
+    """What is to be done with its weights first. Raises CommandError where it has none, or they
+    cannot be read."""
+    try:
+        next(folder.iterdir(), None)  # one that may not be read looks empty to `glob`
+        demand_readable(folder)
+        if any(folder.glob("*.safetensors")):
+            return ()
+        is_pickled = (folder / PICKLE).is_file()
+    except OSError as error:
+        raise CommandError(f"{folder} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+    if any(folder.glob("*.gguf")):
+        raise CommandError(f"{folder} holds a GGUF file{SERVE_GGUF}")
+    if not is_pickled:
+        raise CommandError(f"{folder} holds no safetensors: weights are read from nothing else")
+    return (PICKLED,)
 
 
 def _repository(written: str, chosen: Settings) -> Found:

@@ -19,7 +19,7 @@ from services.command import entries
 from services.command.additions import PICKLED, addition
 from services.command.api import CommandError
 from services.command.download import download_model
-from services.weights.folder import PICKLE, is_complete, model_folder, weights_folder
+from services.weights.folder import PICKLE, demand_usable, is_complete, model_folder, weights_folder
 from shared.language_names import language_names
 from shared.models import reload
 from shared.models.availability import LoadingError
@@ -244,6 +244,7 @@ def _row(
     revision = catalogue.revision(entry)[:12]
     try:
         languages = said(catalogue.languages(entry) or ()) or "-"
+        catalogue.mapping(entry)
     except ValueError as error:
         state, languages = f"failed: {error}", "-"
     return entry.name, entry.kind, state, size, _dtype(entry), revision, languages
@@ -268,9 +269,12 @@ def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
         return "ships with Touchstone", "-"
     try:
         folder = weights_folder(catalogue, entry)
+        demand_usable(folder)
+        size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     except LoadingError as error:
         return f"{error.state}: {error.detail}", "-"
-    size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+    except (OSError, ValueError) as error:
+        return f"failed: {error}", "-"
     return ("here" if size else "failed: no safetensors"), f"{size / 1e6:.1f} MB"
 
 

@@ -124,7 +124,8 @@ class _Unit:
 
     @property
     def has_value(self) -> bool:
-        return _VALUE.search(self.behind) is not None
+        line = self.behind.partition("\n")[0].rstrip()  # a bar at its end closes a row
+        return _VALUE.search(line.removesuffix("|")) is not None
 
 
 _NOTHING = _Unit(0, 0, "prose", "")

@@ -15,11 +15,14 @@ from dataclasses import dataclass, replace
 
 from services.explanations.answer_parts import Answer
 from services.explanations.contradictions import is_contradicted, without_options
+from services.explanations.guard_answers import is_guard_answer, read_guard_answer
+from services.explanations.other_languages import read_other_languages
 from services.explanations.structured_answer import (
     is_data,
     is_gloss,
     is_left_open,
     is_within_branches,
+    read_column,
     read_grade,
     read_lone_label,
     read_scores,
@@ -38,13 +41,22 @@ _WORD = r"(?:conclusion|label|verdict|decision|answer|classification|assessment|
 _CORRECTS = re.compile(  # at the beginning of a sentence
     r"(?:^|(?<=[.!?\u3002\uff01\uff1f]))[^\w\n]{0,9}(?:(?:oh|hmm+|no|but|actually|sorry)[\s,.\u2026]{1,4}){0,2}"
     r"(?:wait\b|hold\s+on\b|correction\b|scratch\s+that|strike\s+that|on\s+second\s+thoughts?"
-    r"|(?:on|upon)\s+(?:further\s+)?(?:reflection|reconsideration)|let\s+me\s+(?:correct|revise|reconsider|re-?evaluate|rethink)"
+    r"|(?:on|upon|after)\s+(?:(?:further|some|more)\s+)?(?:reflection|reconsider(?:ation|ing)|re-?reading)|let\s+me\s+(?:correct|revise|reconsider|re-?evaluate|rethink)"
     r"|i\s+(?:was\s+wrong|made\s+a\s+mistake|misread|stand\s+corrected|take\s+that\s+back"
     r"|(?:need|have|must|should|want)(?:\s+to)?\s+(?:correct|revise)|apologi[sz]e,?\s+(?:for|i))"
-    rf"|(?:my\s+|the\s+)?(?:revised|corrected|updated|amended|new)\s+{_WORD}\b|edit\s*:"
+    rf"|(?:my\s+|the\s+)?(?:revised|corrected|updated|amended|new)\s+{_WORD}\b|(?:edit|update)\s*:"
     r"|\u66f4\u6b63|\u4fee\u6b63|\u7b49\u7b49|\u4e0d\u5bf9|\uc815\uc815|\uc218\uc815|\uc7a0\uae50|\uc544\ub2c8,)",
     re.IGNORECASE | re.MULTILINE,
 )
+
+_CORRECTION = re.compile(  # what is said before the other decision: "Hmm, wait, actually"
+    r"[^\w\n]{0,9}(?:(?:oh|hmm+|no(?=,?\.?\s+(?:on|upon|after|wait|actually|scratch)\b)|but|sorry|wait|hold\s+on|correction|scratch\s+that|strike\s+that|actually"
+    r"|in\s+fact|on\s+second\s+thoughts?|(?:on|upon|after)\s+(?:(?:further|some|more)\s+)?(?:reflection"
+    r"|reconsider(?:ation|ing)|re-?reading))\b[\s,.:;!\u2026\u2014-]{1,4}){1,5}",
+    re.IGNORECASE,
+)
+
+_CITED = re.compile(r"^[ \t]{0,3}>(?=\s)", re.MULTILINE)  # Markdown's mark of a quotation
 
 Stated = Callable[[str], StatedDecision | None]
 
@@ -96,6 +108,8 @@ def _corrected(text: str, stated: Stated) -> StatedDecision | None:
     if start == 0:
         return decision
     later = stated(text[start:])
+    if later is None and (mark := _CORRECTION.match(text, start)) is not None:
+        start, later = mark.end(), stated(text[mark.end() :])
     if later is None:
         return None if decision is None or decision.start < start else decision
     first, last = later.words
@@ -114,21 +128,45 @@ def by_labels(labels: Sequence[str]) -> Stated:
     """Reads a label on a line of its own or behind a word such as `Label:`, else one that begins
     the answer or is what "this is"; where they differ, nothing."""
     known, ways = {label.casefold(): label for label in labels}, _label_patterns(labels)
+    if set(known) == set(_RELATIONS.values()):
+        known |= {verb: known[label] for verb, label in _RELATIONS.items()}
+        ways = [*ways, [_RELATES]]
 
     def read(answer: str) -> StatedDecision | None:
         for way in ways:
             found = [match for pattern in way for match in pattern.finditer(answer)]
-            if len({match["label"].casefold() for match in found}) > 1:
+            told = [known[" ".join(match["label"].casefold().split())] for match in found]
+            if len(set(told)) > 1:
                 return None
             if found:
-                match = found[0]
-                label, words = known[match["label"].casefold()], match.span("label")
+                match, label = found[0], told[0]
+                words = match.span("label")
                 return StatedDecision(
                     label=label, start=match.start(), end=match.end(), words=words
                 )
         return None
 
     return read
+
+
+_RELATIONS = {  # verbs of inference
+    "entails": "entailment",
+    "entail": "entailment",
+    "entailed": "entailment",
+    "contradicts": "contradiction",
+    "contradict": "contradiction",
+    "contradicted": "contradiction",
+    "neither entails nor contradicts": "neutral",
+    "neither entailed nor contradicted": "neutral",
+}
+_RELATES = re.compile(  # "The premise entails the hypothesis", "they contradict each other"
+    r"(?:^|(?<=[.!?\n]))[^\w\n]{0,9}(?:(?:so|thus|therefore|hence)[\s,]{1,3})?"
+    r"(?:(?:the|this)\s)?(?:(?:premise|hypothesis|text|statement|sentence|it|they|two|and|the|first|second)\s){1,5}"
+    r"(?:(?:is|are)\s)?(?:(?:clearly|directly|logically|therefore|thus|plainly|flatly)\s){0,2}"
+    r"(?P<label>(?:neither\sentail(?:s|ed)\snor\s)?(?:entail|contradict)(?:s|ed)?)\b"
+    r"(?=\s(?:the|this|it|each|one|what|by)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def _label_patterns(labels: Sequence[str]) -> list[list[re.Pattern[str]]]:
@@ -160,7 +198,9 @@ def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> 
     """
 
     def read(answer: str) -> StatedDecision | None:
-        answer = without_options(answer)
+        if is_guard_answer(answer):
+            return read_guard_answer(answer)
+        answer = without_options(_CITED.sub(lambda mark: " " * len(mark.group()), answer))
         found = decided(answer)
         if found is None or not is_contradicted(answer, found):
             return found
@@ -177,11 +217,13 @@ def hateful_or_not(stated: Stated, *, asked: bool, breaks_off: bool = False) -> 
             one(answer, prose) for one in (is_gloss, is_within_branches, is_left_open)
         ):
             prose = None
-        read = read_ticked(answer) or prose or fields or read_lone_label(answer)
+        told = read_ticked(answer) or read_column(answer, asked=asked)
+        read = told or prose or fields or read_lone_label(answer)
         read = read or read_grade(answer) or read_scores(answer)
         if read is not None or breaks_off:
             return read
-        return read_yes_or_no(answer) if asked or asks_itself(answer) else None
+        answers = asked or asks_itself(answer)
+        return read_other_languages(answer) or (read_yes_or_no(answer) if answers else None)
 
     return read
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from services.explanations.answer_tables import columns
 from shared.decision_words import (
     ASKING,
     CROSS,
@@ -49,9 +50,18 @@ _VALUE = re.compile(
     r"(?=[\W_]*$|[\"*_]{0,3}[^\S\n]*\n|[\"'`*_)\]\u201d\u2019]*\s*(?:[.;:,(\u2013\u2014。，；（-]|입니다|이다))",
     re.IGNORECASE,
 )
+_GLOSSED = re.compile(  # "Sonuç: Nefret içermiyor (Non-hateful)"
+    rf"(?P<said>[^()（）\n.!?]{{1,80}}?)\s{{0,2}}[(（][\s*\"]{{0,3}}(?P<no>{NOT})?(?P<label>{HATEFUL})(?P<ko>{IS_NOT})?[\s*\"]{{0,3}}[)）]"
+    r"(?P<yes>(?!))?(?P<denied>(?!))?[\W_]*(?=$|\n)",
+    re.IGNORECASE,
+)
+_IN_DOUBT = re.compile(r"\b(?:not|no|never|neither|cannot|maybe|if)\b|n['\u2019]t\b", re.IGNORECASE)
 _NOTHING = re.compile(r"\s*(?P<list>\[\s*\])")  # what there is of it
 _LEAN = r"(?:most\s+|very\s+|more\s+)?(?:probably|likely|presumably)(?:\s+than\s+not)?"
-_ALONE = re.compile(rf"[\W_]*(?:{_LEAN}\s+)?", re.IGNORECASE)
+_KIND_OF = (
+    r"(?:(?:implicit|explicit|(?:in)?direct|subtle|overt|covert|mild|severe|clear|coded)(?:ly)?\s)?"
+)
+_ALONE = re.compile(rf"[\W_]*(?:{_LEAN}\s+)?{_KIND_OF}", re.IGNORECASE)
 _LEANS = re.compile(
     rf"(?<!less\s)\b{_LEAN}(?=\s+(?:(?:not|an?)\s+){{0,2}}(?:non[\s-]?)?hate)"
     r"|(?:很|极|非常)可能(?=(?:不是|并非|是|属于|不属于|构成|不构成)仇恨)|(?:大概|多半)(?=不?是仇恨)"
@@ -74,8 +84,8 @@ _NUMBERED = re.compile(
     r"(?:^|(?<=\n))(?:the\s)?(?:text|post|comment|tweet|message|item)\s[#(]?(?:[a-d]|\d{1,2})\)?(?=\s(?:is|was|does)\b)",
     re.IGNORECASE,
 )
-_GRADE = re.compile(  # "9/10 hateful", "1 out of 5 for hate"
-    r"(?<![\d.,/])(?P<grade>\d{1,3}(?:\.\d{1,4})?)\s?(?:/|out\s+of)\s?(?P<most>\d{1,3})[\s,:(\u2013-]{1,3}"
+_GRADE = re.compile(  # "9/10 hateful", "1 out of 5 for hate", "95% hateful"
+    r"(?<![\d.,/])(?P<grade>\d{1,3}(?:\.\d{1,4})?)\s?(?:(?:/|out\s+of)\s?(?P<most>\d{1,3})|%)[\s,:(\u2013-]{1,3}"
     rf"(?:(?:for|on|in)\s+)?(?P<label>{HATEFUL})\b",
     re.IGNORECASE,
 )
@@ -91,10 +101,16 @@ _CHOICE = re.compile(  # "Q: Hateful or not? A:", the choice that an answer repe
     r"(?:(?:a|answer|答案?|답변?)\s{0,3}[:：])?",
     re.IGNORECASE,
 )
-_SCORE = re.compile(  # "hateful": 0.91
-    rf"(?:^[^\w\n]{{0,9}}|[\"'])(?:(?P<no>{NOT})?(?P<label>{HATEFUL})|(?P<other>neutral|normal|none|harmless"
-    rf"|benign|safe|ok(?:ay)?))[\"'*]{{0,3}}\s{{0,9}}[:=]\s{{0,9}}(?P<share>\d(?:\.\d{{1,9}})?)(?![\d.%])",
+_SCORE = re.compile(  # "hateful": 0.91, Hate probability: 0.9, P(hateful) = 0.9
+    rf"(?:^[^\w\n]{{0,9}}(?:p\(\s?)?|[\"'])(?:(?P<no>{NOT})?(?P<label>{HATEFUL})|(?P<other>neutral|normal|none|harmless"
+    r"|benign|safe|ok(?:ay)?))[\"'*)]{0,3}(?:\s(?:probability|likelihood|score))?[\"'*]{0,3}"
+    r"\s{0,9}[:=]\s{0,9}(?P<share>\d(?:\.\d{1,9})?)(?![\d.%])",
     re.IGNORECASE | re.MULTILINE,
+)
+_SCORED = re.compile(  # {"label": "NOT_HATE", "score": 0.017}, as classifiers list them
+    rf"[\"']label[\"']\s{{0,3}}:\s{{0,3}}[\"'](?P<no>{NOT})?(?P<label>{HATEFUL})[\"']\s{{0,3}},\s{{0,9}}"
+    r"[\"'](?:score|probability|confidence)[\"']\s{0,3}:\s{0,3}(?P<share>\d(?:\.\d{1,20})?)(?![\d.%])",
+    re.IGNORECASE,
 )
 _GLOSS = re.compile(  # "Hateful: attacks a group", what a label means
     rf"(?:^|(?<=[.;\n]))[^\w\n]{{0,9}}(?P<no>{NOT})?(?P<label>{HATEFUL})[*_\"]{{0,3}}\s?[:=]\s{{1,3}}"
@@ -223,8 +239,8 @@ def _repeated(answer: str, start: int) -> re.Match[str] | None:
 def read_scores(answer: str) -> StatedDecision | None:
     """The higher one of the labels' scores, each told once and as a share; of one label alone what
     its score decides as a grade."""
-    found = list(_SCORE.finditer(answer))
-    sides = {one["other"] is None and one["no"] is None: one for one in found}
+    found = list(_SCORE.finditer(answer)) or list(_SCORED.finditer(answer))
+    sides = {not one.groupdict().get("other") and one["no"] is None: one for one in found}
     shares = {side: float(one["share"]) for side, one in sides.items()}
     if True not in shares or len(found) != len(sides) or max(shares.values()) > 1:
         return None
@@ -241,11 +257,17 @@ def read_scores(answer: str) -> StatedDecision | None:
 def read_grade(answer: str) -> StatedDecision | None:
     """The decision of an answer that grades the text on a scale of hate, and says no more of it."""
     found = _GRADE.search(answer)
-    if found is None or _GRADE.search(answer, found.end()) or int(found["most"]) == 0:
+    most = int(found["most"] or 100) if found else 0
+    if found is None or _GRADE.search(answer, found.end()) or most == 0:
         return None
     around = answer[: found.start()] + answer[found.end() :]
-    share = float(found["grade"]) / int(found["most"])
-    if _NAMES.search(around) or share > 1 or LOW_GRADE < share < HIGH_GRADE:
+    share = float(found["grade"]) / most
+    if (
+        _NAMES.search(around)
+        or _IN_DOUBT.search(around)
+        or share > 1
+        or LOW_GRADE < share < HIGH_GRADE
+    ):
         return None
     label = "hateful" if share >= HIGH_GRADE else "non-hateful"
     return StatedDecision(
@@ -277,6 +299,16 @@ def _fields(answer: str, *, asked: bool) -> Iterator[StatedDecision]:
                 yield replace(read, start=_inner(answer, start, end, LONGEST_KEY)[0])
 
 
+def read_column(answer: str, *, asked: bool = False) -> StatedDecision | None:
+    """The decision below the head of a table's column; None where columns differ."""
+    found: list[StatedDecision] = []
+    for head, cell in columns(answer):
+        named = answer[slice(*head)].strip(_AROUND).casefold().replace("_", " ")
+        by_yes = asked and _DECIDES.fullmatch(named) is not None
+        found += filter(None, [_decision(named, answer, cell, by_yes=by_yes)])
+    return found[-1] if len({one.label for one in found}) == 1 else None
+
+
 def _segments(answer: str) -> list[tuple[int, int]]:
     """Spans between borders, the last MOST_LINES."""
     borders = [match.span() for match in _BORDER.finditer(answer)]
@@ -301,7 +333,7 @@ def _decision(
         start, end = nothing.span()
         return StatedDecision(label="non-hateful", start=start, end=end, words=nothing.span("list"))
     first, last = _inner(answer, *span, LONGEST_VALUE)
-    value = _VALUE.match(answer, first, last)
+    value = _VALUE.match(answer, first, last) or _glossed(answer, first, last)
     if value is None or _NAMES.search(answer, _behind(answer, value), last):
         return None
     if value["label"] is not None and _DECIDES.fullmatch(key):
@@ -312,3 +344,11 @@ def _decision(
         return None
     label = "non-hateful" if denied else "hateful"
     return StatedDecision(label=label, start=first, end=value.end(), words=value.span())
+
+
+def _glossed(answer: str, first: int, last: int) -> re.Match[str] | None:
+    """A value in another language with its label in brackets."""
+    value = _GLOSSED.match(answer, first, last)
+    if value is None or _NAMES.search(_LABEL.sub("", value["said"])):
+        return None
+    return None if _IN_DOUBT.search(value["said"]) and value["no"] is None else value

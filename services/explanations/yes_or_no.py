@@ -34,23 +34,24 @@ _ASIDE = (  # that stands before the word and settles nothing: "Unfortunately, y
     r"(?:(?:unfortunately|sadly|regrettably|thankfully|fortunately|obviously|without\s+(?:a|any)\s+doubt"
     r"|in\s+(?:short|my\s+(?:view|opinion|reading|assessment|judge?ment))|to\s+me|so|well|overall"
     r"|i(?:['\u2019]d|\s+would)\s+(?:say|answer)"
-    r"|(?:based\s+on|judging\s+(?:by|from)|taking|given)\s+[^,.;!?\n]{1,60}"
+    r"|(?:based\s+on|judging\s+(?:by|from)|taking|given)\s[^\s,.;!?\n][^,.;!?\n]{0,59}"
     rf"|{_SURELY})[\s,]+){{0,2}}"
 )
 _SAYS_SO = r"(?:say|think|believe)\s+(?:so|it\s+(?:is|does))"
 _YES = (
-    rf"(?:yes(?:,?\s+(?:{_SURELY}|indeed|of\s+course|it\s+(?:is|does)|i\s+do"
+    rf"(?:(?:yes|yep|yeah|yup)(?:,?\s+(?:{_SURELY}|indeed|of\s+course|it\s+(?:is|does)|i\s+do|very\s+much(?:\s+so)?"
     rf"|i(?:['\u2019]d|\s+would)?\s+{_SAYS_SO}))?"
-    rf"|i(?:['\u2019]d|\s+do|\s+would)?\s+{_SAYS_SO}(?:,\s+yes)?|it\s+(?:is|does)|{_SURELY}|of\s+course|indeed|affirmative|是的?|肯定的|对|네|예)"
+    rf"|i(?:['\u2019]d|\s+do|\s+would)?\s+{_SAYS_SO}(?:,\s+yes)?|it\s+(?:is|does)|{_SURELY}|of\s+course|indeed|affirmative|是的?|肯定的|对|네|예|ja|oui|sí|si|sim|да|はい|そうです)"
 )
 _NO = (
-    rf"(?:no(?:,?\s+(?:not\s+(?:at\s+all|really)|{_SURELY}\s+not|by\s+no\s+means"
+    rf"(?:(?:no|nope|nah)(?:,?\s+(?:not\s+(?:at\s+all|really)|{_SURELY}\s+not|by\s+no\s+means"
     rf"|it\s+(?:is\s+not|isn['\u2019]t|does\s+not|doesn['\u2019]t)"
     rf"|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+{_SAYS_SO}))?"
+    r"|not\s+(?:in\s+my\s+(?:view|opinion|reading|book|judge?ment)|to\s+(?:me|my\s+mind)|as\s+i\s+(?:see|read)\s+it)"
     rf"|not\s+(?:at\s+all|really)|{_SURELY}\s+not|by\s+no\s+means"
     r"|it\s+(?:is\s+not|isn['\u2019]t|does\s+not|doesn['\u2019]t)"
     rf"|i\s+(?:don['\u2019]t|do\s+not|would\s+not|wouldn['\u2019]t)\s+{_SAYS_SO}"
-    r"|negative|不是|不|否定的|否|아니[요오])"
+    r"|negative|不是|不|否定的|否|아니[요오]|nein|non|n[ãa]o|nee|нет|いいえ|違います)"
 )
 # "Certainly! Here is my analysis": how an answer opens that decides later.
 _NO_OPENER = (
@@ -61,7 +62,7 @@ _MUST = (
     r"(?:is|was|must\s+be|has\s+to\s+be|would\s+be|can\s+only\s+be)(?:\s+(?:a\s+clear|in\s+the))?"
 )
 _WORD = re.compile(
-    r"^[^\w\n]*(?:<?(?:answer|label|decision|verdict)>[^\w\n]*)?(?:(?:(?:the|my|final|short)[^\S\n]+){0,4}"
+    r"^[^\w\n]*(?:<?(?:answer|label|decision|verdict|score|result|output|conclusion)>[^\w\n]*)?(?:(?:(?:the|my|final|short)[^\S\n]+){0,4}"
     rf"(?:answer|verdict|conclusion|decision|答案|结论|답변?|결론|최종\s*답변)\s*(?:{_MUST}|：|:|[是为은는])"
     rf"[^\w\n]*)?{_ASIDE}(?:(?P<no>{_NO})|(?P<yes>{_YES})){_NO_OPENER}"
     r"(?:(?=[^\w\n/]*+(?:/\w{1,20}>[^\w\n]*+)?$)|[*_\"]{0,3}(?:[.!;:。！；：]|\s*[-\u2013\u2014]\s|[,，]\s*"
@@ -92,13 +93,16 @@ _OTHERS_FIND = re.compile(
 )
 # "Yes, because they cannot …" doubts nothing either.
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])|\n|\b(?:because|since|as)\b|$", re.IGNORECASE)
-_DIGIT = re.compile(r"[\W_]{0,9}(?:(?P<yes>1)|(?P<no>0))[\W_]{0,9}")
+_DIGIT = re.compile(r"[\W_]{0,9}(?:(?P<yes>1|true)|(?P<no>0|false))[\W_]{0,9}", re.IGNORECASE)
 _DOUBTS = re.compile(  # wherever they stand
     r"\b(?:unable|unclear|unsure|uncertain|not\s+(?:sure|certain|clear)|depends?|context|maybe|perhaps"
     r"|however|sorry|wait|actually|unless|(?:i|we|one)\s+(?:cannot|can['\u2019]t|can\s+not|could|may|might)"
     r"(?!\s+(?:deny|ignore|overlook|help|but)\b)"
     r"|(?:it|this|that|which|post|text|comment)\s+(?:could|may|might|can)\s+(?:also\s+)?(?:be|go|mean))\b"
     r"|(?:^|(?<=[.!?]\s)|\n\s{0,9})(?:but|yet|still)\b"
+    r"|\b(?:aber|jedoch|vielleicht|könnte|pero|quizás?|tal\s+vez|podría|mais|cependant|peut-être"
+    r"|pourrait|ma|però|forse|potrebbe|mas|porém|talvez|poderia|maar|misschien|но|однако|возможно"
+    r"|может)\b|かもしれ|しかし|ただし"
     r"|可能|也许|无法|不能|不确定|如果|但|然而|取决于|抱歉|수도|모르|없습니다|지만|하지만|만약|죄송|맥락",
     re.IGNORECASE,
 )
@@ -164,7 +168,7 @@ def asks_itself(answer: str) -> bool:
 
 
 def _as_digit(answer: str) -> StatedDecision | None:
-    """Of an answer that is 1 or 0 and nothing else."""
+    """Of an answer that is 1 or 0, true or false, and nothing else."""
     digit = _DIGIT.fullmatch(answer)
     return None if digit is None else _decision(digit)
 

@@ -55,6 +55,41 @@ _NO_MORE = re.compile(
     r"(?:(?:\b(?:could|can|would|will|does|do|did|have|has)\s{1,3})?\b(?:not|never|cannot|nothing|nobody|no\s{1,3}one|no\s{1,3}\w{1,20}|rarely|seldom|hardly(?:\s{1,3}ever)?)"
     r"|\b\w{2,7}n['\u2019]t)\s[^,;:.()]{0,80}?\bmore\s{1,3}(?:\w{1,20}ly\s{1,3})?$"
 )
+# "More hateful than offensive": the sentence has no other subject than the text.
+_COMPARES = re.compile(
+    r"\A\W{0,9}(?:(?:much|far|rather|certainly)\s{1,3})?(?P<how>more|less)\s{1,3}\Z"
+)
+_THAN = re.compile(r"\s{1,3}than\b")
+# "It goes beyond criticism into", "crosses the line from satire to": the label is reached.
+_BEYOND = re.compile(
+    r"\b(?:goes|moves|veers|strays|slides|tips|spills|crosses|turns|escalates|descends)\s"
+    r"(?:(?:over|across|well|far|right|the|line|boundary|border|clearly)\s){0,4}"
+    r"(?:(?:beyond|past|from|out\sof)\s(?:\w[\w'\u2019-]{0,30}\s){1,6}?(?:and\s)?)?(?:in)?to\s(?=(?:an?\s)?$)"
+)
+_SHORT_OF = re.compile(
+    r"\b(?:before|until|unless|without|almost|nearly|hardly|barely|close|short|fear|risk|let)\b[^.;]{0,100}\Z"
+)
+# "Confidence that the text is hateful: 3%", "the likelihood of hate speech is about 90 %".
+_HOW_LIKELY = re.compile(
+    r"(?:\b(?:the|my|our)\s)?\b(?:confidence|probability|likelihood|chances?|certainty|odds)\s"
+    r"(?:level\s|score\s)?(?:that|of|for|in)\s[^.;:!?]{0,60}\Z"
+)
+_AMOUNTS = re.compile(
+    r"(?:\s(?:speech|content))?[\s\"'*)]{0,4}(?:(?:[:=]|is|at|to\sbe|would\sbe|stands|about|around|only|roughly|estimated"
+    rf"|approximately|below|under|above|over)\s{{0,2}}){{1,4}}"
+    rf"(?:{_SHARE}|{_DEGREE}(?=\s{{0,3}}(?:$|[.,;!)])))"
+)
+_DENIED = re.compile(r"\bnot\b|n['\u2019]t\b|\bno\b")
+# "All criteria for hate speech are met."
+_ALL_OF = re.compile(
+    r"(?:\A|[.;:,(\u2014]|\b(?:and|that|as|so|since|because|here))[\s*\"]{0,3}"
+    r"(?P<all>(?:(?:all|each|every(?:\sone)?)\s(?:of\s)?(?:the\s)?|the\s)"
+    r"(?:criteri(?:a|on)|conditions?|elements?|requirements?|hallmarks?)\s(?:for|of)\s(?:an?\s)?)\Z"
+)
+_ARE_MET = re.compile(
+    r"(?:\s(?:speech|content))?\s(?:is|are)\s(?:all\s|clearly\s|fully\s)?(?:met|satisfied|fulfilled)"
+    r"(?=\s{0,3}(?:$|[.,;:!)]))"
+)
 _THAN_THIS = re.compile(
     r"\s*(?:(?!than\b)\w+\s*)?(?:$|[.,;:!)\u2014]|than\s+(?:this|that|it|these)\b)"
 )
@@ -321,15 +356,36 @@ def in_plain_words(before: str, after: str) -> tuple[str, str]:
     if any(one in before for one in _OF_CHANCES):  # for the sake of time
         before = _MEASURED.sub(_as_measured, _CHANCE.sub(_as_likely, before))
     before = _LIKELY.sub("likely", before)
+    before = before if _SHORT_OF.search(before) else _BEYOND.sub("is ", before)
+    if _THAN.match(after):
+        before = _COMPARES.sub(r"it is \g<how> ", before)
     if "more" in before and _THAN_THIS.match(after):
         before = _NO_MORE.sub(" it is ", before)
     if (reading := _READING.match(after)) is not None and _NO_ROOM.search(before):
         before, after = _NO_ROOM.sub(" this is not ", before), after[reading.end() :]
-    before, after = _settled(_straight(before, after), after)
+    before, after = _settled(*_measured(_straight(before, after), after))
     noun = LABEL_NOUN_AFTER.match(after) if _CONCLUDED.search(before) else None
     if noun is None:
         return before, after
     return _CONCLUDED.sub("; labelled as ", before), after[noun.end() :]
+
+
+def _measured(before: str, after: str) -> tuple[str, str]:
+    """ "It is likely", "it is not likely" for a share told behind the label, "it is" for criteria
+    that are met."""
+    all_of = _ALL_OF.search(before) if (met := _ARE_MET.match(after)) else None
+    if met and all_of:
+        return f"{before[: all_of.start('all')]}it is ", after[met.end() :]
+    amounts = _AMOUNTS.match(after)
+    asked = _HOW_LIKELY.search(before) if amounts else None
+    if amounts is None or asked is None:
+        return before, after
+    denied = _DENIED.search(asked.group()) is not None
+    share = float(amounts["share"] or (100 if amounts["high"] else 0))
+    if share == EVEN:
+        return f"{before[: asked.start()]}it may be ", after
+    said = "it is not likely " if (share < EVEN) != denied else "it is likely "
+    return before[: asked.start()] + said, after[amounts.end() :]
 
 
 def _straight(before: str, after: str) -> str:

@@ -1,9 +1,10 @@
 """Load models and ask each something: `touchstone models check [NAME...]`.
 
 Of a model with weights: state, labels, limit, languages, dtype, memory, an answer with its time and
-five probes of a judge: does a neighbour in the batch move its answer; a text longer than it reads;
-no text at all; a text of its own special tokens; a text in a language that it may not know. Of a
-server: what it can do. The exit status is 1 if any cannot be used. Source: specs "models" §2.1.
+six probes of a judge: does a neighbour in the batch move its answer; a text longer than it reads;
+no text at all; a text of its own special tokens; a text in a language that it may not know; whether
+other texts have other answers. Of a server: what it can do. The exit status is 1 if any cannot be
+used. Source: specs "models" §2.1.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -81,7 +83,9 @@ def memory(catalogue: Catalogue) -> int:
 
     total = RUNTIME_BYTES
     for entry in catalogue.entries:
-        if not entry.is_served:
+        if entry.is_served:
+            continue
+        with suppress(OSError, ValueError):  # it is not loaded, and takes none
             folder, placement = planned(catalogue, entry)
             total += placement.memory if is_complete(folder) else 0
     return total
@@ -306,6 +310,7 @@ def _common_checks(rows: Rows, tolerance: float) -> dict[str, Probed]:
         "longer than it reads": _run_check(lambda: _check_distribution(rows(LONG)[0])),
         "an empty text": _run_check(lambda: _check_distribution(rows("")[0])),
         "special tokens": _run_check(lambda: _check_distribution(rows(SPECIAL)[0])),
+        "other texts": _run_check(lambda: _check_difference(rows)),
     }
 
 
@@ -339,6 +344,13 @@ def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
     beside = rows(LONG[:600], SENTENCE, "short", FOREIGN)[1]
     moved = float(np.max(np.abs(alone - beside)))
     return Probed(moved <= tolerance, f"moves by {moved:.1e} beside other texts")
+
+
+def _check_difference(rows: Rows) -> Probed:
+    """Whether it reads at all: weights that are 0 answer every text alike."""
+    one, *others = rows(SENTENCE, FOREIGN, SPECIAL)
+    moved = max(float(np.max(np.abs(one - other))) for other in others)
+    return Probed(moved > 0, f"move its answer by {moved:.1e}")
 
 
 def _check_distribution(row: Floats) -> Probed:

@@ -10,10 +10,12 @@ import argparse
 import ctypes
 import json
 import os
+import re
 import resource
 import shutil
 import sys
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 from services.weights.folder import PICKLE
@@ -23,6 +25,7 @@ CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 MEMORY_TIMES, MEMORY_MORE = 4, 8_000_000_000  # of the file, and bytes for the libraries
 SECONDS = 3_600  # of processor time
 NOTE = "CONVERTED.json"
+REFUSED = re.compile(r"GLOBAL ([\w.]{1,100})")  # in what torch says of a pickle
 COPIED = ("*.json", "*.txt", "*.model", "*.codes", "*.jinja", "README.md")
 
 
@@ -42,6 +45,11 @@ def main(arguments: list[str] | None = None) -> int:
     restrict_process((asked.folder / PICKLE).stat().st_size)
     try:
         convert(asked.folder, asked.target, asked.commit)
+    except UnpicklingError as error:  # the library goes on with how to run it all the same
+        named = REFUSED.search(str(error))
+        what = f"more than numbers ({named[1]})" if named else "no weights that can be read"
+        sys.stderr.write(f"{asked.folder / PICKLE} holds {what}: nothing of it is run or read\n")
+        return 1
     except Exception as error:  # noqa: BLE001 - whatever a stranger's file does
         sys.stderr.write(f"{asked.folder / PICKLE}: {type(error).__name__}: {error}\n")
         return 1

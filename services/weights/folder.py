@@ -11,18 +11,19 @@ from pathlib import Path
 
 from shared.models.availability import LoadingError
 from shared.models.catalogue import Catalogue
-from shared.models.checkpoint import BASE, base_folder, hub_folder
+from shared.models.checkpoint import BASE, base_folder, hub_folder, read_checkpoint
 from shared.models.entry import ModelEntry
 
 INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
 LFS_POINTER = b"version https://git-lfs"
 MOST_HEADER = 100_000_000  # bytes, as safetensors has it
 PICKLE = "pytorch_model.bin"
+SERVE_IT = "serve it, and name it as openai:"
 STILL_SECONDS = 60.0  # a download that has written nothing for so long has been given up
 
 
 def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
-    """The folder of its files. Raises LoadingError where they are not whole."""
+    """The folder of its files. Raises LoadingError where they are not whole, and OSError."""
     folder = model_folder(catalogue, entry)
     if entry.scheme == "hf":
         _check_downloaded(entry, folder)
@@ -32,9 +33,11 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
             f"change its source",
             "absent",
         )
-    elif entry.scheme == "path" and not is_complete(folder):
-        _check_converted(entry, folder)
-        _demand_shards(entry, folder)
+    elif entry.scheme == "path":
+        next(folder.iterdir(), None)  # a folder that may not be read looks empty to `glob`
+        if not is_complete(folder):
+            _check_converted(entry, folder)
+            _demand_shards(entry, folder)
     return folder
 
 
@@ -68,6 +71,22 @@ def _demand_shards(entry: ModelEntry, folder: Path) -> None:
         raise LoadingError(f"the model {entry.name!r} is not whole: {said}", "absent")
 
 
+def demand_usable(folder: Path) -> None:
+    """Raises ValueError for weights that are quantised, damaged or not to be read, and for models
+    that need their own code."""
+    if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
+        raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
+    demand_readable(folder)
+    if (found := read_checkpoint(folder)) is None:
+        return
+    if found.quantised is not None:
+        raise ValueError(f"its weights are quantised ({found.quantised}): {SERVE_IT}")
+    if found.own_code:
+        raise ValueError(
+            f"needs-own-code: it runs on {', '.join(found.own_code)} of its repository"
+        )
+
+
 def demand_readable(folder: Path) -> None:
     """Raises ValueError for files of weights that are none, or not all of it.
 
@@ -75,11 +94,16 @@ def demand_readable(folder: Path) -> None:
     https://github.com/huggingface/safetensors, "Format".
     """
     for file in sorted(folder.glob("*.safetensors")):
-        if (said := _unreadable(file)) is not None:
+        try:
+            said = _unreadable(file)
+        except OSError as error:  # a link that leads nowhere, or in a circle; no right to read
+            said = f"cannot be read: {error.strerror}"
+        if said is not None:
             raise ValueError(f"{file.name} in {folder} {said}")
 
 
 def _unreadable(file: Path) -> str | None:
+    """What is wrong with it. Raises OSError."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         first = stream.read(8)

@@ -77,6 +77,17 @@ def demand_same_tokens(model: Any, tokenizer: Any) -> None:
         )
 
 
+@torch.inference_mode()
+def demand_numbers(model: Any) -> None:
+    """Raises ValueError for weights that are NaN: texts with that word alone would have no answer.
+    A sum with one is one, and takes no memory."""
+    broken = [name for name, one in model.named_parameters() if one.sum().isnan()]
+    if broken:
+        raise ValueError(
+            f"its weights are damaged, NaN stands in {listed(broken)}: fetch them again"
+        )
+
+
 def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
     """(T,) ids of a text as long as the model reads, in the frame that its tokenizer puts around
     texts: some heads look for a token of it."""

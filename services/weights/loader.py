@@ -18,16 +18,19 @@ from typing import Any, Literal
 import torch
 from safetensors import SafetensorError, safe_open
 from transformers import (
+    AutoConfig,
+    AutoModel,
     AutoModelForCausalLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
     logging,
 )
 
-from services.weights.folder import demand_readable, model_folder, weights_folder
+from services.weights.folder import SERVE_IT, demand_usable, model_folder, weights_folder
 from services.weights.limits import (
     LONGEST_PROOF,
     counts_positions,
+    demand_numbers,
     demand_same_tokens,
     find_max_length,
     is_padding_invariant,
@@ -51,7 +54,7 @@ from shared.errors import ScoringError
 from shared.models.availability import LoadingError, Placement, load_error, placed
 from shared.models.calls import MASK_TEXT
 from shared.models.catalogue import Catalogue, prompt_label_fields
-from shared.models.checkpoint import EmbeddedMetadata, base_folder, folder_sha256, read_checkpoint
+from shared.models.checkpoint import EmbeddedMetadata, base_folder, files_state, folder_sha256
 from shared.models.entry import InputTable, ModelEntry
 from shared.models.labels import Head, LabelMapping, Task, label_mapping
 from shared.models.models_file import with_version
@@ -61,10 +64,12 @@ from shared.numerics import promised
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 MISMATCHED = "ignore_mismatched_sizes"  # in the message where sizes do not fit
-OTHER_SIZES = (
-    "have other sizes than its configuration says: a head has as many rows as `id2label` of its "
-    "config.json has names, and two where there is none"
+OTHER_SIZES = "have other sizes than its configuration says"
+ROWS = (
+    "a head has as many rows as `id2label` of its config.json has names, and two where there is "
+    "none"
 )
+MOST_BESIDE = 20_000_000  # numbers of a network that its files need not hold
 UNKNOWN_TYPE = re.compile(r"model type `([^`]*)` but Transformers does not recognize")
 HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
 TOKENIZER_FILES = (
@@ -72,7 +77,6 @@ TOKENIZER_FILES = (
     "weights, as `save_pretrained` of a tokenizer writes them"
 )
 FEWEST_TOKENS = 2  # besides the special ones
-SERVE_IT = "serve it, and name it as openai:"
 
 Adapt = Callable[[Path, EmbeddedMetadata], Any]  # the base with the adapter of this folder
 Shorten = Callable[[Any], None]  # changes a cross-encoder's network in place
@@ -115,7 +119,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
     full, ScoringError where they are altered, damaged or of another kind. What libraries raise
     besides is for `LoadedModels` to refuse: one model fails, no other.
     """
-    with _explained(entry):
+    with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         note = catalogue.training_metadata(entry)
         if note is None:
@@ -124,7 +128,8 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             model, words = adapt(folder, note), base_folder()
         tokenizer = _tokenizer(words)
         mapping = label_mapping(entry, _head(note, model.config))
-        model, longest = _to_device(model, use), find_max_length(entry, model, tokenizer)
+        model = _to_device(model, entry, use)
+        longest = find_max_length(entry, model, tokenizer)
         demand_same_tokens(model, tokenizer)
         verify_length(model, max_length_ids(tokenizer, longest), len(mapping.outputs))
         pads = is_padding_invariant(model, tokenizer, longest)
@@ -177,12 +182,12 @@ def _of_classifier(
 
 def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
     """A causal language model."""
-    with _explained(entry):
+    with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         tokenizer = _tokenizer(folder)
         if not tokenizer.is_fast:
             raise ValueError("its tokenizer gives no character offsets")
-        model = _to_device(_from_folder(folder, AutoModelForCausalLM), use)
+        model = _to_device(_from_folder(folder, AutoModelForCausalLM), entry, use)
         longest = find_max_length(entry, model, tokenizer)
         demand_same_tokens(model, tokenizer)
         if counts_positions(model):
@@ -210,14 +215,15 @@ def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
     """A bi-encoder, or a cross-encoder whose network went through `shorten`."""
-    with _explained(entry):
+    with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         with without_progress():
             make = _bi_encoder if entry.kind == "similarity" else _cross_encoder
             model = make(folder, use)
         if entry.kind == "cross-encoder":
             shorten(model[0].auto_model)
-        model.to(dtype=_weights_dtype(use)).eval()  # modules after the transformer too
+        with _own_memory(model, entry):
+            model.to(dtype=_weights_dtype(use)).eval()  # modules after the transformer too
         _cut_to_positions(model)
         if (network := getattr(model[0], "auto_model", None)) is not None:
             demand_same_tokens(network, model.tokenizer)
@@ -252,10 +258,24 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
         loaded(entry.name)
 
 
+@contextmanager
+def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
+    """Raises LoadingError where files were replaced between their hash and the last that is read:
+    they are on their way, and jobs wait for them."""
+    folder = model_folder(catalogue, entry)
+    before = files_state(folder)
+    yield
+    if files_state(folder) != before:
+        said = f"the files of {entry.name!r} changed while they were read: they are read again"
+        raise LoadingError(said, "downloading")
+
+
 def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     """The folder of the model's files, which are those configured, and what the provenance says."""
-    _check_supported(weights_folder(catalogue, entry))  # it is whole
+    demand_usable(weights_folder(catalogue, entry))  # it is whole
     folder, placement = planned(catalogue, entry)
+    if entry.scheme != "embedded":
+        _demand_stated_size(folder)
     device, dtype = placement.device, placement.dtype
     sha256 = folder_sha256(folder)
     if sha256 is None:
@@ -299,21 +319,6 @@ def planned(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, Placement]:
     )
 
 
-def _check_supported(folder: Path) -> None:
-    """Raises ValueError for weights that are quantised and for models that need their own code."""
-    if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
-        raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
-    demand_readable(folder)
-    if (found := read_checkpoint(folder)) is None:
-        return
-    if found.quantised is not None:
-        raise ValueError(f"its weights are quantised ({found.quantised}): {SERVE_IT}")
-    if found.own_code:
-        raise ValueError(
-            f"needs-own-code: it runs on {', '.join(found.own_code)} of its repository"
-        )
-
-
 _library = RLock()
 
 
@@ -351,9 +356,27 @@ def _from_folder(folder: Path, kind: Any) -> Any:
             raise ValueError(f"its files lack the classifier's weights ({head}): fine-tune it")
         raise ValueError(f"its files lack the weights {missing}")
     if report["mismatched_keys"]:  # so would these
-        names = ", ".join(sorted(name for name, *_ in report["mismatched_keys"])[:3])
-        raise ValueError(f"its weights ({names}) {OTHER_SIZES}")
+        names = sorted(name for name, *_ in report["mismatched_keys"])
+        of_head = f": {ROWS}" if names[0].startswith(HEADS) else ""
+        raise ValueError(f"its weights ({', '.join(names[:3])}) {OTHER_SIZES}{of_head}")
     return model
+
+
+def _demand_stated_size(folder: Path) -> None:
+    """Raises ValueError where its configuration describes a network far larger than its files hold:
+    memory would be filled with random numbers before any size is compared."""
+    try:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        with without_progress(), torch.device("meta"):  # nothing is allocated
+            network = AutoModel.from_config(config, trust_remote_code=False)
+    except Exception:  # noqa: BLE001 - whoever loads it says what is wrong
+        return
+    stated, held = sum(one.numel() for one in network.parameters()), parameters(folder)
+    if stated > 2 * held + MOST_BESIDE:
+        raise ValueError(
+            f"its config.json describes a network of {stated:.3g} numbers, and its files hold "
+            f"{held:.3g}: they do not belong together"
+        )
 
 
 def _tokenizer(folder: Path) -> Any:
@@ -381,10 +404,29 @@ def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
     return Head(names, config.problem_type)
 
 
-def _to_device(model: Any, use: ModelUse) -> Any:
+def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
     """The model on its device, for answers only: attributions need no gradient of its weights."""
-    model = model.to(device=torch.device(use.device), dtype=_weights_dtype(use))
+    demand_numbers(model)
+    with _own_memory(model, entry):
+        model = model.to(device=torch.device(use.device), dtype=_weights_dtype(use))
     return model.eval().requires_grad_(requires_grad=False)
+
+
+@contextmanager
+def _own_memory(model: Any, entry: ModelEntry) -> Iterator[None]:
+    """Copies what is still a file's memory once the model is moved: a file that is overwritten in
+    place would change its answers under the hash of the old one, or end the process (SIGBUS). Those
+    that ship with us share the memory of one file, which nobody replaces."""
+    is_ours = entry.scheme == "embedded"
+    mapped = set() if is_ours else {one.data_ptr() for one in _numbers(model)}
+    yield
+    for one in _numbers(model):
+        if one.data_ptr() in mapped and one.device.type == "cpu":
+            one.data = one.data.clone()
+
+
+def _numbers(model: Any) -> list[torch.Tensor]:
+    return [*model.parameters(), *model.buffers()]
 
 
 def _weights_dtype(use: ModelUse) -> torch.dtype:

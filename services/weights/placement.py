@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from threading import Lock
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 
 from shared.models.availability import LoadingError
 from shared.models.entry import ModelEntry
@@ -62,15 +63,18 @@ def torch_dtype(dtype: str) -> torch.dtype:
 
 
 def parameters(folder: Path) -> int:
-    """How many numbers the safetensors files of a folder hold, by their headers."""
+    """How many numbers the safetensors files of a folder hold, by their headers. Raises OSError,
+    and ValueError where one is no such file."""
     total = 0
     for file in folder.glob("*.safetensors"):
-        with safe_open(file, framework="pt") as weights:
-            for name in weights.keys():  # noqa: SIM118 - it is no mapping
-                size = 1
-                for length in weights.get_slice(name).get_shape():
-                    size *= length
-                total += size
+        try:
+            with safe_open(file, framework="pt") as weights:
+                shapes = [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118 - it is no mapping
+        except SafetensorError as error:
+            raise ValueError(
+                f"{file.name} in {folder} is no file of safetensors: {error}"
+            ) from error
+        total += sum(map(prod, shapes))
     return total
 
 

@@ -385,7 +385,9 @@ class Catalogue:
         folder = self.folder(entry)
         if entry.source == BASE:
             return BASE_SHA256
-        return folder_sha256(folder) if folder and hashed else None
+        with suppress(OSError):  # the loader says it, and makes it the model's state
+            return folder_sha256(folder) if folder and hashed else None
+        return None
 
 
 def prompt_label_fields(entry: ModelEntry) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from services.command import models
 from services.command.entries import replace as replace_entry
 from services.command.entries import set_key
-from services.inference.check import format_report, report
+from services.inference.check import RUNTIME_BYTES, format_report, memory, report
 from shared.models.catalogue import load_catalogue
 from shared.models.checkpoint import folder_sha256
 from shared.settings import settings
@@ -210,6 +210,8 @@ def test_a_pickle_that_runs_something_is_refused(
     assert models.main(["convert", "evil"]) == 1
     said = capfd.readouterr()
     assert "it ran" not in said.out
+    assert "holds more than numbers (print)" in said.err
+    assert "arbitrary code" not in said.err  # no advice to run it all the same
     assert "could not be converted" in said.err
     assert not (place / "weights" / "converted" / "evil").exists()
 
@@ -331,6 +333,33 @@ def test_a_server_is_added_with_what_is_not_known_of_it(
     assert models.main(["add", *arguments]) == 0
     assert [one.name for one in load_catalogue(place / "models.toml").entries] == [name]
     assert said in capsys.readouterr().err
+
+
+def test_files_that_cannot_be_read_are_one_models_fault(
+    place: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A link in a circle, one to nowhere, a folder in the place of a file."""
+    for name in ("fine", "loop", "nowhere", "folder"):
+        shutil.copytree(tiny, place / name)
+        entry = f'\n[[models]]\nname = "{name}"\nkind = "classifier"\nsource = "path:{name}"\n'
+        with (place / "models.toml").open("a") as file:
+            file.write(entry)
+        if name != "fine":
+            (place / name / "model.safetensors").unlink()
+    (place / "loop" / "model.safetensors").symlink_to("model.safetensors")
+    (place / "nowhere" / "model.safetensors").symlink_to("gone")
+    (place / "folder" / "model.safetensors").mkdir()
+    assert models.main(["list"]) == 0
+    shown = capsys.readouterr().out
+    assert [line.split()[-1] for line in shown.splitlines() if line.startswith("fine")] == ["here"]
+    assert shown.count("model.safetensors in ") == shown.count(" cannot be read: ") == 3
+    catalogue = load_catalogue(place / "models.toml")
+    assert [one.sha256 is None for one in catalogue.describe()] == [False, True, True, True]
+    assert memory(catalogue) > RUNTIME_BYTES
+    assert models.main(["add", f"path:{place / 'loop'}", "--name", "other"]) == 1
+    assert "cannot be read: Too many levels" in capsys.readouterr().err
+    assert models.main(["add", "path:", "--name", "other"]) == 1
+    assert "names no folder" in capsys.readouterr().err
 
 
 def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
@@ -539,7 +568,7 @@ def test_check_loads_asks_and_probes(place: Path, tiny: Path) -> None:
     assert (gone["state"], "no folder" in gone["error"]) == ("absent", True)
     assert (mine["state"], mine["labels"]["hateful"]) == ("ready", ["hate"])
     assert mine["sha256"] == folder_sha256(tiny)
-    assert len(mine["probes"]) == 5
+    assert len(mine["probes"]) == 6
     assert all(probe["good"] for probe in mine["probes"].values()), mine["probes"]
     assert 0 < mine["memory_needed"] < mine["memory_free"]
 

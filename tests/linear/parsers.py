@@ -19,6 +19,8 @@ from services.cot2el.segmentation import RuleSegmenter
 from services.cot2el.segmentation import detect_language as language_of_reasoning
 from services.cot2el.stages import first_valid_json, label_of
 from services.explanations.answer_parts import answer_of, own_length
+from services.explanations.guard_answers import read_guard_answer
+from services.explanations.other_languages import read_other_languages
 from services.explanations.parsing import (
     by_labels,
     explanation_in,
@@ -26,6 +28,7 @@ from services.explanations.parsing import (
     parse_answer,
 )
 from services.explanations.structured_answer import (
+    read_column,
     read_lone_label,
     read_structured,
     without_leans,
@@ -95,6 +98,9 @@ def parsers() -> dict[str, Parser]:
         "elicited fields": read_structured,
         "elicited label": lambda text: read_lone_label(without_leans(text)),
         "elicited yes or no": read_yes_or_no,
+        "elicited of a guard": read_guard_answer,
+        "elicited column": read_column,
+        "elicited elsewhere": read_other_languages,
         "elicited answer": elicited,
         "ftc spans of a model": llm_extraction.parse_spans,
         "hatexscore languages": detect_language,

@@ -21,6 +21,8 @@ from transformers import (
 
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
+from services.weights import loader
+from services.weights.limits import find_max_length
 from services.weights.placement import dtype_of, parameters
 from shared.errors import BadInput, ModelNotReady, ScoringError
 from shared.models.calls import AttributionMethod, Example
@@ -60,12 +62,63 @@ def test_max_length_only_lowers(models: Models) -> None:
     assert models("max_length = 4096").local_classifier("m")._weights.longest == 512
 
 
-def test_weights_that_answer_no_number_are_refused(models: Models, dynabench: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("classifier.out_proj.bias", "inf", "its answer is not a number in float32"),
+        ("roberta.embeddings.word_embeddings.weight", "nan", "NaN stands in roberta.embeddings"),
+    ],
+)
+def test_weights_that_answer_no_number_are_refused(
+    models: Models, dynabench: Path, name: str, value: str, said: str
+) -> None:
+    """A NaN in the row of one word would be seen by texts with that word alone."""
     file = dynabench / "model.safetensors"
-    damaged = {name: value * float("nan") for name, value in load_file(file).items()}
+    damaged = load_file(file)
+    damaged[name][-1] = float(value)
     save_file(damaged, file, metadata={"format": "pt"})
-    with pytest.raises(ModelNotReady, match="its answer is not a number in float32"):
+    with pytest.raises(ModelNotReady, match=said):
         models().judge("m").judge([Example(text="a")])
+
+
+def test_files_that_are_overwritten_in_place_leave_a_loaded_model_alone(
+    models: Models, dynabench: Path
+) -> None:
+    """Weights mapped from a file would follow it, under the old hash; cut off, it is a SIGBUS."""
+    model = models().local_classifier("m")
+    before = model.probabilities(["a garden"]).tolist()
+    file = dynabench / "model.safetensors"
+    with file.open("r+b") as stream:
+        stream.write(bytes(file.stat().st_size))
+    assert model.probabilities(["a garden"]).tolist() == before
+    file.write_bytes(b"")
+    assert model.probabilities(["a garden"]).tolist() == before
+
+
+def test_files_that_are_replaced_while_they_are_read_are_not_loaded(
+    models: Models, dynabench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answers would stand under the hash of the files before."""
+
+    def replacing(*_: object) -> int:
+        (dynabench / "model.safetensors").touch()
+        return 1
+
+    monkeypatch.setattr(
+        loader, "find_max_length", lambda *given: find_max_length(*given) * replacing()
+    )
+    with pytest.raises(ModelNotReady, match="changed while they were read") as refusal:
+        models().local_classifier("m")
+    assert refusal.value.state == "downloading"  # jobs wait
+
+
+def test_a_network_larger_than_its_files_is_refused_before_it_is_made(
+    models: Models, dynabench: Path
+) -> None:
+    """Its 39 billion random numbers would be the end of the process, and of the other models."""
+    altered(dynabench, "config.json", hidden_size=65_536)
+    with pytest.raises(ScoringError, match=r"describes a network of .* do not belong together"):
+        models().local_classifier("m")
 
 
 @pytest.mark.usefixtures("dynabench")
