@@ -15,11 +15,7 @@ from services.consistency import kernel
 from services.consistency.citations import Citations, citations
 from services.consistency.contract import ConsistencyRequest
 from services.consistency.edits import Passages, passages, predictions_of_edits
-from services.consistency.explanation_prompts import (
-    CHANGES,
-    explanation_prompt,
-    reading_example,
-)
+from services.consistency.explanation_prompts import CHANGES, explanation_prompt, reading_example
 from services.consistency.kernel import Bools, Floats, Predictions
 from services.consistency.variants import VARIANTS, ConsistencyVariant
 from services.consistency.words import TextWords, row_of, text_words
@@ -352,8 +348,7 @@ def _explanations(name: str, writer: Writer, asked: Sequence[Asked]) -> None:
         found = dict(zip(distinct, told, strict=True))
         rows = [found[text] for text in texts]
         if not rows[0] or len({len(row) for row in rows}) > 1:
-            detail = NO_LOGPROBS.format(model=name)
-            one.lacks("attribution_agreement", "no-logprobs", detail)
+            one.lacks("attribution_agreement", "no-logprobs", NO_LOGPROBS.format(model=name))
             continue
         one.explanation = _aggregated(one, _contributions(one, np.array(rows)))
 
@@ -384,9 +379,8 @@ def _readings(asked: Sequence[Asked]) -> None:
         if name is None or one.changed is None:
             continue
         reader = models().judge(name)
-        judged = reader.judgements(
-            [reading_example(one.request, one.label, text) for text in _edited_texts(one)]
-        )
+        texts = _edited_texts(one)
+        judged = reader.judgements([reading_example(one.request, one.label, text) for text in texts])
         one.uses.append(reader.use)
         if unread := [each.unread for each in judged if each.probabilities is None]:
             why = _unread(unread[0])

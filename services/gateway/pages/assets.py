@@ -23,6 +23,7 @@ from services.gateway.pages import (
     review,
     reviewers,
     saved_views,
+    score_again,
     texts,
     try_it,
 )
@@ -34,6 +35,7 @@ PARTS = (
     try_it,
     jobs,
     new_batches,
+    score_again,
     batches,
     batch_downloads,
     saved_views,

@@ -1,4 +1,4 @@
-"""A new batch in the browser: of an uploaded table, or of lines of another batch.
+"""A new batch of a table that is uploaded in the browser.
 
 An upload is kept as a file; the next page shows its first rows, how columns become fields, the
 first requests and what is wrong by line, before anything is scored. It works without a script.
@@ -7,48 +7,38 @@ first requests and what is wrong by line, before anything is scored. It works wi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from io import BytesIO
-from typing import Annotated, Any, BinaryIO
-from urllib.parse import urlencode
+from typing import BinaryIO
 
-from fastapi import Query, Request
+from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import RedirectResponse, Response
 
 from services.gateway import http_requests
 from services.gateway.auth import Viewer, check_scope
-from services.gateway.batch_input import BatchInput, Line, make_batch
+from services.gateway.batch_input import BatchInput, make_batch
 from services.gateway.caller import Caller
 from services.gateway.pages import table_preview, templates
-from services.gateway.pages.comparison_sides import ALIKE, settings_of, side_of
-from services.gateway.pages.other_metrics import OtherRequest, request_for
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes import files as file_routes
-from services.gateway.routes.batch_results import write_facts
-from services.gateway.routes.batches import find_batch
 from services.gateway.state import Gateway, State
-from services.gateway.table_mapping import ID, TableError, pause_between
+from services.gateway.table_mapping import ID, TableError
 from services.registry import metrics
 from shared.elicitation import is_needed
 from shared.errors import BadInput, QuotaExceeded, ScoringError
 from shared.file_store import PIECE_BYTES
-from shared.ledger import batches, files, result_exports, result_pages, saved_views
-from shared.ledger.batches import Batch
+from shared.ledger import batches, files, saved_views
 from shared.ledger.engine import transaction
 from shared.ledger.files import File, NewFile
 from shared.ledger.jobs import check_file_limit
-from shared.ledger.result_exports import RequestRow
 from shared.service_contract import MetricContract
 
 PASTED_BYTES = 400_000
-AT_ONCE = 500
 FORM_BYTES = 64_000
 MOST_FIELDS = 500  # a box a column, a choice a field, one a cell that is mapped
 
@@ -87,7 +77,7 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
         try:
             sent = _words(form)
             templates.check_csrf(request, sent)
-            contract = _metric(sent.get("metric", ""))
+            contract = metric_named(sent.get("metric", ""))
             file = await run_in_threadpool(_store_file, form, sent, gateway, caller, limit)
         except (BadInput, BodyTooLarge, QuotaExceeded) as error:
             return _form_with_error(request, sent, error)
@@ -113,7 +103,7 @@ def _words(form: FormData) -> dict[str, str]:
     return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
-def _metric(name: str) -> MetricContract:
+def metric_named(name: str) -> MetricContract:
     contract = metrics().get(name)
     if contract is None:
         raise InvalidBody.at_root("choose the metric")
@@ -192,7 +182,7 @@ async def _table_page(
 ) -> Response:
     """refused: why the lines were not taken."""
     chosen = dict(sent)
-    contract = _metric(chosen.get("metric", ""))
+    contract = metric_named(chosen.get("metric", ""))
     kind = f"columns {contract.name}"
     kept = await gateway.in_ledger(lambda one: saved_views.list_views(one, caller.tenant, kind))
     each = await gateway.in_ledger(
@@ -242,7 +232,7 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
     form = await form_of(request, limit=FORM_BYTES, fields=MOST_FIELDS)
     templates.check_csrf(request, form)
     sent = [(name, value) for name, value in form.pairs if name != templates.FIELD]
-    contract = _metric(form.get("metric", ""))
+    contract = metric_named(form.get("metric", ""))
     name = form.get("keep", "").strip()
     if name and not is_name(name):
         raise InvalidBody.at_root(f"a mapping needs a name of at most {LONGEST_NAME} characters")
@@ -286,132 +276,3 @@ async def _delete_file(gateway: State, file: File) -> None:
     """The table itself: the batch's own file goes when its texts must."""
     await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id]))
     await run_in_threadpool(gateway.files.remove, file.id)
-
-
-@router.get("/batches/{batch_id}/again")
-async def choose_metric(
-    request: Request, batch_id: str, gateway: Gateway, caller: Viewer
-) -> Response:
-    """Under which metric and model the chosen lines are to be scored again."""
-    check_scope(caller, "batch")
-    batch = await find_batch(batch_id, gateway, caller.tenant)
-    sent = request.query_params.multi_items()
-    return await _choice(request, batch, gateway, [one for one in sent if one[0] != "metric"])
-
-
-async def _choice(
-    request: Request,
-    batch: Batch,
-    gateway: State,
-    pairs: Sequence[tuple[str, str]],
-    error: ScoringError | None = None,
-) -> Response:
-    """The form, as it was filled where it was refused."""
-    await write_facts(gateway, batch)
-    view = parse_query(batch, batch.tenant, pairs)
-    count = await gateway.in_ledger(lambda one: result_pages.count_of(one, view.filter))
-    names = [one.name for one in gateway.catalogue.entries if one.kind in ("classifier", "causal")]
-    sent: Mapping[str, str] = getattr(request.state, "form", {})
-    return page(
-        request,
-        "score_again.html",
-        200 if error is None else error.status,
-        batch=batch,
-        query=urlencode(list(view.pairs)),
-        count=count,
-        metrics=list(metrics()),
-        metric=sent.get("metric") or request.query_params.get("metric", batch.metric),
-        models=names,
-        model=sent.get("model", ""),
-        like=sent.get("like", ""),
-        wrong="" if error is None else error.detail,
-    )
-
-
-@router.post("/batches/{batch_id}/again")
-async def score_selected(
-    request: Request,
-    batch_id: str,
-    gateway: Gateway,
-    caller: Viewer,
-    metric: Annotated[str, Query(max_length=64)] = "",
-) -> Response:
-    """A new batch of these lines. Raises BadInput where none of them can be scored so."""
-    check_scope(caller, "batch")
-    form = await form_of(request, limit=FORM_BYTES)
-    templates.check_csrf(request, form)
-    batch = await find_batch(batch_id, gateway, caller.tenant)
-    await write_facts(gateway, batch)
-    try:
-        pairs = templates.pairs_of(form.get("query", ""))
-    except ValueError:
-        raise InvalidBody.at_root("the query of the lines cannot be read") from None
-    view = query_to_take(batch, batch.tenant, pairs)
-    target = _metric(form.get("metric", metric))
-    like = await _settings_like(form.get("like", ""), target, gateway, caller)
-    made = BatchInput(
-        target,
-        _selected_lines(gateway, view, SelectedLines(batch, target, form.get("model"), like)),
-        f"{batch.id}.jsonl",
-        {"scored_again": batch.id},
-        caller.accepts_untrained_languages,
-        templates.once_key(form, f"lines {batch.id}"),
-    )
-    try:
-        new = await make_batch(made, gateway, caller.owner(gateway.settings))
-    except (BadInput, BodyTooLarge, QuotaExceeded) as error:
-        return await _choice(request, batch, gateway, pairs, error)
-    return RedirectResponse(f"/batches/{new.id}", 303)
-
-
-async def _settings_like(
-    named: str, target: MetricContract, gateway: State, caller: Caller
-) -> dict[str, Any] | None:
-    """What must be alike for two sides to be compared, as this side has it; None: no side is named.
-    Raises UnknownBatch, and BadInput for a side of another metric."""
-    if not named:
-        return None
-    side = await side_of(named, gateway, caller)
-    if side.batch.metric != target.name:
-        raise BadInput(f"{side.name} was scored by {side.batch.metric}")
-    return await gateway.in_ledger(lambda connection: settings_of(connection, side))
-
-
-@dataclass(frozen=True)
-class SelectedLines:
-    """Lines of a batch as requests of `target`. like: `ALIKE` in place of their own; None: as they
-    are."""
-
-    batch: Batch
-    target: MetricContract
-    model: str | None
-    like: Mapping[str, Any] | None = None
-
-    def request(self, row: RequestRow) -> OtherRequest:
-        sent = row.request
-        if self.like is not None:
-            own = {name: value for name, value in sent.items() if name not in ALIKE}
-            sent = {**own, **self.like}
-        return request_for(self.target, self.batch.metric, sent, row.result, self.model or None)
-
-
-def _selected_lines(gateway: State, view: ResultQuery, chosen: SelectedLines) -> Iterator[Line]:
-    """What lacks something is left out. Raises BadInput where nothing is left."""
-    lacks, made, last = "", 0, 0
-    while some := _requests(gateway, view, last):
-        last = some[-1].line
-        for one in pause_between(some):
-            other = chosen.request(one)
-            if other.body is None:
-                lacks = lacks or other.lacks
-            else:
-                made += 1
-                yield one.custom_id, other.body
-    if not made:
-        why = f"it {lacks}" if lacks else "no text of theirs is kept"
-        raise BadInput(f"none of these lines can be scored by {chosen.target.name}: {why}")
-
-
-def _requests(gateway: State, view: ResultQuery, after_line: int) -> list[RequestRow]:
-    with transaction(gateway.engine) as connection:
-        return result_exports.requests_of(connection, view.filter, after_line, AT_ONCE)
