@@ -379,8 +379,8 @@ def _readings(asked: Sequence[Asked]) -> None:
         if name is None or one.changed is None:
             continue
         reader = models().judge(name)
-        edits = _edited_texts(one)
-        judged = reader.judgements([reading_example(one.request, one.label, edit) for edit in edits])
+        read = [reading_example(one.request, one.label, text) for text in _edited_texts(one)]
+        judged = reader.judgements(read)
         one.uses.append(reader.use)
         if unread := [each.unread for each in judged if each.probabilities is None]:
             why = _unread(unread[0])
