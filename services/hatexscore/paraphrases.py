@@ -62,7 +62,7 @@ _COMPARES = re.compile(
 _THAN = re.compile(r"\s{1,3}than\b")
 # "It goes beyond criticism into", "crosses the line from satire to": the label is reached.
 _BEYOND = re.compile(
-    r"\b(?:goes|moves|veers|strays|slides|tips|spills|crosses|turns|escalates|descends)\s"
+    r"(?<!that\s)(?<!which\s)\b(?:goes|moves|veers|strays|slides|tips|spills|crosses|turns|escalates|descends)\s"
     r"(?:(?:over|across|well|far|right|the|line|boundary|border|clearly)\s){0,4}"
     r"(?:(?:beyond|past|from|out\sof)\s(?:\w[\w'\u2019-]{0,30}\s){1,6}?(?:and\s)?)?(?:in)?to\s(?=(?:an?\s)?$)"
 )
@@ -122,6 +122,11 @@ _FAILS = (
 _DOES_NOT = (
     r"(?:does|do|did|can|could|will|would)(?:\snot|n['\u2019]t)|cannot"
     r"|(?:pretend|claim)(?:s|ed)?\snot\sto"
+)
+# "that" before a statement, not "see that as", "see that post as"
+_THAT = (
+    r"(?:the\sfact\s)?that\s(?=(?:it|this|these|they|there|the|its|his|her|their|such|what)\s"
+    r"|[^,;:.]{1,60}?\b(?:is|are|was|were|has|have|can|could|would|may|might|count|qualif)\w{0,4}\s)"
 )
 _NOTICE = (
     r"(?:notice[sd]?|reali[sz]e[sd]?|recogni[sz]e[sd]?|see|saw|understand|understood"
@@ -251,7 +256,7 @@ _TURNED = (
         " that ",
         r"(?:\b(?:the|this|its|our|their)\s(?:\w{1,20}\s)?(?:author|writer|user|speaker|poster|commenter)s?|\bs?he|\bthey|\busers"
         rf"|\breaders|\bpeople)\s(?:\w+ly\s|still\s|just\s)?(?:{_FAILS}|{_DOES_NOT})\s(?:\w+ly\s|even\s)?"
-        rf"(?:{_NOTICE}|admit|acknowledge|know|appreciate)\s(?:the\sfact\s)?that\s",
+        rf"(?:{_NOTICE}|admit|acknowledge|know|appreciate)\s{_THAT}",
         "it is true that ",
     ),
     (
@@ -259,14 +264,14 @@ _TURNED = (
         r"(?:\b(?:the|this|its|our)\s(?:\w{1,20}\s)?(?:model|system|classifier|filter|detector|tool|moderators?|annotators?"
         rf"|reviewers?|raters?|team)\s(?:\w+ly\s)?(?:(?:{_FAILS}|{_DOES_NOT})\s(?:\w+ly\s|even\s)?"
         r"(?:notice|reali[sz]e|recogni[sz]e|grasp|understand)|fail(?:s|ed)?\sto\ssee)"
-        rf"|\b(?:nobody|no\sone)\s(?:\w+ly\s)?(?:seems\sto\s(?:have\s)?|has\s)?{_NOTICE})\s(?:the\sfact\s)?that\s",
+        rf"|\b(?:nobody|no\sone)\s(?:\w+ly\s)?(?:seems\sto\s(?:have\s)?|has\s)?{_NOTICE})\s{_THAT}",
         "it is true that ",
     ),
     (
         " that ",
         r"(?:\b(?:one|we|you|it|i|let\sus|let['\u2019]s|please|and|but)\s)?(?:(?:must|should|may|can|could|do|does)\s?)?"
         r"(?:\b(?:not|never|cannot)|n['\u2019]t)\s(?:be\s)?(?:forget|overlook|ignore|miss|forgotten|overlooked|ignored)"
-        r"\s(?:the\sfact\s)?that\s",
+        rf"\s{_THAT}",
         "it is true that ",
     ),
     (
