@@ -15,7 +15,6 @@ from typing import Any, Literal, get_args
 
 from services.hatexscore.words import Language
 from shared.errors import BadInput
-from shared.language_names import language_name, language_names
 
 FOLDER = Path(__file__).parent / "data" / "lexicons"
 CUSTOM = "custom"
@@ -117,11 +116,9 @@ def load_lexicon(policy: str, language: Language) -> Lexicon:
     """
     path = _files().get((policy, language))
     if path is None:
-        lists = "; ".join(
-            f"{name} ({language_names(found)})" for name, found in available().items()
-        )
+        lists = "; ".join(f"{name} ({', '.join(found)})" for name, found in available().items())
         raise BadInput(
-            f"there is no list of policy '{policy[:64]}' in {language_name(language)}; "
+            f"there is no list of policy '{policy[:64]}' in language '{language}'; "
             f"there are: {lists}",
             pointer="/policy",
         )
