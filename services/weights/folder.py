@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shared.models.availability import LoadingError
 from shared.models.catalogue import Catalogue
-from shared.models.checkpoint import BASE, base_folder, hub_folder, read_checkpoint
+from shared.models.checkpoint import BASE, base_folder, demand_files, hub_folder, read_checkpoint
 from shared.models.entry import ModelEntry
 
 INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
@@ -35,6 +35,11 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
         )
     elif entry.scheme == "path":
         next(folder.iterdir(), None)  # a folder that may not be read looks empty to `glob`
+        try:
+            demand_files(folder)
+        except ValueError as error:
+            said = f"the model {entry.name!r} cannot be loaded: {error}"
+            raise LoadingError(said, "failed") from error
         if not is_complete(folder):
             _check_converted(entry, folder)
             _demand_shards(entry, folder)

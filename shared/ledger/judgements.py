@@ -180,14 +180,15 @@ def write(
         raise NoResultToJudge(f"the job {job_id!r} has no result of a metric")
     if job.is_private and values.get("note"):
         raise BadInput("the job's texts are not kept, and notes quote", pointer="/note")
-    about = values.get("about") or SCORE
-    if (same := _find_same(connection, job_id, {**values, "about": about}, origin)) is not None:
+    own = {"about": values.get("about") or SCORE, "note": values.get("note") or None}
+    values = {**values, **own}
+    if (same := _find_same(connection, job_id, values, origin)) is not None:
         return same, True
     count = select(func.count()).where(judgements.c.job_id == job_id)
     if connection.execute(count).scalar_one() >= MOST_OF_JOB:
         detail = f"the job {job_id} has {MOST_OF_JOB} judgements and takes no more"
         raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
-    return _append(connection, job_id, {**values, "about": about}, origin), False
+    return _append(connection, job_id, values, origin), False
 
 
 def emit_event(connection: Connection, made: ReviewerJudgement, metric: str, tenant: str) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import stat
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -147,8 +148,18 @@ class Checkpoint:
     quantised: str | None  # the method, such as gptq
 
 
+def demand_files(folder: Path) -> None:
+    """Raises ValueError for a pipe, a socket or a device: whoever opens it may wait for ever."""
+    for one in folder.glob("*"):
+        with suppress(OSError):  # a link that leads nowhere: whoever reads it says so
+            mode = one.stat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise ValueError(f"{one.name} is no file that could be read to its end: remove it")
+
+
 def read_checkpoint(folder: Path) -> Checkpoint | None:
     """None where there is no `config.json`. Raises ValueError where it cannot be understood."""
+    demand_files(folder)
     try:
         written = (folder / "config.json").read_text("utf-8")
     except FileNotFoundError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -259,6 +260,16 @@ def test_a_type_that_the_library_does_not_know_is_to_be_served(
 def test_a_gguf_is_refused_with_advice(models: Models, dynabench: Path) -> None:
     (dynabench / "model.safetensors").rename(dynabench / "model.gguf")
     with pytest.raises(ScoringError, match=r"quantised \(gguf\): serve it, and name it as openai:"):
+        models().local_classifier("m")
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors.index.json", "tokenizer.json"])
+def test_a_pipe_among_its_files_is_refused_and_not_waited_for(
+    models: Models, dynabench: Path, name: str
+) -> None:
+    (dynabench / name).unlink(missing_ok=True)
+    os.mkfifo(dynabench / name)
+    with pytest.raises(ScoringError, match=f"{name} is no file that could be read to its end"):
         models().local_classifier("m")
 
 

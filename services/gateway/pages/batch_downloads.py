@@ -20,7 +20,7 @@ from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
 from services.gateway.views import result_of
 from shared.charts.engine import in_the_dark
-from shared.errors import UnknownFile
+from shared.errors import BadInput, UnknownFile
 from shared.ledger.batches import Batch
 
 MOST_IN_FILE = 1_000  # lines of a selection
@@ -81,9 +81,11 @@ async def batch_plot(
 
 
 @router.get("/batches/{batch_id}/items.csv")
-async def batch_csv(batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """The lines as CSV, without columns that none of them fills."""
+async def batch_csv(request: Request, batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
+    """All lines as CSV, without columns that none of them fills. Raises BadInput for filters."""
     batch = await get_batch(batch_id, gateway, caller)
+    if request.query_params:
+        raise BadInput("this file holds all lines; results.csv takes the filters of the table")
     return await batch_results.as_csv(batch, gateway, filled_csv_chunks)
 
 

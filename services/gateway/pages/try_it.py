@@ -189,6 +189,7 @@ async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Resp
         request, limit=ENCODED * gateway.settings.max_body_bytes, fields=MOST_CONTROLS
     )
     templates.check_csrf(request, form)
+    form["parent"] = await _own_parent(form.get("parent", ""), gateway, caller)
     chosen = _find_metric(form.get("metric", ""))
     entered, only_show = sent(chosen, form), form.get("action") == "show"
     if form.get("action") == "fill":
@@ -226,6 +227,17 @@ async def _commit_once(
     if not accepted.replayed:
         gateway.messages.add(job.metric, job.id)
     return job
+
+
+async def _own_parent(named: str, gateway: State, caller: Caller) -> str:
+    """The job that is edited; nothing where the tenant has none of this name."""
+    if not JOB_ID.fullmatch(named):
+        return ""
+    try:
+        await gateway.in_ledger(lambda one: jobs.find(one, named, tenant=caller.tenant))
+    except UnknownJob:
+        return ""
+    return named
 
 
 def _marked(asked: JobRequest, parent: str) -> JobRequest:

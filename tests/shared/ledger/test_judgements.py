@@ -48,6 +48,13 @@ def test_the_same_again_is_the_first(engine: Engine) -> None:
     assert history(engine, job) == [first.id]
 
 
+def test_an_empty_note_is_none(engine: Engine) -> None:
+    _, (job,) = make_batch(engine, [0.9])
+    first, _ = judge(engine, job, note="")
+    assert first.note is None
+    assert judge(engine, job, note=None) == (first, True)
+
+
 @pytest.mark.parametrize(
     "changed",
     [
