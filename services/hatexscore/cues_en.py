@@ -396,7 +396,7 @@ OBJECT = re.compile(rf"\s*(?:it|this|that|the\s+(?:{TEXT_NOUN}))\b")  # of what 
 ACTOR = re.compile(
     r"\W*(?:(?:so|therefore|thus|hence|please)\W+)?(?:(?:i|we|moderators?|the\s+(?:team"
     r"|moderators?))(?:['\u2019](?:d|ll))?\s+)?"
-    r"(?:(?:would|should|must|will|can|shall|have\s+to|need\s+to|do|did|not|don['\u2019]t"
+    r"(?:(?:(?:would|should|must|could)(?:n['\u2019]t)?|will|can|shall|have\s+to|need\s+to|do|did|not|never|don['\u2019]t"
     r"|won['\u2019]t"
     r"|therefore|recommend(?:\s+to)?|decided?\s+to|choose\s+to|vote\s+to|to|suggest\s+to)\s+)*"
 )
