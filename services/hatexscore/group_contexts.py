@@ -14,8 +14,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from services.hatexscore.group_cues import WHO_ARE, is_object, is_person
@@ -330,7 +330,7 @@ _ANSWERED = re.compile(
     rf"\b(?:{_ANSWERING}\s(?={_ATTACK})|{_MOCKING}\s(?={_ATTACKERS})).{{0,200}}?{_BORDER}",
     re.IGNORECASE,
 )
-# "Denies the claim about", "disputes what he said about": whoever rejects a claim does not reject the group.
+# "Denies the claim about", "disputes what he said about": who rejects a claim rejects no group.
 _DISPUTING = (
     rf"(?:{_ANSWERING}|den(?:y|ies|ied|ying)|disput\w+|dismiss\w*|disagree\w*\swith|question(?:s|ed|ing)?|disprov\w+"
     r"|doubt(?:s|ed|ing)?|disown\w*)"
