@@ -479,9 +479,16 @@ def _about_text(own: str, prior: str) -> bool:
     if predicate is None and not (cues.BARE.fullmatch(head) or NO_SUBJECT.fullmatch(head)):
         return cues.THIS_TEXT.search(head) is not None
     if predicate is None or NO_SUBJECT.fullmatch(head, 0, predicate.start()):
-        return _about_text(prior[-LONG:], "") if any(map(str.isalnum, prior)) else True
+        follows = moods.CONSEQUENCE.search(prior) or moods.FOLLOWS.match(own)
+        return _takes_up_text(prior, concludes=predicate is None and follows is not None)
     until = len(head) if cues.CLASSIFICATION.search(head) else predicate.end()
     return cues.THIS_TEXT.search(head, 0, until) is not None
+
+
+def _takes_up_text(prior: str, *, concludes: bool) -> bool:
+    if concludes and not cues.KINDS_OF_TEXTS.match(prior):
+        return True
+    return _about_text(prior[-LONG:], "") if any(map(str.isalnum, prior)) else True
 
 
 def _resumes_text(head: str, prior: str) -> bool:

@@ -84,7 +84,7 @@ BORDER = re.compile(
     r"|,?\s*\band\s+(?:so|for\s+(?:that|this|these|those)\s+reasons?|on\s+(?:that|this)\s+basis|as\s+such"
     rf"|as\s+a\s+(?:result|consequence)|(?:in|to)\s+(?:my|our)\s+(?:view|opinion|mind)),?\s+(?=(?:{SUBJECT_OPENS})\b)"
     r"|,\s*(?=(?:which|who|whose)\b)|,\s*(?=no\s*$)|(?:(?<=\w{4})|(?<=n['\u2019]t))[.!]\s+(?=[a-z])"
-    r"|,\s*(?:and\s+)?(?:so|hence|thus|therefore)\s+(?=(?:no|not|non|hardly|an?)\b|$)"
+    r"|,\s*(?:and\s+)?(?:so|hence|thus|therefore|consequently)\s+(?=(?:no|not|non|hardly|an?)\b|(?:(?!possib|potential|probab|alleged|reported)\w+ly\s+){0,2}$)"
     # "Decision overturned, post removed as hateful"
     rf"|,\s*(?:and\s+)?(?=(?:{TEXT_NOUN})\s+(?:(?:was|is|has\s+been)\s+)?(?:removed|deleted|labelled"
     r"|hidden|blocked|taken\s+down)\b)"
@@ -396,7 +396,7 @@ OBJECT = re.compile(rf"\s*(?:it|this|that|the\s+(?:{TEXT_NOUN}))\b")  # of what 
 ACTOR = re.compile(
     r"\W*(?:(?:so|therefore|thus|hence|please)\W+)?(?:(?:i|we|moderators?|the\s+(?:team"
     r"|moderators?))(?:['\u2019](?:d|ll))?\s+)?"
-    r"(?:(?:would|should|must|will|can|shall|have\s+to|need\s+to|do|did|not|don['\u2019]t"
+    r"(?:(?:(?:would|should|must|could)(?:n['\u2019]t)?|will|can|shall|have\s+to|need\s+to|do|did|not|never|don['\u2019]t"
     r"|won['\u2019]t"
     r"|therefore|recommend(?:\s+to)?|decided?\s+to|choose\s+to|vote\s+to|to|suggest\s+to)\s+)*"
 )
@@ -456,6 +456,15 @@ STAND_BY = re.compile(
 THAT_IS = re.compile(
     r"^(?P<said>.*?)[,;(\u2014-]\s*(?:i\.\s?e\.|ie|that\s+is|in\s+other\s+words|in\s+short|ergo)[,:]?\s+"
     r"(?P<own>(?:(?:not|non|clearly|plainly|simply|just|plain)[\s-]+)*)$"
+)
+# "Insults are cruel, hence hateful": of texts in general. "Women are insulted, hence hateful": not.
+KINDS_OF_TEXTS = re.compile(
+    r"\W*(?:(?:and|but|yet|as|since|because|while|although|often|usually|generally|sometimes|in\s+general)\W+)*"
+    r"(?:(?:an?|any|every|each|all|most|many|some|such|certain|not\s+(?:all|every))\s+)?(?:[\w-]+\s+)??(?:[\w-]+\s+)??"
+    r"(?:(?:insult|slur|joke|post|comment|tweet|text|message|statement|remark|word|term|stereotype|generali[sz]ation"
+    r"|opinion|attack|threat|slogan|question|meme|caption|claim|trope|article|headline|expression|complaint)s?"
+    r"|criticism|satire|mockery|sarcasm|irony|humou?r|profanity|vulgarity|speech|language|content|hate|hatred|rudeness"
+    r"|harassment|bullying|abuse|discrimination|prejudice|racism|sexism|bigotry)(?!['\u2019\w])"
 )
 # The decision is left to somebody else, or to later.
 DEFERS = (

@@ -159,7 +159,18 @@ _TEXTBOOK = (
     r"(?:(?!(?:is|are|was|has|does)\b)[\w'\u2019-]+[ ]?){1,5})?"
     r"(?=\s*(?:$|[.,;!:(\u2014]))"
 )
+# "I would remove this", "we'd leave it up": what its judge would do with this text is the verdict.
+_ONE_TEXT = rf"(?:it|this(?:\s+one)?|that(?:\s+one)?|(?:the|your|this|that)\s+(?:{TEXT_NOUN}))"
+_WOULD_DO = (
+    r"(?:i|we)(?:['\u2019](?:d|ll)|\s+(?:would|should|will|shall|must)(?P<w_nt>n['\u2019]t)?|\s+(?P<w_wont>won['\u2019]t))\s+"
+    r"(?:(?P<w_not>not|never)\s+)?(?:(?:\w{1,20}ly|therefore|thus|hence|also|just|recommend\s+to|vote\s+to)\s+){0,2}"
+    rf"(?:(?P<w_against>(?:remove|delete|hide|block|ban|reject|pull|purge|take\s+down)\s+{_ONE_TEXT}"
+    rf"|take\s+{_ONE_TEXT}\s+(?:down|off))|(?P<w_favour>(?:keep|approve|allow|restore|reinstate|publish)\s+{_ONE_TEXT}"
+    rf"|(?:leave|let|put|keep)\s+{_ONE_TEXT}\s+(?:up|alone|online|in\s+place|as\s+(?:it\s+)?is|stand|pass|through|go|be|back|stay)))"
+    r"(?=\s*(?:$|[.,;:!)\u2014]|\b(?:as|because|since|for|on|under|due|so|and|from|up|here|now|too|myself|ourselves)\b))"
+)
 _ALTERNATIVES = (
+    _WOULD_DO,
     # "Kept the strike", "we lifted the ban", "dismissed this report", "denied the appeal"
     rf"(?<!user ){_WHO}?(?:(?:(?P<v_kept>kept|keep(?:ing)?"
     r"|uph(?:e|o)ld(?:ing)?|confirm(?:ed|ing)?|maintain(?:ed|ing)?"
@@ -210,8 +221,9 @@ _ACT = re.compile(rf"{_OPENS}(?:{'|'.join(_ALTERNATIVES)})\b")
 _AGAINST = (
     *("s_kept", "r_granted", "a_refused", "against", "some", "in", "does", "is_yes", "missed"),
     *("may_not", "fails", "no_pass", "v_kept", "v_accepted", "v_refused", "named"),
+    "w_against",
 )
-_DENIED = ("not", "s_not", "in_no")
+_DENIED = ("not", "s_not", "in_no", "w_nt", "w_wont", "w_not")
 _CORRECTS = re.compile(r"\bfalse\s+(?:positive|alarm|negative)|\b(?:restor|reinstat)e?d?\b")
 # Of what is only wished, doubted, asked, supposed or ruled in general, nothing is done.
 _NOT_DONE = re.compile(

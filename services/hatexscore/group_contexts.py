@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from services.hatexscore.group_cues import WHO_ARE, is_object, is_person
@@ -329,6 +330,22 @@ _ANSWERED = re.compile(
     rf"\b(?:{_ANSWERING}\s(?={_ATTACK})|{_MOCKING}\s(?={_ATTACKERS})).{{0,200}}?{_BORDER}",
     re.IGNORECASE,
 )
+# "Denies the claim about", "disputes what he said about": who rejects a claim rejects no group.
+_DISPUTING = (
+    rf"(?:{_ANSWERING}|den(?:y|ies|ied|ying)|disput\w+|dismiss\w*|disagree\w*\swith|question(?:s|ed|ing)?|disprov\w+"
+    r"|doubt(?:s|ed|ing)?|disown\w*)"
+)
+_CLAIM = (
+    r"(?:claims?|allegations?|assertions?|notions?|ideas?|lies?|rumou?rs?|statements?|remarks?|comments?|nonsense|falsehoods?|tropes?"
+    r"|caricatures?|stor(?:y|ies)|theor(?:y|ies)|words|charges?|verdict|opinions?|views?|slurs?|myths?|smears?|stereotypes?"
+    r"|accusations?|insults?|prejudices?|slander|generali[sz]ations?)"
+)
+_DISPUTED = re.compile(
+    rf"\b{_DISPUTING}\s(?:{_DETERMINED.format('whose')}(?P<noun>{_CLAIM})"
+    r"|what(?:ever)?\s(?:[\w'-]{1,20}\s){1,4}?(?:said|says?|wrote|writes?|written|claim(?:s|ed)?|posted|told|alleged|alleges?))"
+    rf"\s(?:about|on|against|regarding|concerning|towards?)\b.{{0,200}}?{_BORDER}",
+    re.IGNORECASE,
+)
 # The group stands between: "the nation against refugees" defends no refugees.
 _DEFENDED = re.compile(
     rf"\b{_DEFENDING}\s(?P<whom>[\w\s'-]{{1,80}}?)\s{_AGAINST}\s(?={_DETERMINED.format('whose')}{_HATE}\b).{{0,200}}?{_BORDER}",
@@ -408,7 +425,7 @@ def _stretches(sentence: str, language: Language, named: int) -> Iterator[Span]:
     if language != "en":
         yield from (found.span() for found in _CJK[language].finditer(sentence))
         return
-    for found in _ANSWERED.finditer(sentence):
+    for found in chain(_ANSWERED.finditer(sentence), _DISPUTED.finditer(sentence)):
         if not _is_theirs(sentence, found, named):
             yield found.span()
     for found in _DEFENDED.finditer(sentence):

@@ -83,6 +83,27 @@ _ANSWER = re.compile(
     r"\W*(?:(?:against|at|it'?s|it\sis|they\sare|the|all|on|to|towards?|of|and|or|both|are|is|mainly|only|answer)\W+)*$",
     re.IGNORECASE,
 )
+# "Is it hateful? Yes, towards Jews.", "… it would not be hateful. It names Jews, and so it is."
+_OF_HATE = re.compile(
+    r"\b(?:hate(?:ful\w*|d|s)?|hatred|toxic|offensive|abusive|attacks?|insults?|insulting|racis[mt]|demeaning|degrading|derogatory"
+    r"|hostile|harmful|discriminatory|unsafe|violat\w+)\b",
+    re.IGNORECASE,
+)
+_OF_NO_HATE = re.compile(
+    r"\b(?:not|no|never|nothing|neither|hardly)\b|n['\u2019]t\b|\bnon-", re.IGNORECASE
+)
+_TOWARDS = re.compile(
+    r"\W*(?:(?:yes|yeah|yep|indeed|clearly|very|namely|and|specifically|mainly|openly|hateful|it\sis)\W+)*"
+    r"(?:towards?|against|at|to)\s+(?:(?:the|all|both|many)\s+)?"
+    r"(?:[\w'-]{1,25}(?:\s[\w'-]{1,25})?(?:\s*,|\s(?:and|or))\s){0,3}$",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"\s(?:and|or)\s[\w\s,'-]{1,50}[.!]?\s*$")
+_SO_IT_IS = re.compile(
+    r"\s*,?\s*(?:and\s)?(?:so|hence|thus|therefore|(?:that|this|which)\sis\swhy)\s(?:it|this|(?:the|this)\s\w{1,12})"
+    r"\s(?:clearly\s)?(?:is|does|counts|qualifies)\W*$",
+    re.IGNORECASE,
+)
 _DENIED = (
     r"[\"'`*_\s)]{0,6}(?::=?|=>?|->|[|?\uff1a\uff1f\u2192])[\"'`*_\s|]{0,6}"
     rf"(?:(?:{NO}|null|n/?a|nil|not|nobody)(?!\w)|0[.]0+\b|\u65e0|\u6ca1\u6709|\uc5c6|\uc544\ub2c8"
@@ -248,10 +269,15 @@ def answers(asked: str, before: str, after: str) -> bool:
 
     asked: the sentence before; before, after: what stands beside the mention in its own.
     """
-    return (
-        len(asked) <= LONGEST_ASKED
-        and len(before) + len(after) <= LONGEST_ANSWER
-        and _ASKS.search(asked) is not None
-        and _ANSWER.match(before) is not None
+    if len(asked) > LONGEST_ASKED or len(before) + len(after) > LONGEST_ANSWER:
+        return False
+    if _OF_HATE.search(asked) and _SO_IT_IS.fullmatch(after):
+        return True
+    said = asked.endswith("?") or _OF_NO_HATE.search(asked) is None
+    towards = said and _OF_HATE.search(asked) and _TOWARDS.fullmatch(before)
+    if towards and _LISTED.match(after):
+        return True
+    return bool(
+        (towards or (_ASKS.search(asked) and _ANSWER.match(before)))
         and (not after.strip(" .,;!*_\u3002") or after.lstrip()[:1] in ".,;(")
     )

@@ -355,9 +355,26 @@ _SAID_OF_IT = (
 )
 
 
+# "Hateful to Jews", "to people who pray", but no "to say so", "to harass": towards whom.
+_TO_WHOM = re.compile(
+    r"^(\s*(?:speech\s|content\s)?\s*)to\s+(?="
+    r"(?:(?:the|all|any|every|many|most|those|these|our|other|some|both|black|white|brown|gay|trans\w*|queer|lesbian"
+    r"|bisexual|disabled|deaf|blind|autistic|old(?:er)?|young(?:er)?|poor|(?!punish|publish|banish|vanish|finish)\w+(?:ish|ese|ian|can|ean|ic|im))"
+    r"\s+(?:[\w'\u2019-]+\s+){0,2}?)?"
+    r"(?:[\w-]{2,25}(?<!s)s|people|women|men|children|folks?|everyone|everybody|anyone|persons?)"
+    r"(?:\s*(?:$|[.,;:!?)\u2014])|\s+(?:and|or|as|because|since|for|in|of|who|from|with|by|alike|everywhere)\b))"
+)
+# "Not acceptable, hateful": no list of what it is not.
+_NOT_GOOD = re.compile(
+    r"(?:\bnot|n['\u2019]t)\s+(?:\w{1,20}ly\s+)?(?:acceptable|ok(?:ay)?|fine|alright|all\s+right|allowed|permissible|harmless"
+    r"|safe|benign|innocent|innocuous|appropriate|funny|civil)\s*,\s*(?=(?:\w{1,20}ly\s+)?[\s\"]{0,3}$)"
+)
+
+
 def in_plain_words(before: str, after: str) -> tuple[str, str]:
     """What stands around a label word, lower case: before it "likely" and "not likely" for a
     chance, "it is" for a superlative, a verb of judging for "hence the … label"."""
+    before, after = _NOT_GOOD.sub(" unacceptable, ", before), _TO_WHOM.sub(r"\1towards ", after)
     if any(one in before for one in _OF_CHANCES):  # for the sake of time
         before = _MEASURED.sub(_as_measured, _CHANCE.sub(_as_likely, before))
     before = _LIKELY.sub("likely", before)

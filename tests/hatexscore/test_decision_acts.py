@@ -55,6 +55,22 @@ def test_how_a_case_ended(said: str, expected: str) -> None:
     assert label(f"Was the {said.lower()} (hate policy)?") is None
 
 
+WOULD = ("I would", "I'd", "We would", "So I will", "Thus, we'd")
+NOT_UP = ("remove this", "take it down", "delete the post", "not leave it up", "never keep this")
+UP = ("leave it up", "keep this", "let the post stand", "not remove it", "not take this down")
+
+
+@given(st.sampled_from(WOULD), st.sampled_from(NOT_UP), st.sampled_from(UP))
+def test_what_a_judge_would_do_speaks_as_what_was_done(would: str, down: str, up: str) -> None:
+    assert label(f"It demeans a faith. {would} {down}.") == "hateful"
+    bare = read(f"{would} {down}.")
+    assert (bare.conclusion, bool(bare.unread)) == (None, True)
+    assert label(f"{would} {up}.") == "non-hateful"
+    assert label(f"{would} {up} if it named a faith.") is None
+    policy = [read_conclusion(f"{would} {one}.", built_in("policy"), "en") for one in (down, up)]
+    assert [one.conclusion and one.conclusion.label for one in policy] == ["hateful", "non-hateful"]
+
+
 WHAT_IT_DOES = "It degrades women."
 
 

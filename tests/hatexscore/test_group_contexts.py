@@ -120,3 +120,19 @@ def test_what_is_quoted_decides_no_language(form: str) -> None:
 def test_its_own_words_do(explanation: str) -> None:
     found = detect_languages(HatexscoreRequest(text=GERMAN, explanation=explanation))
     assert found.no_rules is not None
+
+
+@pytest.mark.parametrize("no", ["rejects", "denies", "disputes", "opposes", "dismisses", "refutes"])
+@pytest.mark.parametrize("what", ["the claim about", "what he said about", "a slur against"])
+def test_who_rejects_a_claim_does_not_attack_the_group(no: str, what: str) -> None:
+    said = score(
+        "He was wrong: this is nonsense about immigrants.",
+        f'"this is nonsense" {no} {what} immigrants. Not hateful.',
+        "non-hateful",
+    )
+    assert [each.attacked for each in said.evidence if each.kind == "group"] == [False]
+
+
+def test_who_rejects_the_group_does() -> None:
+    said = score("No immigrants here.", "It rejects immigrants. Not hateful.", "non-hateful")
+    assert [each.attacked for each in said.evidence if each.kind == "group"] == [True]
