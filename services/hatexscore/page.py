@@ -261,7 +261,7 @@ def design(report: Record) -> Iterator[Block]:
     yield forest("Does the model make the decisions that are explained?", agreed, note=note)
     groups = record(report, "groups")
     filters = facet_filters("group", {group: group for group in groups})
-    yield count_bars("Groups that are named as the target", groups, filters=filters)
+    yield count_bars("Groups that are named", groups, filters=filters)
     lengths = record(report, "text_lengths").items()
     found = {LENGTHS.get(name, name): record(one, "score") for name, one in lengths}
     if len(found) > 1:
@@ -276,6 +276,7 @@ def _languages(counted: Record) -> Block:
 
 
 UNDECIDED = "und"
+UNREAD = "4"  # a colour of its own, which no verdict has
 LENGTHS = {
     "short": "short: it may be quoted whole",
     "longer": "longer",
@@ -286,15 +287,17 @@ LENGTHS = {
 def _conclusions(report: Record) -> Block:
     labels = record(report, "labels")
     compared, conflicting = integer(labels, "compared"), integer(labels, "conflicting")
-    silent = integer(labels, "no_conclusion")
+    without = integer(labels, "no_conclusion")
+    unread = min(without, integer(record(record(report, "parts"), "htc"), "undefined"))
     stated = {
         "state the decision that was sent": compared - conflicting,
         "state another one": conflicting,
-        "state one, and none was sent": integer(report, "scored") - compared - silent,
-        "state no decision": silent,
+        "state one, and none was sent": integer(report, "scored") - compared - without,
+        "state no decision": without - unread,
+        "could not be read": unread,
     }
-    tones = dict(zip(stated, (GOOD, BAD, NEUTRAL, NONE), strict=True))
-    words = dict(zip(stated, ("as sent", "another", "none sent", "none"), strict=True))
+    tones = dict(zip(stated, (GOOD, BAD, NEUTRAL, NONE, UNREAD), strict=True))
+    words = dict(zip(stated, ("as sent", "another", "none sent", "none", "unread"), strict=True))
     filters = facet_filters("conclusion", words)
     return stacked_bar("What the explanations conclude", stated, filters=filters, tones=tones)
 
