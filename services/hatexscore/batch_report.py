@@ -42,7 +42,10 @@ FOUND = ("exact", "inflected", "fuzzy", "missing", "unsearched")  # a quotation 
 LONG = 600  # characters: at most 50 words are short
 FAITHLESS = 0.8  # agreement under which QF tells about the model
 NOT_STANDARDISED = "no score is standardised: no result with a score was decided {decisions}"
-FOREIGN = "the asked model makes {share} of the decisions: {said} the {results} where it decides otherwise"
+FOREIGN = (
+    "the asked model makes {share} of the decisions: {said} the {results} where it decides "
+    "otherwise"
+)
 
 
 def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport:
