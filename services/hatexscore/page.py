@@ -97,7 +97,8 @@ class PolicyView:
 
 @dataclass(frozen=True, slots=True)
 class HatexscoreView:
-    """What the template shows. text, explanation, masked: None where the text was not kept."""
+    """What the template shows. text, explanation, masked: None where the text was not kept.
+    own_labels: whether the labels are the caller's own words, or may be."""
 
     verdict: Verdict
     text: list[MarkedText] | None
@@ -111,12 +112,14 @@ class HatexscoreView:
     strip: Chart | None
     variants: list[VariantRow]
     policy: PolicyView
+    own_labels: bool
     set_aside: dict[SetAside, str]
     quotation_kinds: dict[QuotationReason, str]
 
 
 def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> HatexscoreView:
     """What a page shows of this result."""
+    parameters = report.provenance.parameters
     return HatexscoreView(
         verdict=verdict(report),
         text=pieces(request.text, _text_marks(report)) if request else None,
@@ -130,6 +133,7 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
         strip=_strip(report),
         variants=rows(report),
         policy=_policy(report),
+        own_labels=not isinstance(parameters.get("labels", {}), str | None),
         set_aside=SET_ASIDE,
         quotation_kinds=QUOTATION_KINDS,
     )
