@@ -265,7 +265,7 @@ def finding(report: Report, verdict: Verdict, word: VerdictWord | None = None) -
     if word is None:
         word = "undefined" if report.score is None else OF_TONE[verdict.tone]
     why = next((one.detail for one in report.reasons if one.component == "score"), "")
-    return Finding(word, last_sentences((word == "undefined" and why) or verdict.text))
+    return Finding(word, last_sentences((report.score is None and why) or verdict.text))
 
 
 def last_sentences(text: str, most: int = LONGEST_REASON) -> str:

@@ -28,7 +28,7 @@ from services.hatexscore.quote_search import word_spans
 from services.hatexscore.report import HatexscoreComponents, HatexscoreResult, Language, Reader
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
-from shared.page_text import percent
+from shared.page_text import counted, percent
 from shared.report_contracts import Interval
 from shared.statistics.agreement import kappa
 
@@ -43,8 +43,8 @@ LONG = 600  # characters: at most 50 words are short
 FAITHLESS = 0.8  # agreement under which QF tells about the model
 NOT_STANDARDISED = "no score is standardised: no result with a score was decided {decisions}"
 FOREIGN = (
-    "the asked model makes {share} of the decisions: QF tells about the asked model, not about "
-    "the explanations"
+    "the asked model makes {share} of the decisions: {said} the {results} where it decides "
+    "otherwise"
 )
 
 
@@ -54,7 +54,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
     agreement = model_agreement(rows, over)
     share = None if agreement is None else agreement.agreement.value
     if share is not None and share < FAITHLESS:
-        common["warnings"] = (*common["warnings"], FOREIGN.format(share=percent(share)))
+        common["warnings"] = (*common["warnings"], _foreign(rows, percent(share)))
     standardised, unknown = _standardised(rows, over)
     common["warnings"] = (*common["warnings"], *unknown)
     return HatexscoreBatchReport(
@@ -76,6 +76,14 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
         languages=dict(sorted(Counter(row.report.language for row in rows).items())),
         readers=_readers(rows, over),
     )
+
+
+def _foreign(rows: Sequence[Row], share: str) -> str:
+    """QF of the robust variant is null where the model decides otherwise; the others have one."""
+    others = [row for row in _known(rows) if not _agrees(row)]
+    left_out = all(row.report.components.qf is None for row in others)
+    said = "QF is left out of" if left_out else "QF tells about it, not about the explanation, in"
+    return FOREIGN.format(share=share, said=said, results=counted(len(others), "result"))
 
 
 def _by_decision(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
@@ -152,7 +160,7 @@ def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
 
 def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:
     """Of the results whose decision and whose P(hateful) are known."""
-    known = [row for row in rows if row.report.predicted_label and _p(row) is not None]
+    known = _known(rows)
     if not known:
         return None
     agreeing = [row for row in known if _agrees(row)]
@@ -172,6 +180,11 @@ def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgr
         ),
         corr_p_qf=over.correlation("p and qf", pairs.reshape(-1, 2), over.keys(with_qf)),
     )
+
+
+def _known(rows: Sequence[Row]) -> list[Row]:
+    """Those whose decision and whose P(hateful) are known."""
+    return [row for row in rows if row.report.predicted_label and _p(row) is not None]
 
 
 def _agreement(rows: Sequence[Row], over: Statistics) -> Interval:

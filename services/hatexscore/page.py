@@ -97,7 +97,8 @@ class PolicyView:
 
 @dataclass(frozen=True, slots=True)
 class HatexscoreView:
-    """What the template shows. text, explanation, masked: None where the text was not kept."""
+    """What the template shows. text, explanation, masked: None where the text was not kept.
+    own_labels: whether the labels are the caller's own words, or may be."""
 
     verdict: Verdict
     text: list[MarkedText] | None
@@ -111,12 +112,14 @@ class HatexscoreView:
     strip: Chart | None
     variants: list[VariantRow]
     policy: PolicyView
+    own_labels: bool
     set_aside: dict[SetAside, str]
     quotation_kinds: dict[QuotationReason, str]
 
 
 def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> HatexscoreView:
     """What a page shows of this result."""
+    parameters = report.provenance.parameters
     return HatexscoreView(
         verdict=verdict(report),
         text=pieces(request.text, _text_marks(report)) if request else None,
@@ -130,6 +133,7 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
         strip=_strip(report),
         variants=rows(report),
         policy=_policy(report),
+        own_labels=not isinstance(parameters.get("labels", {}), str | None),
         set_aside=SET_ASIDE,
         quotation_kinds=QUOTATION_KINDS,
     )
@@ -261,7 +265,7 @@ def design(report: Record) -> Iterator[Block]:
     yield forest("Does the model make the decisions that are explained?", agreed, note=note)
     groups = record(report, "groups")
     filters = facet_filters("group", {group: group for group in groups})
-    yield count_bars("Groups that are named as the target", groups, filters=filters)
+    yield count_bars("Groups that are named", groups, filters=filters)
     lengths = record(report, "text_lengths").items()
     found = {LENGTHS.get(name, name): record(one, "score") for name, one in lengths}
     if len(found) > 1:
@@ -276,6 +280,7 @@ def _languages(counted: Record) -> Block:
 
 
 UNDECIDED = "und"
+UNREAD = "4"  # a colour of its own, which no verdict has
 LENGTHS = {
     "short": "short: it may be quoted whole",
     "longer": "longer",
@@ -286,15 +291,17 @@ LENGTHS = {
 def _conclusions(report: Record) -> Block:
     labels = record(report, "labels")
     compared, conflicting = integer(labels, "compared"), integer(labels, "conflicting")
-    silent = integer(labels, "no_conclusion")
+    without = integer(labels, "no_conclusion")
+    unread = min(without, integer(record(record(report, "parts"), "htc"), "undefined"))
     stated = {
         "state the decision that was sent": compared - conflicting,
         "state another one": conflicting,
-        "state one, and none was sent": integer(report, "scored") - compared - silent,
-        "state no decision": silent,
+        "state one, and none was sent": integer(report, "scored") - compared - without,
+        "state no decision": without - unread,
+        "could not be read": unread,
     }
-    tones = dict(zip(stated, (GOOD, BAD, NEUTRAL, NONE), strict=True))
-    words = dict(zip(stated, ("as sent", "another", "none sent", "none"), strict=True))
+    tones = dict(zip(stated, (GOOD, BAD, NEUTRAL, NONE, UNREAD), strict=True))
+    words = dict(zip(stated, ("as sent", "another", "none sent", "none", "unread"), strict=True))
     filters = facet_filters("conclusion", words)
     return stacked_bar("What the explanations conclude", stated, filters=filters, tones=tones)
 

@@ -383,6 +383,7 @@ def _effect(report: HatexscoreResult) -> float | None:
 
 
 def in_a_word(report: HatexscoreResult) -> Finding:
-    """`contradicted`: another label is stated than was sent; else as the tone of the verdict."""
+    """`contradicted`: another label is stated than was sent; else as the tone of the verdict. The
+    reason of one without a score is what made it undefined, so that such results count as one."""
     word: VerdictWord | None = "contradicted" if report.label_match is False else None
     return finding(report, verdict(report), word)

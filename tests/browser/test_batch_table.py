@@ -217,7 +217,7 @@ def test_a_narrow_window_folds_all_filters_into_a_button_with_their_count(
     expect(page.locator(".chips")).to_contain_text("40 of 200 lines")
     fold.click()
     expect(verdict).to_be_hidden()
-    expect(fold).to_have_attribute("data-count", "1")
+    expect(fold.locator(".narrow")).to_have_attribute("data-count", "1")
     expect(fold).to_have_text("Filters", use_inner_text=True)  # a style adds the count
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from services.gateway.pages.templates import render, style_sheet
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.page import TEMPLATE, HatexscoreView, view
+from services.hatexscore.page import TEMPLATE, HatexscoreView, design, view
 from services.hatexscore.report import (
     HatexscoreComponents,
     HatexscoreRandomSpans,
@@ -21,8 +21,9 @@ from services.hatexscore.report import (
 from shared.charts.engine import Caption
 from shared.charts.shapes import strip
 from shared.contracts import Variant
-from shared.page_text import MarkedText
+from shared.page_text import MarkedText, last_sentences
 from shared.redaction import without_text
+from shared.report_design import CountBars
 from tests.hatexscore.fake import FakeClassifier, bound, surely
 from tests.hatexscore.test_metric import ask, requests
 
@@ -291,6 +292,28 @@ def test_a_conflict_with_the_decision_is_said_first(label: Label) -> None:
     made = view(request, scored(request))
     assert (made.verdict.tone == "bad") == (label == "non-hateful")
     assert ("concludes otherwise" in made.verdict.text) == (label == "non-hateful")
+    assert not made.own_labels
+
+
+def test_what_made_a_conflicting_result_undefined_is_its_reason() -> None:
+    request = ask(predicted_label="non-hateful", probabilities={"original": 0.9, "masked": 0.2})
+    report = scored(request)
+    assert report.score is None
+    assert report.verdict == "contradicted"
+    [cause, *_] = [one.detail for one in report.reasons if one.component == "score"]
+    assert report.reason == last_sentences(cause)
+
+
+def test_a_conclusion_that_could_not_be_read_is_no_missing_one() -> None:
+    labels = {"compared": 5, "conflicting": 1, "no_conclusion": 4}
+    report = {"scored": 10, "labels": labels, "parts": {"htc": {"undefined": 3}}}
+    bar, *_ = design(report)
+    assert isinstance(bar, CountBars)
+    counted = dict(bar.bars)
+    assert counted["state no decision"] == 1
+    assert counted["could not be read"] == 3
+    assert bar.whole == 10
+    assert bar.filters["could not be read"] == ("facet", "conclusion=unread")
 
 
 def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:

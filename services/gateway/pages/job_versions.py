@@ -24,6 +24,10 @@ from shared.word_changes import WordChange, changes
 MOST_VERSIONS = 30
 MOST_OTHERS = 20  # results of a text that a job can be compared with
 MOST_LABELS = 12  # whose probability is shown
+SHOWN = {  # field → its name
+    "probability_original": "P(hateful) of the text as sent",
+    "probability_masked": "P(hateful) with the quotes masked",
+}
 
 
 @dataclass(frozen=True)
@@ -160,7 +164,7 @@ def _probabilities(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         if not name.startswith("probabilit"):
             continue
         if isinstance(value, float | int):
-            yield name.replace("_", " "), float(value)
+            yield SHOWN.get(name, name.replace("_", " ")), float(value)
         elif isinstance(value, Mapping):
             for label, held in value.items():
                 if isinstance(held, float | int):

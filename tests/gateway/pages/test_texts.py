@@ -96,7 +96,10 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
     )  # its parent says so
     assert page.index('id="versions"') < page.index("How this score came about")
     assert client.get(f"/v1/jobs/{second}").json()["metadata"]["edited_from"] == first
-    assert "probability original" in page
+    assert "P(hateful) of the text as sent" in page
+    assert f'<dt>Edited from</dt><dd><a href="/jobs/{first}">' in page
+    assert "edited_from" not in page.partition("</dl>")[0]
+    assert "<dt>Language of the text</dt><dd>English (en)</dd>" in page
     assert "<del>them</del><ins>us</ins>" in page.replace("\n", "").replace(" ", "") or (
         "<del>" in page and "<ins>" in page
     )
