@@ -122,7 +122,8 @@ def _table(cells: Cells) -> tuple[list[str], list[ConfusionRow]]:
     if rest := set[str | None](ordered[most:]):
         shown.append((OTHERS, rest))
     given = [one for one in shown if any(gold in one[1] for gold, _ in cells)]
-    said = [one for one in (*shown, (UNREAD, {None})) if any(own in one[1] for _, own in cells)]
+    unread: tuple[str, set[str | None]] = (UNREAD, {None})
+    said = [one for one in (*shown, unread) if any(own in one[1] for _, own in cells)]
     rows = [
         ConfusionRow(
             name, [(_count(cells, of, own), of == own and len(of) == 1) for _, own in said]
