@@ -6,6 +6,7 @@ and languages. What no worker would load is refused here, with what to do instea
 
 from __future__ import annotations
 
+import json
 import re
 from argparse import Namespace
 from dataclasses import dataclass
@@ -46,6 +47,12 @@ NO_TOKENIZER = (
     "it has no tokenizer: put tokenizer.json, or the files of its vocabulary, beside its weights "
     "before it is used"
 )
+TINY_TOKENIZER = (
+    "its tokenizer.json has only {entries} entries, which is next to nothing: put the one that it "
+    "was trained with beside its weights before it is used"
+)
+FEW_ENTRIES = 10  # of a vocabulary; its special tokens are five or so
+MOST_BYTES = 100_000  # of a tokenizer.json that may hold so few
 TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.codes")  # one of them is of a tokenizer
 SERVE_GGUF = (
     ": weights of that form are not read here: serve it (llama.cpp, Ollama), and name it as "
@@ -100,7 +107,8 @@ def _advice(asked: Namespace, keys: dict[str, entries.Value | None], found: Foun
     labels = keys["labels"]
     if isinstance(labels, dict) and not any(labels.keys() & set(own) for own in CANONICAL.values()):
         return f"{SAY_SO}; {ASKED_LABELS}"
-    return (None if asked.label or asked.preset else _matching_preset(found)) or SAY_SO
+    known = "" if asked.label or asked.preset else _matching_preset(found)
+    return f"{SAY_SO}{known}"
 
 
 def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
@@ -208,7 +216,21 @@ def _folder(written: str, beside: Path) -> Found:
     checkpoint, licence = _validate_model(folder, str(folder)), _licence(folder)
     if checkpoint.kind is not None and not any(map(any, map(folder.glob, TOKENIZERS))):
         notes += (NO_TOKENIZER,)
+    elif (entries := _vocabulary_size(folder)) is not None and entries < FEW_ENTRIES:
+        notes += (TINY_TOKENIZER.format(entries=entries),)
     return Found(source, checkpoint=checkpoint, licence=licence, notes=notes)
+
+
+def _vocabulary_size(folder: Path) -> int | None:
+    """Of a small tokenizer.json; None where it is large, or is none: what loads it says so."""
+    file = folder / "tokenizer.json"
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            return None
+        vocabulary = json.loads(file.read_text("utf-8"))["model"]["vocab"]
+        return len(vocabulary)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _weights_notes(folder: Path) -> tuple[str, ...]:
@@ -355,7 +377,11 @@ def _matching_preset(found: Found) -> str:
     """What to add where the outputs are those of a known model; else nothing."""
     outputs = found.checkpoint.head.outputs if found.checkpoint else ()
     names = presets_of(outputs) if outputs else []
-    return f"; these are the outputs of {names[0]}: add --preset {names[0]}" if names else ""
+    return (
+        f"; if it is {names[0]}, whose outputs have these names: --preset {names[0]}"
+        if names
+        else ""
+    )
 
 
 def _last_word(source: str) -> str:

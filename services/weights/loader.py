@@ -393,8 +393,19 @@ def _tokenizer(folder: Path) -> Any:
         said = f"its tokenizer cannot be read ({type(error).__name__}: {reason}): {TOKENIZER_FILES}"
         raise ValueError(said) from error
     if len(found) < len(set(found.all_special_ids)) + FEWEST_TOKENS:
-        raise ValueError(f"its files lack a tokenizer: {TOKENIZER_FILES}")
+        raise ValueError(_without_words(folder, len(found)))
     return found
+
+
+def _without_words(folder: Path, entries: int) -> str:
+    """entries: of the tokenizer that was read, special ones included."""
+    there = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
+    if not there:
+        return f"its files lack a tokenizer: {TOKENIZER_FILES}"
+    return (
+        f"its tokenizer ({there[0]}) has {entries} entries, special ones included, and so no words "
+        f"to read a text by: {TOKENIZER_FILES}"
+    )
 
 
 def _head(note: EmbeddedMetadata | None, config: Any) -> Head:

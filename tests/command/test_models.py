@@ -422,6 +422,10 @@ def test_a_folder_without_a_tokenizer_is_added_and_says_so(
     for folder, is_said in ((place / "mute", True), (tiny, False)):
         assert models.main(["add", f"path:{folder}", "--name", folder.name]) == 0
         assert ("it has no tokenizer: put tokenizer.json" in capsys.readouterr().err) is is_said
+    few = {"model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1}}}
+    (place / "mute" / "tokenizer.json").write_text(json.dumps(few), "utf-8")
+    assert models.main(["add", f"path:{place / 'mute'}", "--name", "few"]) == 0
+    assert "its tokenizer.json has only 2 entries" in capsys.readouterr().err
 
 
 def test_labels_that_were_named_are_what_the_advice_is_about(
@@ -448,7 +452,8 @@ def test_outputs_of_a_known_model_are_recognised(
     for name, like in (("known", "toxic-bert"), ("unnamed", "textdetox")):
         save_encoder(place / name, ENCODERS[like], 0)
     assert models.main(["add", f"path:{place / 'known'}"]) == 1
-    assert "add --preset toxic-bert" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert -1 < said.find("--label LABEL=OUTPUT") < said.find("--preset toxic-bert")
     assert models.main(["add", f"path:{place / 'known'}", "--preset", "toxic-bert"]) == 0
     assert models.main(["add", f"path:{place / 'unnamed'}"]) == 0
     said = capsys.readouterr().err

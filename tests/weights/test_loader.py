@@ -217,6 +217,21 @@ def test_no_tokenizer_is_made_up(models: Models, tmp_path: Path) -> None:
         models('preset = "hatexplain"').local_classifier("m")
 
 
+def test_a_tokenizer_without_words_is_there_and_counted(models: Models, dynabench: Path) -> None:
+    file = dynabench / "tokenizer.json"
+    stated = json.loads(file.read_text("utf-8"))
+    special = [one["content"] for one in stated["added_tokens"]]
+    stated["model"] = {
+        "type": "WordLevel",
+        "vocab": {word: place for place, word in enumerate(special)},
+        "unk_token": special[0],
+    }
+    file.write_text(json.dumps(stated), "utf-8")
+    said = rf"its tokenizer \(tokenizer\.json\) has {len(special)} entries"
+    with pytest.raises(ScoringError, match=said):
+        models('kind = "classifier"').local_classifier("m")
+
+
 def test_a_tokenizer_that_cannot_be_read_is_named(models: Models, dynabench: Path) -> None:
     (dynabench / "tokenizer.json").write_text("{}", "utf-8")
     with pytest.raises(ScoringError, match=r"its tokenizer cannot be read .*: put tokenizer\.json"):

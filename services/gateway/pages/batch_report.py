@@ -15,6 +15,7 @@ from markupsafe import Markup
 from pydantic import ValidationError
 
 from services.gateway.pages.batch_outcome import outcome_of
+from services.gateway.pages.gold_section import gold_section
 from services.gateway.pages.report_design import design_of
 from services.gateway.pages.result_query import parse_query
 from services.gateway.pages.result_tables import Table, with_language_names
@@ -261,6 +262,7 @@ def file_of(batch: Batch, report: dict[str, Any], lines: FileLines) -> str:
         reasons=lines.counts.reasons,
         provenance=lines.provenance,
         blocks=design_of(batch.metric, report),
+        gold=gold_section(report),
         words=surprising_words(batch.metric),
         policy=FILE_POLICY,
         sheets=Markup(sheets),  # noqa: S704 (our own files)

@@ -22,6 +22,7 @@ from services.gateway.pages import templates
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
+from services.gateway.pages.gold_section import gold_section
 from services.gateway.pages.job_texts import load_row_detail
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.report_design import charts_at_once, design_of
@@ -185,7 +186,7 @@ async def _whole_page(
 
 NOT_ENDED: dict[str, Any] = {
     "finding": None, "scale": None, "split": None, "split_keys": {}, "tabs": [],
-    "people": None,
+    "people": None, "gold": None,
 }  # fmt: skip
 
 
@@ -204,6 +205,7 @@ async def _results_context(
         else {},
         "tabs": await saved_views(gateway, caller.tenant, batch.metric),
         "people": await batch_agreement(batch, gateway, caller),
+        "gold": gold_section(report),
     }
 
 

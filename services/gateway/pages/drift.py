@@ -46,6 +46,11 @@ class DriftRow:
     low: float
     high: float
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether either window has one."""
+        return bool(self.found.earlier.scored or self.found.later.scored)
+
 
 @router.get("/drift")
 async def drift_page(

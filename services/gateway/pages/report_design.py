@@ -20,6 +20,7 @@ from shared.report_design import (
     Record,
     count_bars,
     forest,
+    is_shown,
     record,
 )
 
@@ -68,7 +69,8 @@ def _number(block: Block) -> int | None:
 
 def _common(report: Record) -> Iterator[Block]:
     by_language = record(report, "by_language").items()
-    languages = {language_name(code): record(one, "score") for code, one in by_language}
+    scores = {language_name(code): record(one, "score") for code, one in by_language}
+    languages = {name: one for name, one in scores.items() if is_shown(one)}
     if len(languages) > 1:
         yield forest("Mean score by language of the text", languages)
     left_out = record(report, "left_out")

@@ -80,13 +80,14 @@ def filled(
     days_ago: int,
     scores: Floats,
     version: str,
+    model: str = "m_1",
     **metadata: str,
 ) -> None:
     """An hour of results."""
     hour = datetime.now(UTC) - timedelta(days=days_ago)
     rows = [
         {
-            "tenant": tenant, "metric": "hatexscore", "metric_version": version, "model": "m_1",
+            "tenant": tenant, "metric": "hatexscore", "metric_version": version, "model": model,
             "variant": "robust", "finished_at": hour, "status": "succeeded",
             "score": None if np.isnan(score) else float(score), "verdict": "supported",
             "metadata": metadata,
@@ -125,6 +126,15 @@ def test_the_page_says_whether_it_moved_to_its_tenant_alone(opens: Opens, engine
     assert "Scores over time" in start
     assert "first results of robust 2.0" in start
     assert "Scores over time" not in other.get("/").text
+
+
+def test_groups_without_scores_are_one_line_together(opens: Opens, engine: Engine) -> None:
+    for model in ("m_1", "m_2", "m_3"):
+        scores = beta(1, 5) if model == "m_3" else np.full(2, np.nan)
+        filled(engine, "a", 1, scores, "1.0", model)
+    page = entered(opens, "a", "score").get("/drift").text
+    assert "2 groups have no score in either window: hatexscore by <bdi>m_1</bdi>, " in page
+    assert page.count("<h2") == page.count('id="drift-') == 1
 
 
 def test_what_somebody_edited_is_no_drift_and_is_counted(opens: Opens, engine: Engine) -> None:

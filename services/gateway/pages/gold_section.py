@@ -1,0 +1,137 @@
+"""What a batch's page says of decisions beside gold labels: a sentence, a few figures, one table.
+
+Out of the stored report, which may be of another version of the service: what is not there is left
+out. All other numbers stand in the report's own tables.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shared.page_text import percent
+from shared.report_design import Record, integer, is_shown, record, records
+
+MOST_SHOWN = 8  # labels of the confusion table; the others are one row and one column
+UNREAD, OTHERS = "not read", "all others"
+
+
+@dataclass(frozen=True)
+class GoldFigure:
+    """chance: what somebody who does not look would have; None: it is said of no such figure."""
+
+    name: str
+    interval: Record
+    chance: float | None = None
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class ConfusionRow:
+    """Results with this gold label. counts: by decision, each with whether it is the label."""
+
+    gold: str
+    counts: Sequence[tuple[int, bool]]
+
+
+@dataclass(frozen=True)
+class GoldSection:
+    """What the template shows. decided: the columns of the confusion table."""
+
+    sentence: str
+    figures: Sequence[GoldFigure]
+    decided: Sequence[str]
+    confusion: Sequence[ConfusionRow]
+    warnings: Sequence[str]
+
+
+def gold_section(report: Record | None) -> GoldSection | None:
+    """None where no line has a gold label."""
+    gold = record(report or {}, "gold")
+    labels = record(gold, "labels")
+    if not integer(labels, "results"):
+        return None
+    cells = Counter(dict(_cells(records(labels, "confusion"))))
+    decided, confusion = _table(cells)
+    warnings = gold.get("warnings")
+    return GoldSection(
+        sentence=_sentence(labels, cells),
+        figures=list(_figures(labels)),
+        decided=decided,
+        confusion=confusion,
+        warnings=[str(one) for one in warnings] if isinstance(warnings, list | tuple) else [],
+    )
+
+
+Cells = Counter[tuple[str, str | None]]  # (gold label, decision or None) → results
+
+
+def _cells(found: Sequence[Record]) -> Iterator[tuple[tuple[str, str | None], int]]:
+    for one in found:
+        decided = one.get("decided")
+        place = str(one.get("gold")), None if decided is None else str(decided)
+        yield place, integer(one, "results")
+
+
+def _sentence(labels: Record, cells: Cells) -> str:
+    results = integer(labels, "results")
+    read = sum(count for (_, decided), count in cells.items() if decided is not None)
+    right = sum(count for (gold, decided), count in cells.items() if gold == decided)
+    told = f"{right:,} of {read:,} decisions are those of the gold label"
+    chance = labels.get("chance")
+    if isinstance(chance, int | float):
+        told += f"; always deciding for the most frequent label would be right on {percent(chance)}"
+    if (left := results - read) > 0:
+        told += f". Of {left:,} more results with a gold label no decision could be read"
+    return f"{told}."
+
+
+def _figures(labels: Record) -> Iterator[GoldFigure]:
+    missing = integer(labels, "unread") + integer(labels, "refused")
+    chance = _number(labels.get("chance"))
+    yield from _figure("Agrees with the gold label", record(labels, "accuracy"), chance)
+    if missing:
+        of_all = record(labels, "accuracy_of_all")
+        name = "The same of all: what was not decided is not right"
+        yield from _figure(name, of_all, _number(labels.get("chance_of_all")))
+    yield from _figure("Cohen's kappa", record(labels, "kappa"), 0.0, "kappa")
+    yield from _figure("Macro-F1, the mean over labels", record(labels, "macro_f1"))
+
+
+def _figure(
+    name: str, interval: Record, chance: float | None = None, said: str = ""
+) -> Iterator[GoldFigure]:
+    if is_shown(interval):
+        yield GoldFigure(name, interval, chance, said)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _table(cells: Cells) -> tuple[list[str], list[ConfusionRow]]:
+    """Labels by how often people or decisions say them; the rarest together."""
+    totals: Counter[str] = Counter()
+    for both, count in cells.items():
+        totals.update({label: count for label in both if label is not None})
+    ordered = sorted(totals, key=lambda one: (-totals[one], one))
+    most = MOST_SHOWN if len(ordered) > MOST_SHOWN + 1 else len(ordered)
+    shown: list[tuple[str, set[str | None]]] = [(one, {one}) for one in ordered[:most]]
+    if rest := set[str | None](ordered[most:]):
+        shown.append((OTHERS, rest))
+    given = [one for one in shown if any(gold in one[1] for gold, _ in cells)]
+    unread: tuple[str, set[str | None]] = (UNREAD, {None})
+    said = [one for one in (*shown, unread) if any(own in one[1] for _, own in cells)]
+    rows = [
+        ConfusionRow(
+            name, [(_count(cells, of, own), of == own and len(of) == 1) for _, own in said]
+        )
+        for name, of in given
+    ]
+    return [name for name, _ in said], rows
+
+
+def _count(cells: Cells, golds: set[str | None], decided: set[str | None]) -> int:
+    return sum(count for (gold, own), count in cells.items() if gold in golds and own in decided)
