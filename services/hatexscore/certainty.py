@@ -85,6 +85,7 @@ _KNOWN = re.compile(
 )
 NEAR = 200  # characters behind the label word that may answer it
 FAR = 300  # and of the sentences that follow
+REST = 600  # of a sentence that may leave the decision to others, from its end
 _DETERMINER = re.compile(r"(?:the|this|that|these|those|its|his|her|their|entire|whole|too)")
 _TOKEN = re.compile(r"[\w'\u2019-]+")
 _FINITE = re.compile(
@@ -465,3 +466,20 @@ def _is_inert(words: Sequence[str], place: int) -> bool:
         return True
     named = _DETERMINER.fullmatch(before) is not None
     return named or (before in ("a", "an") and after not in ("of", "to", ""))
+
+
+_DEFERS = re.compile(cues.DEFERS)
+_LEANS = re.compile(
+    r"\b(?:lean\w*|inclin\w+|probabl[ey]|likely|tentativ\w+|provisional\w*|suspect|guess|borderline"
+    r"|first\s+impression|at\s+first|preliminar\w+|tend)\b|倾向|可能|아마|기울|쪽에\s*가"
+)
+
+
+def is_deferred(plain: str, reading: Reading) -> bool:
+    """Is it a mere leaning, and somebody else to decide: "likely hateful, needs a second look"?"""
+    sentence = plain[max(reading.start, reading.end - REST) : reading.end]
+    leans = _LEANS.search(sentence)
+    return (
+        leans is not None
+        and _DEFERS.search(plain[reading.start : reading.start + REST]) is not None
+    )

@@ -147,7 +147,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
 def _unless_deferred(plain: str, reading: Reading) -> Reading:
     """Hedged, where it is a mere leaning and somebody else is to decide."""
     told = reading.clause.mood in ("asserted", "general", "partial")
-    if not (told and no_decision.is_deferred(plain, reading)):
+    if not (told and certainty.is_deferred(plain, reading)):
         return reading
     return replace(reading, clause=replace(reading.clause, mood="hedged"))
 

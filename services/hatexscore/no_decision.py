@@ -259,12 +259,6 @@ _TOPIC_CJK = re.compile(
     r"(?:다룬다|다룹니다|설명한다|설명합니다|소개한다|소개합니다|공유한다|공유합니다|논의|토론이\s*있었|언급한다|보도한다)"
 )
 
-_DEFERS = re.compile(DEFERS)
-_LEANS = re.compile(
-    r"\b(?:lean\w*|inclin\w+|probabl[ey]|likely|tentativ\w+|provisional\w*|suspect|guess|borderline"
-    r"|first\s+impression|at\s+first|preliminar\w+|tend)\b|倾向|可能|아마|기울|쪽에\s*가"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
@@ -459,13 +453,3 @@ def _goes_on(plain: str, sentence: _Sentence) -> bool:
         for one in doubts
     )
     return turned or (bool(doubts) and _ANSWERS.search(after) is not None)
-
-
-def is_deferred(plain: str, reading: Reading) -> bool:
-    """Is it a mere leaning, and somebody else to decide: "likely hateful, needs a second look"?"""
-    sentence = plain[max(reading.start, reading.end - REST) : reading.end]
-    leans = _LEANS.search(sentence)
-    return (
-        leans is not None
-        and _DEFERS.search(plain[reading.start : reading.start + REST]) is not None
-    )

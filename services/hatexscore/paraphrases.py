@@ -5,7 +5,7 @@ A verdict that is called likely is one where more than half speaks for it.
 "May be hateful" names a possibility and states nothing. "Most likely hateful", "probably hate
 speech", "an 85% chance that it is" lean to one side, as a score of 0.85 in a label line does, and
 "a 10% chance that it is" leans to the other. Whoever adds that others are to decide concludes
-nothing all the same (`no_decision.is_deferred`). "It couldn't be more hateful" denies nothing;
+nothing all the same (`certainty.is_deferred`). "It couldn't be more hateful" denies nothing;
 "it was mistaken for hate speech", "that it is hateful has not been shown" and "I'd be hard pressed
 to call it hateful" deny it; what somebody fails to see, admits or forgets is so. Where what is said
 of a statement is unknown, it stays as it is, for `certainty` to doubt. Source: our own.

@@ -14,6 +14,7 @@ import hashlib
 import json
 import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
