@@ -87,7 +87,8 @@ def test_lines_are_judged_by_keyboard_alone(
             expect(page.locator(".finding")).to_contain_text("The metric says")
             expect(page.locator("html[data-revealed]")).to_have_count(1)  # one sees what one judged
             page.wait_for_load_state()
-            page.keyboard.press("ArrowRight")
+            expect(page.get_by_role("link", name="Next line")).to_be_focused()
+            page.keyboard.press("Enter" if key == "a" else "ArrowRight")
         expect(page.locator("main [role=status]", has_text="of 8")).to_contain_text("4 of 8")
         page.wait_for_load_state()
         page.keyboard.press("z")
