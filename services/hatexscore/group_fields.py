@@ -100,8 +100,8 @@ _TOWARDS = re.compile(
 )
 _LISTED = re.compile(r"\s(?:and|or)\s[\w\s,'-]{1,50}[.!]?\s*$")
 _SO_IT_IS = re.compile(
-    r"\s*,?\s*(?:and\s)?(?:so|hence|thus|therefore|(?:that|this|which)\sis\swhy)\s(?:it|this|(?:the|this)\s\w{1,12})"
-    r"\s(?:clearly\s)?(?:is|does|counts|qualifies)\W*$",
+    r"\s{0,3},?\s{0,3}(?:and\s)?(?:so|hence|thus|therefore|(?:that|this|which)\sis\swhy)\s(?:it|this|(?:the|this)\s\w{1,12})"
+    r"\s(?:clearly\s)?(?:is|does|counts|qualifies)\W{0,9}$",
     re.IGNORECASE,
 )
 _DENIED = (
