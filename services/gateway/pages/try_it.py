@@ -198,15 +198,15 @@ async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Resp
         return Response(_as_json(body_of(chosen, entered)), media_type="application/json")
     try:
         asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
-        asked = caller.apply_defaults(_marked(asked, form.get("parent", "")))
+        asked = caller.apply_defaults(_marked(asked, form["parent"]))
         check_request(chosen, asked, gateway)
         if only_show:
             return _form_page(
-                request, gateway, caller, TryForm(chosen, entered, parent=form.get("parent", ""))
+                request, gateway, caller, TryForm(chosen, entered, parent=form["parent"])
             )
         job = await _commit_once(chosen, asked, form, gateway, caller)
     except ScoringError as error:  # a quota, too: what was typed stays
-        trial = TryForm(chosen, entered, errors=_errors(error), parent=form.get("parent", ""))
+        trial = TryForm(chosen, entered, errors=_errors(error), parent=form["parent"])
         return _form_page(request, gateway, caller, trial, error)
     return RedirectResponse(f"/jobs/{job.id}", 303)
 
@@ -244,7 +244,7 @@ def _marked(asked: JobRequest, parent: str) -> JobRequest:
     """With what it was edited from beside the metadata that it has from there, so that whoever
     counts results of a system can leave out what somebody only tried."""
     own = {name: value for name, value in asked.metadata.items() if name != EDITED}
-    if not JOB_ID.fullmatch(parent) or len(own) >= MOST_METADATA:
+    if not parent or len(own) >= MOST_METADATA:
         return asked
     return asked.model_copy(update={"metadata": own | {EDITED: parent}})
 
