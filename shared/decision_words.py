@@ -58,6 +58,8 @@ KEY_NOUNS = (
     r"|antwort|klassifi(?:zierung|kation)|conclusi[oó]n|conclus[aã]o|conclusie|conclusione"
     r"|clasificaci[oó]n|classifica(?:ção|zione|tie|tion)|veredict?o|verdetto|decis(?:ión|ão|ione)"
     r"|décision|résultat|resultad?o|risultato|risposta|respuesta|resposta|réponse|oordeel|wniosek"
+    r"|[ée]tiquette|etiqueta|etichetta|etiket|etykieta|r[óo]tulo|kennzeichnung|odpowied[źz]|werdykt"
+    r"|метка|ответ|решение|оценка|ラベル|最終判断"
     r"|вывод|заключение|вердикт|結論|判定|分類|回答|sonuç|karar|slutsats|kesimpulan|الخلاصة|निष्कर्ष)"
 )
 KEY = (

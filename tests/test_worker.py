@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,17 @@ def test_a_worker_without_models_computes_without_torch() -> None:
         check=True,
     )
     assert ran.stdout == "a worker that holds no models has no torch False\n"
+
+
+def test_what_stays_is_never_searched_for_garbage() -> None:
+    """Neither while it grows nor later; an error within leaves the collector at work."""
+    before = gc.get_freeze_count()
+    with pytest.raises(ImportError), worker.permanent():
+        held = [[number] for number in range(1000)]
+        assert not gc.isenabled()
+        raise ImportError
+    assert gc.isenabled()
+    assert gc.get_freeze_count() >= before + len(held)
 
 
 def test_each_example_is_tried_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,6 @@ from itertools import chain, islice
 from threading import Lock
 from typing import Any
 
-import spacy
-
 from services.cot2el.agreement import TextSimilarity
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.polarity_calls import nli_use, refine_drafts
@@ -136,7 +134,9 @@ def _words(language: str) -> Callable[[str], Sequence[str]]:
 
 @lru_cache(maxsize=1)
 def tagger_name() -> str | None:
-    """The installed model, or None."""
+    """The installed model, or None. spaCy is imported here: the import alone takes seconds."""
+    import spacy
+
     installed = sorted(name for name in spacy.util.get_installed_models() if _is_english(name))
     return next((name for name in PREFERRED if name in installed), next(iter(installed), None))
 
@@ -157,6 +157,8 @@ def tags(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
 
 @lru_cache(maxsize=1)
 def _tagger() -> Any:
+    import spacy
+
     return spacy.load(tagger_name(), exclude=["parser", "ner", "lemmatizer"])
 
 

@@ -42,6 +42,11 @@ _TEXT_IS = re.compile(  # "Der Text ist", "Ce message n'est pas", "Это выс
     r"[^,.;:!?\n]{0,30}$",
     re.IGNORECASE,
 )
+_THIS_IS = re.compile(  # "No es un mensaje de odio", "Das ist keine Hassrede", "это не …"
+    r"\W*(?:(?:no\s)?es|(?:n[ãa]o\s)?é|(?:non\s)?è|c['\u2019]est|ce\sn['\u2019]est|это"
+    r"|(?:das|dies|es|hier)\s(?:ist|handelt\ses\ssich)|(?:dit|het)\sis)\s[^,.;:!?\n]{0,30}$",
+    re.IGNORECASE,
+)
 _LABEL = re.compile(rf"(?<!\w){HATEFUL}", re.IGNORECASE)
 _RULED = re.compile(r"hate|[^a-z\u0400-\u04ff]", re.IGNORECASE)  # the metric's rules read it
 _CLAUSE = re.compile(r"[,.;:!?\n\u2013\u2014(]")
@@ -71,7 +76,11 @@ def _named(answer: str) -> Iterator[tuple[re.Match[str], bool, bool]]:
         before = answer[max(0, label.start() - REACH) : label.start()]
         start = max((mark.end() for mark in _CLAUSE.finditer(before)), default=0)
         clause = before[start:]
-        yield label, _DENIES.search(clause) is not None, _TEXT_IS.search(clause) is not None
+        yield label, _DENIES.search(clause) is not None, _is_of_text(clause)
+
+
+def _is_of_text(clause: str) -> bool:
+    return (_TEXT_IS.search(clause) or _THIS_IS.match(clause)) is not None
 
 
 def _without_lead(answer: str) -> str:

@@ -29,7 +29,11 @@ from shared.metric import StatedDecision
 MOST_LINES = 400  # that are looked at, from the end
 LONGEST_KEY, LONGEST_VALUE = 60, 300  # characters
 
-_BORDER = re.compile(r"\n|(?<=[.;。；])\s+(?=\S)|,\s*(?=[\"'])|[{}]")  # between fields
+_BORDER = re.compile(  # between fields, and attributes of a tag
+    r"\n|(?<=[.;。；])\s+(?=\S)|,\s*(?=[\"'])|[{}]|<[a-z]\w{0,19}\s(?=\w{1,20}=[\"'])"
+    r"|(?<=[\"'])\s(?=\w{1,20}=[\"'])",
+    re.IGNORECASE,
+)
 _SEPARATOR = re.compile(
     r"[:：=|\u2192\u21d2\u27a1?？]|[-=]>|\b(?:is|was)(?=\s+[\"'\u201c\u2018])"
     r"|(?<=[答案论断定类果])[是为]|(?<=[답론단정류과벨])[은는]\s"

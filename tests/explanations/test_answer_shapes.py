@@ -39,6 +39,43 @@ def test_what_is_safe_is_not_hateful(answer: str) -> None:
     assert answer[slice(*found.words)].casefold() == "safe"
 
 
+@pytest.mark.parametrize(("named", "hate"), {"Hate/Identity Hate": True, "Threat": False}.items())
+@pytest.mark.parametrize("response", [{}, {"Response Safety": "safe"}])
+def test_what_a_guard_says_of_a_response_decides_nothing(
+    response: dict[str, str], named: str, hate: bool
+) -> None:
+    fields = {"User Safety": "unsafe", **response, "Safety Categories": named}
+    lines = "\n".join(f"{key}: {value}" for key, value in fields.items())
+    label = "hateful" if hate else None
+    assert read(lines) == read(json.dumps(fields)) == read(json.dumps(fields, indent=2)) == label
+    assert read(json.dumps({"User Safety": "safe", **response}, indent=2)) == "non-hateful"
+
+
+@pytest.mark.parametrize(("said", "label"), [("no", "non-hateful"), ("yes", None)])
+def test_what_is_harmful_need_not_be_hateful(said: str, label: str | None) -> None:
+    rest = "Response refusal: N/A\nHarmful response: N/A"
+    assert read(f"Harmful request: {said}\n{rest}") == label
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ("No es un mensaje de odio. Critica una ley.", "non-hateful"),
+        ("É discurso de ódio contra imigrantes.", "hateful"),
+        ("Ce n'est pas un discours haineux.", "non-hateful"),
+        ("Das ist keine Hassrede, nur ein Scherz.", "non-hateful"),
+        ("Ответ: нет, это не разжигание ненависти.", "non-hateful"),
+        ("Étiquette : non haineux\nExplication : rien.", "non-hateful"),
+        ('<result label="hateful" confidence="0.9"/>', "hateful"),
+        ("Quizás es un mensaje de odio.", None),
+    ],
+)
+def test_a_short_sentence_or_a_field_of_another_language_decides(
+    answer: str, label: str | None
+) -> None:
+    assert read(answer, "Label this post.\n{text}") == label
+
+
 @pytest.mark.parametrize(
     "answer", ["unsafe", "safe to say, it is hateful", "unsafe\nIt attacks a group.", "safety"]
 )
