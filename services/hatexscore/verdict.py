@@ -22,8 +22,8 @@ NOT_AGAINST_CHANCE = (
 )
 CONFLICT = " It concludes otherwise than the decision that was sent."
 EMPTY = (
-    "There is no explanation: it is empty, so that nothing is concluded, quoted or named. Its score "
-    "is {} of 1."
+    "There is no explanation: it is empty, so that nothing is concluded, quoted or named. Its "
+    "score is {} of 1."
 )
 EVEN = 0.5  # share of random spans beaten, by chance
 CONSISTENT = {
