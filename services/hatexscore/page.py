@@ -318,7 +318,9 @@ def _quotes(counted: Record) -> Iterator[Block]:
         "found roughly": sum(integer(counted, one) for one in roughly),
         "not in the text": integer(counted, "missing"),
     }
-    note = "Roughly: but for an ending, or for at most 15 % of the characters."
+    note = ""
+    if quotations["found roughly"]:
+        note = "Roughly: but for an ending, or for at most 15 % of the characters."
     if (left := integer(counted, "unsearched")) > 0:
         note += f" Of {left:,} only the exact words were looked for."
     tones = dict(zip(quotations, (GOOD, NEUTRAL, BAD), strict=True))
