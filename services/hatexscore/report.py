@@ -28,8 +28,6 @@ NO_WITNESS: frozenset[ReasonCode] = frozenset(
     {"untrained-language", "language-undecided", "model-disagrees"}
 )
 
-NO_EXPLANATION = "there is no explanation: it is empty"  # a warning; every part that it has is 0
-
 Label = Literal["hateful", "non-hateful"]
 Language = Literal["en", "zh", "ko"]  # that the rules read
 Reader = Literal["rules", "llm"]

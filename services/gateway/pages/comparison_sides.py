@@ -211,9 +211,10 @@ async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[
         found: list[OfferedPart] = []
         for key in ["model", *list(keys)[:MOST_KEYS]]:
             counts = result_pages.split_counts(connection, wanted, key)
-            values = [one for one in counts if one.value and len(one.value) <= MOST_OFFERED_NAME]
-            if len(values) > 1 and any(one.rows > 1 for one in values):
-                found += [OfferedPart(key, one.value) for one in values[:MOST_VALUES]]
+            named = {one.value: one.rows for one in counts if one.value}
+            values = [one for one in named if len(one) <= MOST_OFFERED_NAME]
+            if len(values) > 1 and any(named[one] > 1 for one in values):
+                found += [OfferedPart(key, one) for one in values[:MOST_VALUES]]
         return found
 
     return await gateway.in_ledger(read)
