@@ -25,6 +25,7 @@ from services.hatexscore.batch_messages import (
 )
 from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
+    NO_EXPLANATION,
     ConsistencyRule,
     HatexscoreResult,
     Label,
@@ -32,7 +33,7 @@ from services.hatexscore.report import (
     Probability,
     VocabularyName,
 )
-from services.hatexscore.verdict import NO_EXPLANATION, in_a_word
+from services.hatexscore.verdict import in_a_word
 from services.hatexscore.vocabulary import (
     MOST_WORDS,
     MOST_WRITTEN_OUT,

@@ -30,6 +30,7 @@ from services.hatexscore.model_calls import (
 )
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
+    NO_EXPLANATION,
     NO_WITNESS,
     HatexscoreComponents,
     HatexscoreConclusion,
@@ -44,7 +45,6 @@ from services.hatexscore.report import (
     QuotesMatter,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_stated
-from services.hatexscore.verdict import NO_EXPLANATION
 from shared.contracts import Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle

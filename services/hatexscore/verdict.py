@@ -6,6 +6,7 @@ Sentences hold our own words and numbers only; texts, quotes and group names sta
 from __future__ import annotations
 
 from services.hatexscore.report import (
+    NO_EXPLANATION,
     NO_WITNESS,
     HatexscoreCategoryEvidence,
     HatexscoreGroupEvidence,
@@ -20,7 +21,6 @@ NOT_AGAINST_CHANCE = (
     " Of a non-hateful decision little movement is wanted: its quotes are not held against chance."
 )
 CONFLICT = " It concludes otherwise than the decision that was sent."
-NO_EXPLANATION = "there is no explanation: it is empty"  # a warning
 EMPTY = (
     "There is no explanation: it is empty, so that nothing is concluded, quoted or named. Its "
     "score is {} of 1."
