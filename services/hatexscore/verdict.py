@@ -42,7 +42,7 @@ def verdict(report: HatexscoreResult) -> Verdict:
             return Verdict(f"{said}{CONFLICT}", "bad", _chance(report))
         return Verdict(said, "neutral", _chance(report))
     if NO_EXPLANATION in report.warnings:
-        return Verdict(EMPTY.format(significant(report.score)), "bad")
+        return Verdict(EMPTY.format(significant(report.score)), "bad", _chance(report))
     parts = report.components
     claims = (
         _concluding(report),
