@@ -501,7 +501,7 @@ CONTRACT = MetricContract(
         ),
         SurprisingRule(
             name="no-explanation",
-            path=f'$ ? (@.warnings[*] == "{NO_EXPLANATION}")',
+            path=f'$.warnings[*] ? (@ == "{NO_EXPLANATION}")',
             says="there is no explanation",
         ),
     ),
