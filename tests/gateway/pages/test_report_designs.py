@@ -13,6 +13,7 @@ from sqlalchemy import Engine, update
 from services.gateway.pages import batches
 from services.gateway.pages.report_design import charts_at_once, design_of
 from services.gateway.pages.templates import environment
+from services.hatexscore.report import NO_EXPLANATION
 from services.registry import metrics
 from shared.ledger.tables import batch_lines, jobs, result_facts
 from shared.report_design import Block, CountBars, Forest, HistogramBars, point
@@ -159,6 +160,14 @@ def test_rows_of_an_earlier_version_are_read_anew_when_somebody_looks(
     page = client.get(path).text
     assert "1 of 2 lines:" in page
     assert "earlier version" not in page
+
+
+def test_lines_without_an_explanation_are_found(client: httpx.Client, engine: Engine) -> None:
+    batch_id, ids = make_batch(engine, [0.0, 0.2])
+    changed(engine, ids[0], warnings=[NO_EXPLANATION])
+    page = client.get(f"/batches/{batch_id}?reason=no-explanation").text
+    assert "1 of 2 lines:" in page
+    assert "there is no explanation" in page
 
 
 def test_a_single_value_is_told_and_not_drawn() -> None:
