@@ -7,7 +7,7 @@ version of the service: what is not there is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +21,6 @@ AT_ONCE = 4  # of many of a kind, whose charts would be too heavy for a page tog
 Bounds = tuple[float, float]
 Pair = tuple[str, str]  # a filter of the results table, and its value
 GOOD, NEUTRAL, BAD, NONE = "supported", "undecided", "unsupported", "undefined"  # as verdicts look
-NO_TONES: Mapping[str, str] = MappingProxyType({})
 NO_FILTERS: Mapping[str, Pair] = MappingProxyType({})
 UNIT: Bounds = (0.0, 1.0)
 Record = Mapping[str, Any]
@@ -30,7 +29,8 @@ Record = Mapping[str, Any]
 @dataclass(frozen=True)
 class CountBars:
     """Counts of one kind. bars: (name, count), the most frequent first, or in their own order.
-    other: of those not shown. filters: name of a bar → what an address says of its lines.
+    other: of those not shown. filters: name of a bar → what an address says of its lines, and
+    within: of the results that the chart is about, where these are not all.
     stacked: whether they are shares of one whole, which one bar shows besides. tones: name of a bar
     → the verdict in whose colour it stands, where one is good or bad. number: of what it is about,
     among many of a kind, of which a page draws `AT_ONCE`."""
@@ -40,6 +40,7 @@ class CountBars:
     note: str = ""
     other: int = 0
     filters: Mapping[str, Pair] = field(default_factory=dict)
+    within: Sequence[Pair] = ()
     stacked: bool = False
     tones: Mapping[str, str] = field(default_factory=dict)
     number: int | None = None
@@ -140,12 +141,14 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class Forest:
-    """Estimates on one scale, a row each."""
+    """Estimates on one scale, a row each. alone: said of a single row, where nothing is compared
+    and nothing is drawn."""
 
     title: str
     rows: Sequence[ForestRow]
     bounds: Bounds = UNIT
     note: str = ""
+    alone: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -176,11 +179,11 @@ def stacked_bar(
     counted: Record,
     note: str = "",
     filters: Mapping[str, Pair] = NO_FILTERS,
-    tones: Mapping[str, str] = NO_TONES,
+    **more: Any,
 ) -> CountBars:
-    """Shares of one whole, in their own order."""
+    """Shares of one whole, in their own order. more: the other fields."""
     counts = [one for one in _counts(counted) if one[1]]
-    return CountBars(title, counts, note, filters=filters, stacked=True, tones=tones)
+    return CountBars(title, counts, note, filters=filters, stacked=True, **more)
 
 
 def histogram_bars(title: str, found: Record, unit: str, **more: Any) -> HistogramBars:
@@ -202,6 +205,16 @@ def forest(
 ) -> Forest:
     rows = [ForestRow(str(name), one, level) for name, one in found.items() if is_shown(one)]
     return Forest(title, rows, bounds, note)
+
+
+def compared_forest(title: str, found: Record, *, bounds: Bounds = UNIT) -> Forest:
+    """Of values that tell results apart: of a single one it is a sentence."""
+    made = forest(title, found, bounds=bounds)
+    if len(made.rows) != 1:
+        return made
+    which, name = "all" if len(found) == 1 else "all with a score", made.rows[0].name
+    said = f"There is nothing to compare: {which} are “{name.partition(':')[0]}”."
+    return replace(made, alone=said)
 
 
 def facet_filters(facet: str, words: Mapping[str, str]) -> dict[str, Pair]:

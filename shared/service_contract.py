@@ -299,6 +299,7 @@ class ReportedContract(ServiceContract):
     batch_summary: str = ""  # none: counts and mean score
     batch_needs_text: bool = False
     batch_intervals: int = 1
+    batch_plots: tuple[str, ...] = ()  # names of the pictures that a report may have
     surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
     facts: FactPaths | None = None  # absent: its results stand in no table
     finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import TypedDict, get_args
 
 from services.haf import kernel
 from services.haf.contract import HafRequest
@@ -50,7 +50,11 @@ def batch_report(
     by_origin: dict[Origin, list[Row]] = defaultdict(list)
     for row in scored:
         by_origin[origin(row, over.request)].append(row)
-    groups = tuple(_Group(place, rows, over).tables() for place, rows in sorted(by_origin.items()))
+    told = scored if len(by_origin) <= MOST_GROUPS else ()  # of more, each would read all rows
+    groups = tuple(
+        _Group(place, rows, over).tables(_told_apart(place, rows, told, over.request))
+        for place, rows in sorted(by_origin.items())
+    )
     variants = tuple(sorted({row.report.provenance.variant for row in scored}))
     picture = means_chart(groups) if groups else None
     missing = (NOT_DRAWN,) if groups and picture is None else ()
@@ -69,6 +73,31 @@ def origin(row: Row, request: HafBatchReportRequest) -> Origin:
     return model, metadata.get(request.dataset_key, UNNAMED)
 
 
+class ResultPart(TypedDict, total=False):
+    """Some results, as a report's request names them."""
+
+    of_model: str | None
+    of_metadata: dict[str, str]
+
+
+def _told_apart(
+    place: Origin, own: Sequence[Row], scored: Sequence[Row], request: HafBatchReportRequest
+) -> ResultPart:
+    """What the results of this origin have in common and no others; empty: nothing."""
+    asked = {row.request.model for row in own}
+    keys = (request.model_key if asked == {None} else None, request.dataset_key)
+    metadata = {key: name for key, name in zip(keys, place, strict=True) if key and name != UNNAMED}
+    model = place[0] if asked == {place[0]} else None
+
+    def fits(row: Row) -> bool:
+        held = row.request.metadata
+        return (model is None or row.request.model == model) and metadata.items() <= held.items()
+
+    if not (model or metadata) or sum(map(fits, scored)) != len(own):
+        return {}
+    return {"of_model": model, "of_metadata": metadata}
+
+
 def _warnings(groups: Sequence[HafGroup], variants: Sequence[str]) -> Iterable[str]:
     if len(variants) > 1:
         yield MIXED
@@ -84,10 +113,11 @@ class _Group:
     rows: list[Row]
     over: BatchStatistics[HafBatchReportRequest]
 
-    def tables(self) -> HafGroup:
+    def tables(self, told: ResultPart) -> HafGroup:
         return HafGroup(
             model=self.origin[0],
             dataset=self.origin[1],
+            **told,
             results=len(self.rows),
             score=self._mean("score", lambda report: report.score),
             means=self._means(self.rows),

@@ -324,6 +324,7 @@ CONTRACT = MetricContract(
     batch_summary="The paper's tables over many results: means, sample sizes, sufficient and "
     "irrelevant",
     batch_intervals=27,
+    batch_plots=("means",),
     form=(FormField(name="text", label="Text", hint="what was moderated"),),
     finding=in_a_word,
     elicited=elicited,

@@ -27,6 +27,7 @@ from shared.page_text import Mark, MarkedText, Warm, counted, pieces, runs
 from shared.report_design import (
     Block,
     CountBars,
+    Pair,
     Record,
     count_bars,
     facet_filters,
@@ -393,9 +394,10 @@ def design(report: Record) -> Iterator[Block]:
         stances = {
             str(one["stance"]): integer(one, "results") for one in records(group, "by_stance")
         }
-        told = stances if len(groups) == 1 else ()  # no filter tells groups apart
+        within = _lines_of(group) if len(groups) > 1 else []
+        told = stances if len(groups) == 1 or within else ()
         filters = facet_filters("stance", {stance: stance for stance in told})
-        yield stacked_bar(f"Stances{name}", stances, filters=filters)
+        yield stacked_bar(f"Stances{name}", stances, filters=filters, within=within)
         refused = {"refuse to justify": record(group, "refused")}
         yield forest(f"Refusals{name}", refused, note="Lower is better.")
         yield from _survival(name, record(group, "stages"))
@@ -403,6 +405,13 @@ def design(report: Record) -> Iterator[Block]:
         yield forest(f"Decisions that say “sufficient”, by stage{name}", sufficient)
         off = record(group, "irrelevant")
         yield forest(f"Answers beside the question, by stage{name}", off, note="Lower is better.")
+
+
+def _lines_of(group: Record) -> list[Pair]:
+    """What an address says of the group's lines; empty where it cannot tell them from others."""
+    model, metadata = group.get("of_model"), record(group, "of_metadata")
+    named = [("model", str(model))] if model else []
+    return [*named, *(("meta", f"{key}={value}") for key, value in metadata.items())]
 
 
 def _of_group(group: Record) -> str:

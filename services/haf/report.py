@@ -284,6 +284,12 @@ class HafGroup(Message):
 
     model: str = Field(description="the request's, else as its metadata names it")
     dataset: str
+    of_model: str | None = Field(
+        default=None,
+        description="with `of_metadata` what this group's results have in common and no others "
+        "have, as a report's request takes it; both null where nothing tells them apart",
+    )
+    of_metadata: dict[str, str] | None = None
     results: int = Field(ge=1)
     score: Interval
     means: HafMeans

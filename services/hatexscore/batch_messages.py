@@ -149,6 +149,11 @@ class HatexscoreBatchReport(BatchReport):
         "the text is not kept",
     )
     groups: dict[str, int] = Field(description="group that counts as identified → results")
+    categories: dict[str, int] = Field(
+        default_factory=dict,
+        description="category of the policy that such a group is of → results: one name for "
+        "`women`, `girls` and `sex`; empty in reports of earlier versions",
+    )
     languages: dict[str, int] = Field(description="language of the text → results")
     readers: dict[Reader, HatexscoreReaderScores] = Field(
         default_factory=dict,
@@ -164,6 +169,7 @@ _ROUGH = (
 _QUOTED = 'exists($.evidence[*] ? (@.kind == "quote"))'
 FACETS = (
     ("group", "$.groups[*]"),
+    ("category", '$.evidence[*] ? (@.kind == "group" && @.counts == true).category'),
     ("conclusion", '"as sent" ? ($.label_match == true)'),
     ("conclusion", '"another" ? ($.label_match == false)'),
     ("conclusion", '"none sent" ? ($.label_match == null && $.stated_label != null)'),

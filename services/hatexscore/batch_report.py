@@ -25,7 +25,13 @@ from services.hatexscore.batch_messages import (
 )
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.quote_search import word_spans
-from services.hatexscore.report import HatexscoreComponents, HatexscoreResult, Language, Reader
+from services.hatexscore.report import (
+    HatexscoreComponents,
+    HatexscoreGroupEvidence,
+    HatexscoreResult,
+    Language,
+    Reader,
+)
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
 from shared.page_text import counted, percent
@@ -73,9 +79,16 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
         quotes=quote_counts(rows),
         text_lengths=_text_lengths(rows, over),
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
+        categories=dict(sorted(Counter(c for row in rows for c in _categories(row)).items())),
         languages=dict(sorted(Counter(row.report.language for row in rows).items())),
         readers=_readers(rows, over),
     )
+
+
+def _categories(row: Row) -> set[str]:
+    """Of the groups that count."""
+    mentions = (one for one in row.report.evidence if isinstance(one, HatexscoreGroupEvidence))
+    return {one.category for one in mentions if one.counts}
 
 
 def _foreign(rows: Sequence[Row], share: str) -> str:

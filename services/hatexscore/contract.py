@@ -25,6 +25,7 @@ from services.hatexscore.batch_messages import (
 )
 from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
+    NO_EXPLANATION,
     ConsistencyRule,
     HatexscoreResult,
     Label,
@@ -497,6 +498,11 @@ CONTRACT = MetricContract(
             name="quote-not-in-text",
             path="$.hallucinated_quotes[*]",
             says="it quotes something that is not in the text",
+        ),
+        SurprisingRule(
+            name="no-explanation",
+            path=f'$.warnings[*] ? (@ == "{NO_EXPLANATION}")',
+            says="there is no explanation",
         ),
     ),
 )

@@ -30,6 +30,7 @@ from services.hatexscore.model_calls import (
 )
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
+    NO_EXPLANATION,
     NO_WITNESS,
     HatexscoreComponents,
     HatexscoreConclusion,
@@ -205,6 +206,8 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Iterator[str]:
         parsed, obstacle = collected.parsed, self._obstacle(request, collected)
+        if not request.explanation.strip():
+            yield NO_EXPLANATION
         if parsed.statement is not None and parsed.statement.confidence == "contested":
             yield CONTESTED
         if not self.variant(request).decision_aware:

@@ -30,6 +30,7 @@ from shared.report_design import (
     NONE,
     Block,
     Record,
+    compared_forest,
     count_bars,
     facet_filters,
     forest,
@@ -263,13 +264,16 @@ def design(report: Record) -> Iterator[Block]:
         "asked. QF asks this model: it says little where the model decides otherwise."
     )
     yield forest("Does the model make the decisions that are explained?", agreed, note=note)
+    categories = record(report, "categories")
+    filters = facet_filters("category", {name: name for name in categories})
+    note = "As the policy calls what a group is of: one row for all words of it in one language."
+    yield count_bars("Grounds of the groups that are named", categories, note, filters)
     groups = record(report, "groups")
     filters = facet_filters("group", {group: group for group in groups})
     yield count_bars("Groups that are named", groups, filters=filters)
     lengths = record(report, "text_lengths").items()
     found = {LENGTHS.get(name, name): record(one, "score") for name, one in lengths}
-    if len(found) > 1:
-        yield forest("Mean score by the length of the text", found)
+    yield compared_forest("Mean score by the length of the text", found)
     yield _languages(record(report, "languages"))
 
 
@@ -282,8 +286,8 @@ def _languages(counted: Record) -> Block:
 UNDECIDED = "und"
 UNREAD = "4"  # a colour of its own, which no verdict has
 LENGTHS = {
-    "short": "short: it may be quoted whole",
-    "longer": "longer",
+    "short": "a few words: they may be quoted whole",
+    "longer": "longer than a few words",
     "unknown": "not known: it is not kept",
 }
 
@@ -314,7 +318,9 @@ def _quotes(counted: Record) -> Iterator[Block]:
         "found roughly": sum(integer(counted, one) for one in roughly),
         "not in the text": integer(counted, "missing"),
     }
-    note = "Roughly: but for an ending, or for at most 15 % of the characters."
+    note = ""
+    if quotations["found roughly"]:
+        note = "Roughly: but for an ending, or for at most 15 % of the characters."
     if (left := integer(counted, "unsearched")) > 0:
         note += f" Of {left:,} only the exact words were looked for."
     tones = dict(zip(quotations, (GOOD, NEUTRAL, BAD), strict=True))

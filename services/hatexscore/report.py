@@ -9,15 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import (
-    Column,
-    Evidence,
-    Message,
-    NullReason,
-    ReasonCode,
-    Variant,
-    Word,
-)
+from shared.contracts import Column, Evidence, Message, NullReason, ReasonCode, Variant, Word
 from shared.elicitation import ExplainableReport
 from shared.models.judgement import Reading
 from shared.null_report import Null, PValue
@@ -27,6 +19,8 @@ from shared.null_report import Null, PValue
 NO_WITNESS: frozenset[ReasonCode] = frozenset(
     {"untrained-language", "language-undecided", "model-disagrees"}
 )
+
+NO_EXPLANATION = "there is no explanation: it is empty"  # a warning
 
 Label = Literal["hateful", "non-hateful"]
 Language = Literal["en", "zh", "ko"]  # that the rules read

@@ -6,6 +6,7 @@ Sentences hold our own words and numbers only; texts, quotes and group names sta
 from __future__ import annotations
 
 from services.hatexscore.report import (
+    NO_EXPLANATION,
     NO_WITNESS,
     HatexscoreCategoryEvidence,
     HatexscoreGroupEvidence,
@@ -20,6 +21,10 @@ NOT_AGAINST_CHANCE = (
     " Of a non-hateful decision little movement is wanted: its quotes are not held against chance."
 )
 CONFLICT = " It concludes otherwise than the decision that was sent."
+EMPTY = (
+    "There is no explanation: it is empty, so that nothing is concluded, quoted or named. Its "
+    "score is {} of 1."
+)
 EVEN = 0.5  # share of random spans beaten, by chance
 CONSISTENT = {
     1.0: "and is consistent",
@@ -36,6 +41,8 @@ def verdict(report: HatexscoreResult) -> Verdict:
         if report.label_match is False:
             return Verdict(f"{said}{CONFLICT}", "bad", _chance(report))
         return Verdict(said, "neutral", _chance(report))
+    if NO_EXPLANATION in report.warnings:
+        return Verdict(EMPTY.format(significant(report.score)), "bad", _chance(report))
     parts = report.components
     claims = (
         _concluding(report),

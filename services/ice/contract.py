@@ -428,6 +428,7 @@ CONTRACT = MetricContract(
     batch_report=IceBatchReport,
     batch_summary="Win rates with intervals, tests over examples and configurations, and plots",
     batch_intervals=10,
+    batch_plots=("win-rates",),
     form=(
         FormField(name="text", label="Text", hint="what was moderated"),
         FormField(

@@ -65,7 +65,7 @@ def test_the_changes_of_verdicts_are_read_on_a_phone_without_scrolling_sideways(
 def test_lines_are_judged_by_keyboard_alone(
     open_gateway: str, engine: Engine, visits: Visits
 ) -> None:
-    batch_id, _ = make_batch(engine, OLD)
+    batch_id, _ = make_batch(engine, [*OLD, *NEW[:4]])
     with httpx.Client(base_url=open_gateway) as client:
         rubric = ["agree", "score", "spans", "note"]
         body = {"batch": batch_id, "name": "first look", "rubric": rubric}
@@ -75,24 +75,29 @@ def test_lines_are_judged_by_keyboard_alone(
         page.keyboard.press("Tab")
         page.locator("#reviewer").press_sequentially("Ann")
         page.keyboard.press("Enter")
-        for key in "adu":
+        for place, key in enumerate(TEN):
             expect(page.locator("[data-key=a]")).to_be_visible()
             expect(page.locator(".finding")).to_have_count(0)
             expect(page.locator("html:not([data-revealed])")).to_have_count(1)  # a new line
             page.wait_for_load_state()  # before its script runs no key does anything
             page.keyboard.press("t")
-            mark_by_keys(page, key)
+            mark_by_keys(page, place)
             page.keyboard.press("4")
             page.keyboard.press(key)
             expect(page.locator(".finding")).to_contain_text("The metric says")
             expect(page.locator("html[data-revealed]")).to_have_count(1)  # one sees what one judged
             page.wait_for_load_state()
             expect(page.get_by_role("link", name="Next line")).to_be_focused()
-            page.keyboard.press("Enter" if key == "a" else "ArrowRight")
-        expect(page.locator("main [role=status]", has_text="of 8")).to_contain_text("4 of 8")
+            if not place:  # a key that does nothing here says why
+                page.keyboard.press("a")
+                expect(page.locator(".told")).to_contain_text("This line has your answer")
+            page.keyboard.press("Enter" if not place else "ArrowRight")
+        progress = page.locator("main [role=status]", has_text="of 12")
+        expect(progress).to_contain_text("11 of 12")
         page.wait_for_load_state()
+        expect(page.locator(".told")).to_have_count(0)
         page.keyboard.press("z")
-        expect(page.locator("main [role=status]", has_text="of 8")).to_contain_text("3 of 8")
+        expect(progress).to_contain_text("10 of 12")
         with page.expect_navigation():
             page.keyboard.press("s")
         page.keyboard.press("t")
@@ -103,22 +108,29 @@ def test_lines_are_judged_by_keyboard_alone(
         assert not {one.strip() for one in listed} & {"j", "k", "x", "e", "/"}
         expect(page.locator("#keys dd", has_text="undo the last answer")).to_have_count(1)
         said = client.get("/v1/judgements", params={"queue": queue["id"]}).json()["data"]
-    assert [one["verdict"] for one in said] == ["disagree", "agree"]
+    verdicts = {"a": "agree", "d": "disagree", "u": "unsure"}
+    kept = said[::-1]  # in the order in which they were given, the last one undone
+    assert [one["verdict"] for one in kept] == [verdicts[key] for key in TEN[:-1]]
     assert {(one["human_score"], one["blind"]) for one in said} == {(0.75, True)}
-    written, selected = said[1]["spans"], said[0]["spans"]
+    written, selected = (one["spans"] for one in kept[:2])
     assert [(one["of"], one["end"] - one["start"]) for one in written] == [
         ("text", len("friendly"))
     ]
-    assert selected == [{"of": "explanation", "start": 7, "end": 7 + len("greets its")}]
+    assert [(one["of"], one["end"] - one["start"]) for one in selected] == [
+        ("explanation", len("greets its"))
+    ]
 
 
-def mark_by_keys(page: Page, key: str) -> None:
-    """The first time words are written, then they are selected; the third time nothing is."""
-    if key == "a":
+TEN = "adudddaadu"  # answers
+
+
+def mark_by_keys(page: Page, place: int) -> None:
+    """The first time words are written, then they are selected; later nothing is."""
+    if place == 0:
         page.keyboard.press("m")
         page.keyboard.type("friendly")
         page.keyboard.press("Tab")
-    elif key == "d":
+    elif place == 1:
         page.evaluate(SELECT, ["explanation", " greets its "])
         page.keyboard.press("m")
         expect(page.locator(".marked li bdi")).to_have_text("greets its")

@@ -10,11 +10,13 @@ from typing import Any
 
 import httpx
 import pytest
+from playwright.sync_api import Browser, expect
 
 from services.haf.contract import CONTRACT
 from services.haf.transcript import NO_TOKENS
 from tests.answers import CheckedClient
 from tests.batches import FINAL, packed
+from tests.browser.conftest import browser  # noqa: F401 (a fixture)
 from tests.end_to_end.load import finished as succeeded
 from tests.end_to_end.service import Service, serving
 from tests.haf import first_layer
@@ -166,6 +168,24 @@ def test_a_tiny_llama_goes_through_all_stages(client: httpx.Client) -> None:
         "embedded-similarity",
     ]
     assert json.dumps(again) == json.dumps(result)
+
+
+def test_a_model_is_asked_by_the_form_in_a_browser(
+    service: Service,
+    browser: Browser,  # noqa: F811
+) -> None:
+    page = browser.new_page(base_url=service.url)
+    page.goto("/try?metric=haf")
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    for answer in page.locator("textarea[name^='field.responses']").all():
+        answer.fill("")
+    page.locator("#text").fill("Those lazy neighbours should all leave.")
+    page.locator("#model").select_option("tiny")
+    page.get_by_role("button", name="Score", exact=True).click()
+    expect(page.locator(".steps [aria-current=step]")).to_contain_text("succeeded")
+    expect(page.locator(".headline")).not_to_be_empty()
+    expect(page.locator("main")).to_contain_text("The model was prompted for")
+    page.close()
 
 
 def test_a_report_over_many_results_is_a_job_too(client: httpx.Client) -> None:

@@ -62,12 +62,26 @@ def test_groups_are_models_and_data_sets(some: list[Row]) -> None:
         ("theirs", "a", 3),
         ("theirs", "b", 1),
     ]
+    assert [(group.of_model, group.of_metadata) for group in report.groups] == [
+        ("lm", {}),  # a report over them alone is asked for like this
+        (None, {"model": "theirs", "dataset": "a"}),
+        (None, {"model": "theirs", "dataset": "b"}),
+    ]
     assert (report.scored, report.undefined, report.score.of) == (5, 1, 4)
     few, models, groups = report.warnings
     assert (few, groups) == ("fewer than 8 clusters: 4", FEW)
     assert models.startswith("results of several models are averaged: ")
     assert models.endswith("embedded-similarity 1, lm 1 and embedded-similarity 1")
     assert report.variants == ("robust",)
+
+
+def test_groups_that_nothing_tells_apart_are_not_named() -> None:
+    same = bring(metadata={"model": "m"})
+    wider = batch_report(rows(same, bring(metadata={"model": "m", "dataset": "d"})), REQUEST)
+    assert [(one.dataset, one.of_metadata) for one in wider.groups] == [
+        ("(unnamed)", None),  # the other has all that it has
+        ("d", {"model": "m", "dataset": "d"}),
+    ]
 
 
 def test_means_and_sample_sizes_are_those_of_the_results(some: list[Row]) -> None:
@@ -125,6 +139,7 @@ def test_order_and_repetition_change_nothing(some: list[Row]) -> None:
 
 def test_the_picture_is_in_both_formats_with_the_same_bytes(some: list[Row]) -> None:
     first, again = (batch_report(some, REQUEST).plots[0] for _ in range(2))
+    assert (first.name,) == CONTRACT.batch_plots
     assert first == again
     assert base64.b64decode(first.png_base64).startswith(b"\x89PNG")
     assert "<svg" in first.svg

@@ -152,7 +152,10 @@ def test_nothing_quoted_needs_no_model_and_earns_no_faithfulness() -> None:
 def test_an_empty_explanation_scores_zero() -> None:
     with bound(FakeClassifier()):
         for label in ("hateful", "non-hateful", None):
-            assert score(ask(explanation="", predicted_label=label)).score == 0
+            for empty in ("", " \n"):
+                report = score(ask(explanation=empty, predicted_label=label))
+                assert (report.score, report.verdict) == (0, "unsupported")
+                assert report.reason.startswith("There is no explanation")
 
 
 def test_a_text_may_be_explained_in_another_language() -> None:

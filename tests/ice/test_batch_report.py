@@ -128,6 +128,7 @@ def test_it_has_the_same_bytes_again_and_survives_the_wire(report: IceBatchRepor
 
 def test_the_plot_is_there_in_both_formats(report: IceBatchReport) -> None:
     [plot] = report.plots
+    assert (plot.name,) == CONTRACT.batch_plots
     assert plot.svg.startswith("<?xml")
     assert "<svg" in plot.svg
     assert base64.b64decode(plot.png_base64)[:8] == b"\x89PNG\r\n\x1a\n"

@@ -7255,6 +7255,13 @@ class HafGroup(Message):
         str, Field(description="the request's, else as its metadata names it")
     ]
     dataset: str
+    of_model: Annotated[
+        str | None,
+        Field(
+            description="with `of_metadata` what this group's results have in common and no others have, as a report's request takes it; both null where nothing tells them apart"
+        ),
+    ] = None
+    of_metadata: dict[str, str] | None = None
     results: int
     score: Interval
     means: HafMeans
@@ -7505,6 +7512,12 @@ class HatexscoreBatchReport(Report):
     groups: Annotated[
         dict[str, int], Field(description='group that counts as identified → results')
     ]
+    categories: Annotated[
+        dict[str, int] | None,
+        Field(
+            description='category of the policy that such a group is of → results: one name for `women`, `girls` and `sex`; empty in reports of earlier versions'
+        ),
+    ] = None
     languages: Annotated[
         dict[str, int], Field(description='language of the text → results')
     ]

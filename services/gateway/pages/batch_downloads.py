@@ -15,10 +15,11 @@ from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import query_to_take
 from services.gateway.refusals import NoReport
 from services.gateway.routes import batch_results
-from services.gateway.routes.batch_results import find_plot, report_job, write_facts
+from services.gateway.routes.batch_results import find_plot, report_job, unknown_plot, write_facts
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
 from services.gateway.views import result_of
+from services.registry import reported
 from shared.charts.engine import in_the_dark
 from shared.errors import BadInput, UnknownFile
 from shared.ledger.batches import Batch
@@ -70,9 +71,17 @@ async def batch_plot(
     caller: Viewer,
     theme: Literal["light", "dark"] = "light",
 ) -> Response:
-    """A picture of the report."""
+    """A picture of the report. One that no report of the metric has is not waited for."""
     batch = await get_batch(batch_id, gateway, caller)
-    svg = find_plot(await _finished_report(batch, gateway), name).svg
+    contract = reported().get(batch.metric)
+    drawn = () if contract is None else contract.batch_plots
+    seconds = REPORT_SECONDS if name in drawn else 0
+    try:
+        svg = find_plot(await _finished_report(batch, gateway, seconds), name).svg
+    except NoReport:
+        if name in drawn:
+            raise
+        raise unknown_plot(name, drawn) from None
     return Response(
         in_the_dark(svg) if theme == "dark" else svg,
         media_type="image/svg+xml",
@@ -111,9 +120,11 @@ async def batch_output(
     return await get_file_content(file_id, gateway, caller)
 
 
-async def _finished_report(batch: Batch, gateway: State) -> dict[str, Any]:
+async def _finished_report(
+    batch: Batch, gateway: State, seconds: int = REPORT_SECONDS
+) -> dict[str, Any]:
     """The finished report. Raises NoReport."""
-    job = await report_job(batch, gateway, REPORT_SECONDS)
+    job = await report_job(batch, gateway, seconds)
     if job.error is not None:
         raise NoReport(str(job.error.get("detail", "the report failed")))
     if job.result is None:

@@ -36,6 +36,7 @@ ELSEWHERE = {  # what the summary says
     "statistics_version", "sequence", "splits", "finding",
 }  # fmt: skip
 ASKED_FOR = {"comparison", "further", "agreement", "gold", "plan", "corrected"}
+LINKED = {"of_model", "of_metadata"}  # links of charts say it
 MOST_COLUMNS = 24  # a wider one is cut into a table a row
 SINGLE = (str, int, float, bool, type(None))
 
@@ -144,6 +145,7 @@ def _entries(value: Any) -> list[TableEntry]:
                 field.description or "",
             )
             for name, field in type(value).model_fields.items()
+            if name not in LINKED
         ]
     if isinstance(value, Mapping):
         return [

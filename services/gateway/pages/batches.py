@@ -38,7 +38,7 @@ from services.gateway.pages.row_excerpts import fitted_rows
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
-from services.gateway.routes.batch_results import report_job, write_facts
+from services.gateway.routes.batch_results import renew_facts, report_job, write_facts
 from services.gateway.routes.batches import BATCH_ID, find_batch, validate_id
 from services.gateway.routes.events import stream
 from services.gateway.state import Gateway, State
@@ -113,7 +113,8 @@ class BatchReportState:
 
 @dataclass(frozen=True)
 class Results:
-    """What the page shows of the results. complete: whether every line has its row."""
+    """What the page shows of the results. complete: whether every line has its row; renewed:
+    whether none of them is of an earlier version, which knew fewer words of a result."""
 
     view: ResultQuery
     rows: list[ResultRow]
@@ -122,6 +123,7 @@ class Results:
     judged: Mapping[str, Mapping[str, int]]  # job → opinion → people, of these rows
     next: str | None
     complete: bool
+    renewed: bool
     parts: Sequence[tuple[int, str]] = ()  # (place in a row, name) of those that are shown
     explanations: Mapping[str, str] = field(default_factory=dict)  # job → its beginning
 
@@ -226,6 +228,7 @@ async def stream_batch(
         batch = await get_batch(batch_id, gateway, caller)
         if batch.is_final:
             await write_facts(gateway, batch)
+            await renew_facts(gateway, batch)
         return batch
 
     watched = with_session_check(request, gateway, read)
@@ -266,8 +269,9 @@ async def _report(batch: Batch, gateway: State, caller: Caller) -> BatchReportSt
 
 async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     complete = await write_facts(gateway, batch, FACT_SECONDS)
+    renewed = await renew_facts(gateway, batch, FACT_SECONDS)
     view = parse_query(batch, batch.tenant, request.query_params.multi_items())
-    whole = await known_of(batch, gateway, complete=complete)
+    whole = await known_of(batch, gateway, complete=complete and renewed)
 
     def read(connection: Connection) -> Results:
         rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
@@ -280,6 +284,7 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),
             complete=complete,
+            renewed=renewed,
             parts=_shown_parts(batch, view, rows),
             explanations=_explanations(connection, batch, ids),
         )

@@ -35,7 +35,7 @@ PARTS = {"left_part": "left", "right_part": "right"}  # fields of the form
 SPLIT = TypeAdapter[str](SplitKey)
 SHORT = 6
 MOST_KEYS = 8  # of metadata, of which a form offers values
-MOST_VALUES = 12
+MOST_VALUES = 50  # a key of more tells no systems apart
 MOST_OFFERED_NAME = 100  # characters
 
 
@@ -87,14 +87,27 @@ class CompareSide:
 
 
 @dataclass(frozen=True)
+class OfferedPart:
+    """Lines of a batch that a form offers. key: `model`, or `metadata.<key>`."""
+
+    key: str
+    value: str
+
+    @property
+    def part(self) -> str:
+        """As the form takes it."""
+        return f"{self.key}={self.value}"
+
+
+@dataclass(frozen=True)
 class CompareForm:
     """What the form asks for, as it was sent. refused: name of the side → why it is none.
-    offered: name of the side → the parts that its batch has, as the form takes them."""
+    offered: name of the side → the parts that its batch has."""
 
     sides: Mapping[str, str]
     more: Sequence[str] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
-    offered: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    offered: Mapping[str, Sequence[OfferedPart]] = field(default_factory=dict)
 
     def batch(self, name: str) -> str:
         return self.sides.get(name, "").partition(":")[0]
@@ -181,7 +194,7 @@ async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None
             await write_facts(gateway, batch)
 
 
-async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[str]:
+async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[OfferedPart]:
     """What `side_of` takes after the batch's id: values of its metadata, and its models where they
     are several; keys of the fewest values first, since these tell systems apart, and none that
     every line has another value of. Empty where there is no such batch."""
@@ -192,15 +205,16 @@ async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[
     await write_facts(gateway, batch)
     wanted = ResultFilter(tenant=caller.tenant, batch_id=batch.id)
 
-    def read(connection: Connection) -> list[str]:
+    def read(connection: Connection) -> list[OfferedPart]:
         counted = result_pages.metadata_keys(connection, wanted)
         keys = metadata_split_keys(dict(sorted(counted.items(), key=lambda one: (one[1], one[0]))))
-        found = []
+        found: list[OfferedPart] = []
         for key in ["model", *list(keys)[:MOST_KEYS]]:
             counts = result_pages.split_counts(connection, wanted, key)
-            values = [one for one in counts if one.value and len(one.value) <= MOST_OFFERED_NAME]
-            if len(values) > 1 and any(one.rows > 1 for one in values):
-                found += [f"{key}={one.value}" for one in values[:MOST_VALUES]]
+            named = {one.value: one.rows for one in counts if one.value}
+            values = [one for one in named if len(one) <= MOST_OFFERED_NAME]
+            if len(values) > 1 and any(named[one] > 1 for one in values):
+                found += [OfferedPart(key, one) for one in values[:MOST_VALUES]]
         return found
 
     return await gateway.in_ledger(read)

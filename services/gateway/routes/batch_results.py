@@ -10,7 +10,7 @@ import asyncio
 import base64
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from itertools import chain
 from typing import Annotated, Any, Literal
@@ -170,9 +170,14 @@ def find_plot(report: dict[str, Any], name: str) -> Plot:
     """Raises UnknownPlot."""
     plots = {found["name"]: Plot.model_validate(found) for found in report.get("plots", ())}
     if name not in plots:
-        offered = ", ".join(sorted(plots)) or "none"
-        raise UnknownPlot(f"the report has no plot {name!r}; it has: {offered}", pointer="/plot")
+        raise unknown_plot(name, plots)
     return plots[name]
+
+
+def unknown_plot(name: str, plots: Iterable[str]) -> UnknownPlot:
+    """plots: the names that there are, or may be."""
+    offered = ", ".join(sorted(plots)) or "none"
+    return UnknownPlot(f"the report has no plot {name!r}; it has: {offered}", pointer="/plot")
 
 
 async def as_html(
@@ -244,6 +249,27 @@ async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -
             waited += LOOK_AGAIN_SECONDS
         if time.monotonic() > until or waited > MOST_WAITED_SECONDS:
             return not await gateway.in_ledger(is_missing)
+    return True
+
+
+async def renew_facts(gateway: State, batch: Batch, seconds: float = math.inf) -> bool:
+    """Write this batch's rows of an earlier version anew before the scheduler comes to them, for so
+    long; whether none is left."""
+    plan, until = fact_plan(batch.metric), time.monotonic() + seconds
+    if plan is None:
+        return True
+
+    def step(connection: Connection) -> int:
+        return result_facts.update_rows(connection, batch.metric, plan, AT_ONCE, batch.id)
+
+    def is_stale(connection: Connection) -> bool:
+        return result_facts.has_stale_rows(connection, batch.metric, plan, batch.id)
+
+    while await gateway.in_ledger(is_stale):
+        if time.monotonic() > until:
+            return False
+        if not await gateway.in_ledger(step):
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)  # another process writes them
     return True
 
 

@@ -201,6 +201,12 @@ class TestEnded:
         assert picture.headers["content-security-policy"] == policy
         assert scene.client.get(url.replace("means", "x")).status_code == 404
 
+    def test_a_picture_that_no_report_has_is_not_waited_for(self, scene: Judged) -> None:
+        made = scene.finish(scene.make(LINES))  # its report is still to be made
+        picture = scene.client.get(f"/batches/{made['id']}/plots/nothing.svg")
+        assert picture.status_code == 404
+        assert "no plot &#39;nothing&#39;" in picture.text
+
     def test_a_picture_has_a_source_for_the_dark(self, scene: Judged, batch: Json) -> None:
         url = f"/batches/{batch['id']}/plots/means.svg?theme=dark"
         source = '<source media="(prefers-color-scheme: dark)" srcset="'

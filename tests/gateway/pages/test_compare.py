@@ -306,7 +306,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     assert shown.text.count('class="card pair"') == 1
     offer = {"left": batch, "right": batch, "left_part": "", "offer": "1"}
     form = client.get("/compare", params=offer, follow_redirects=True).text
-    assert form.count('<option value="metadata.writer=a">') == 2
+    assert form.count('<optgroup label="writer"><option value="metadata.writer=a">a</option>') == 2
     assert "metadata.id=" not in form
     many = {"left": batch, "right": [f"{batch}:metadata.writer={one}" for one in "abcdefg"]}
     assert client.get("/compare", params=many).status_code == 422
@@ -320,8 +320,8 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
         answer = client.get("/compare", params=nowhere)
         assert answer.status_code == 404
         said = html_unescape(answer.text)
-        assert f'name="left_part" value="{odd}"' in said
-        assert 'name="right_part" value="metadata.writer=b"' in said
+        assert f'<option value="{odd}" selected>{odd}</option>' in said
+        assert '<option value="metadata.writer=b" selected>b</option>' in said
         assert re.search('id="left_fault">batch_[0-9a-f]+ has no (part|result)', said)
         assert '<option value="metadata.writer=a">' in said
         assert said.count(f'<option value="{batch}" selected>') == 2

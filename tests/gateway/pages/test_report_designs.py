@@ -8,13 +8,15 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, update
 
+from services.gateway.pages import batches
 from services.gateway.pages.report_design import charts_at_once, design_of
 from services.gateway.pages.templates import environment
+from services.hatexscore.report import NO_EXPLANATION
 from services.registry import metrics
-from shared.ledger.tables import jobs
-from shared.report_design import Block, CountBars, Forest, HistogramBars
+from shared.ledger.tables import batch_lines, jobs, result_facts
+from shared.report_design import Block, CountBars, Forest, HistogramBars, point
 from tests.gateway.judged import make_batch, make_batch_of, run_reports
 from tests.gateway.results import a_report
 
@@ -69,9 +71,15 @@ ROUGHLY = {
     "kind": "quote", "start": 0, "end": 4, "text": "some", "value": 0.9,
     "offsets_into": "text", "match": "fuzzy", "quoted_as": "same",
 }  # fmt: skip
+NAMED = {
+    "kind": "group", "start": 0, "end": 5, "text": "Women", "value": 1.0, "group": "Women",
+    "offsets_into": "explanation", "category": "Sex", "found_as": "term", "counts": True,
+    "reason": "it is attacked",
+}  # fmt: skip
 OWN_RESULTS: dict[str, list[dict[str, Any]]] = {
     "hatexscore": [
-        {"groups": ["Women", "a=b & c"], "stated_label": "hateful", "label_match": True},
+        {"groups": ["Women", "a=b & c"], "stated_label": "hateful", "label_match": True}
+        | {"evidence": [NAMED, NAMED | {"group": "Girls"}, ROUGHLY | {"match": "exact"}]},
         {"groups": ["Women"], "stated_label": "non-hateful", "label_match": False}
         | {"hallucinated_quotes": [INVENTED], "evidence": [ROUGHLY]},
         {"groups": [], "stated_label": "hateful", "label_match": None, "evidence": [ROUGHLY]},
@@ -90,7 +98,7 @@ LED = re.compile(
 )
 
 
-@pytest.mark.parametrize(("metric", "bars"), [("hatexscore", 9), ("haf", 2), ("ftc", 2)])
+@pytest.mark.parametrize(("metric", "bars"), [("hatexscore", 10), ("haf", 2), ("ftc", 2)])
 def test_counts_of_words_lead_to_exactly_their_lines(
     client: httpx.Client, engine: Engine, metric: str, bars: int
 ) -> None:
@@ -113,6 +121,67 @@ def test_counts_of_words_lead_to_exactly_their_lines(
     assert "facet = nonsense: it is written as name=word" in wrong
     lines = client.get(path, params={"facet": ["group=Women", "group=a=b & c"]}).text
     assert f"{int(metric == 'hatexscore')} of {len(own)} lines:" in lines
+
+
+def test_stances_of_each_of_several_groups_lead_to_their_lines(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id = make_batch_of(engine, "haf", [0.2, 0.4, 0.6])
+    with engine.begin() as connection:
+        mine = jobs.c.batch_id == batch_id
+        found = connection.execute(jobs.select().where(mine).order_by(jobs.c.id)).all()
+        for job, writer in zip(found, ("a", "b & c", "b & c"), strict=True):
+            own = update(batch_lines).where(batch_lines.c.job_id == job.id)
+            connection.execute(own.values(caller={"metadata": {"model": writer}}))
+    path = f"/batches/{batch_id}"
+    for job in found:
+        changed(engine, job.id, stance="toxic")
+    client.get(path)
+    run_reports(engine, "haf")
+    led = LED.findall(client.get(path).text)
+    assert [count for _, count in led] == ["1", "2"]
+    for address, count in led:
+        assert f"{count} of 3 lines:" in client.get(unescape(address)).text
+
+
+def test_rows_of_an_earlier_version_are_read_anew_when_somebody_looks(
+    client: httpx.Client, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch_id, ids = make_batch(engine, [0.9, 0.2])
+    changed(engine, ids[0], groups=["Women"])
+    path = f"/batches/{batch_id}?facet=group=Women"
+    assert "1 of 2 lines:" in client.get(path).text
+    earlier = update(result_facts).where(result_facts.c.batch_id == batch_id)
+    with engine.begin() as connection:
+        connection.execute(earlier.values(rules="of before", facets=[]))
+    monkeypatch.setattr(batches, "FACT_SECONDS", -1.0)  # no time to
+    assert "of an earlier version are being read anew" in client.get(path).text
+    monkeypatch.undo()
+    page = client.get(path).text
+    assert "1 of 2 lines:" in page
+    assert "earlier version" not in page
+
+
+def test_lines_without_an_explanation_are_found(client: httpx.Client, engine: Engine) -> None:
+    batch_id, ids = make_batch(engine, [0.0, 0.2])
+    changed(engine, ids[0], warnings=[NO_EXPLANATION])
+    page = client.get(f"/batches/{batch_id}?reason=no-explanation").text
+    assert "1 of 2 lines:" in page
+    assert "there is no explanation" in page
+
+
+def test_a_single_value_is_told_and_not_drawn() -> None:
+    report = a_report() | {"text_lengths": {"longer": {"score": point(0.5)}}}
+    for more, said in (({}, "all"), ({"short": {"score": point(None)}}, "all with a score")):
+        lengths = report["text_lengths"] | more
+        [block] = [
+            one
+            for one in design_of("hatexscore", report | {"text_lengths": lengths})
+            if one.title == "Mean score by the length of the text"
+        ]
+        drawn = render_block(block)
+        assert f"nothing to compare: {said} are “longer than a few words”." in drawn
+        assert "<svg" not in drawn
 
 
 def test_a_report_of_an_earlier_version_tells_both_together(
