@@ -94,6 +94,7 @@ async def file_names(found: Sequence[Batch], gateway: State, caller: Caller) -> 
 
 
 FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while the page says so
+RENEW_SECONDS = 60  # of one stream, for some 100,000 rows of an earlier version
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,7 @@ async def stream_batch(
         batch = await get_batch(batch_id, gateway, caller)
         if batch.is_final:
             await write_facts(gateway, batch)
-            await renew_facts(gateway, batch)
+            await renew_facts(gateway, batch, RENEW_SECONDS)
         return batch
 
     watched = with_session_check(request, gateway, read)

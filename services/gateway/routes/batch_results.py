@@ -233,7 +233,6 @@ async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -
     """Write the rows of lines that the scheduler has not come to, for so long; whether none is
     left. Those that another process is writing are waited for: who takes all lines takes them,
     too."""
-    until, waited = time.monotonic() + seconds, 0.0
 
     def step(connection: Connection) -> int:
         return result_facts.write_of_lines(connection, fact_plan, AT_ONCE, batch.id)
@@ -241,21 +240,13 @@ async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -
     def is_missing(connection: Connection) -> bool:
         return result_pages.has_missing_rows(connection, batch.id)
 
-    while await gateway.in_ledger(is_missing):
-        if await gateway.in_ledger(step):
-            waited = 0.0
-        else:
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)
-            waited += LOOK_AGAIN_SECONDS
-        if time.monotonic() > until or waited > MOST_WAITED_SECONDS:
-            return not await gateway.in_ledger(is_missing)
-    return True
+    return await _repeat(gateway, step, is_missing, seconds)
 
 
-async def renew_facts(gateway: State, batch: Batch, seconds: float = math.inf) -> bool:
+async def renew_facts(gateway: State, batch: Batch, seconds: float) -> bool:
     """Write this batch's rows of an earlier version anew before the scheduler comes to them, for so
-    long; whether none is left."""
-    plan, until = fact_plan(batch.metric), time.monotonic() + seconds
+    long; whether none is left. While both versions run each writes the other's."""
+    plan = fact_plan(batch.metric)
     if plan is None:
         return True
 
@@ -265,11 +256,25 @@ async def renew_facts(gateway: State, batch: Batch, seconds: float = math.inf) -
     def is_stale(connection: Connection) -> bool:
         return result_facts.has_stale_rows(connection, batch.metric, plan, batch.id)
 
-    while await gateway.in_ledger(is_stale):
-        if time.monotonic() > until:
-            return False
-        if not await gateway.in_ledger(step):
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)  # another process writes them
+    return await _repeat(gateway, step, is_stale, seconds)
+
+
+async def _repeat(
+    gateway: State,
+    step: Callable[[Connection], int],
+    is_open: Callable[[Connection], bool],
+    seconds: float,
+) -> bool:
+    """Steps, which say how many rows they wrote, while any is open; whether none is left."""
+    until, waited = time.monotonic() + seconds, 0.0
+    while await gateway.in_ledger(is_open):
+        if await gateway.in_ledger(step):
+            waited = 0.0
+        else:
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            waited += LOOK_AGAIN_SECONDS
+        if time.monotonic() > until or waited > MOST_WAITED_SECONDS:
+            return not await gateway.in_ledger(is_open)
     return True
 
 
