@@ -130,9 +130,7 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     page = visits(open_gateway)
     page.goto("/batches/new")
     page.get_by_label("Or paste rows").fill("post\twhy\tflag\na text\tit is hateful\thateful\n")
-    with page.expect_navigation(
-        url="**/batches/new/*"
-    ):  # until its scripts run, nothing is swapped
+    with page.expect_navigation(url="**/batches/new/*"):  # only its scripts swap it in place
         page.get_by_role("button", name="Show what it holds").click()
     page.get_by_role("button", name="Show it again").click()
     expect(page.locator("#again")).to_be_focused()
