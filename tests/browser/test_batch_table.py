@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from bench.pages import PATH, fill
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import PHONE, grave
+from tests.browser.waiting import heard, swapped
 from tests.gateway.judged import make_batch
 from tests.gateway.results import a_report
 
@@ -65,8 +66,8 @@ def test_a_filter_form_keeps_the_view_and_lines_are_chosen(
     page.goto(f"{PATH}?sort=line&desc=1")
     page.locator("select[name=verdict]").select_option("undefined")
     page.get_by_role("button", name="Filter").click()
-    assert counted(page) == LINES // 5
-    assert "sort=line" in page.url
+    expect(page.locator(".chips")).to_contain_text(f"{LINES // 5} of {LINES} lines")
+    expect(page).to_have_url(re.compile("sort=line"))
     page.locator(".results input[type=checkbox]").nth(1).check()
     chosen = page.locator(".results tbody tr").nth(1).locator("td").nth(1).inner_text()
     with page.expect_download() as download:
@@ -132,7 +133,8 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     page.get_by_label("Or paste rows").fill("post\twhy\tflag\na text\tit is hateful\thateful\n")
     with page.expect_navigation(url="**/batches/new/*"):  # only its scripts swap it in place
         page.get_by_role("button", name="Show what it holds").click()
-    page.get_by_role("button", name="Show it again").click()
+    with swapped(page):
+        page.get_by_role("button", name="Show it again").click()
     expect(page.locator("#again")).to_be_focused()
     page.wait_for_url("**c.text=post**")
     assert "csrf" not in page.url
@@ -140,7 +142,8 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     page.get_by_role("button", name="Score 1 line").click()
     expect(page.locator("#faults")).to_contain_text("1 line cannot be scored")
     page.get_by_label("predicted label").select_option("flag")
-    page.get_by_role("button", name="Show it again").click()
+    with swapped(page):
+        page.get_by_role("button", name="Show it again").click()
     page.get_by_role("button", name="Score 1 line").click()
     expect(page.locator("h1")).to_contain_text("Batch batch_")
 
@@ -168,12 +171,13 @@ def test_a_search_swaps_the_table_alone_and_back_works(filled_batch: str, visits
     page.get_by_role("button", name="Filter").click()
     expect(page.locator(".chips")).to_have_text(f"Searching {LINES} lines…")
     expect(page.locator("#items")).to_have_attribute("aria-busy", "true")
+    heard(page, lambda: held)
     held[0].continue_()
     expect(page.locator(".results tbody tr")).to_have_count(1)
     expect(page.locator("#items")).not_to_have_attribute("aria-busy", "true")
     assert counted(page) == 1
-    assert "1 of" in page.locator("#news").inner_text()
-    assert "text=number%20199" in page.url
+    expect(page.locator("#news")).to_contain_text("1 of")
+    expect(page).to_have_url(re.compile("text=number%20199"))
     page.unroute("**/batches/**")
     page.locator("a.chip").click()
     expect(page.locator(".results tbody tr")).to_have_count(50)

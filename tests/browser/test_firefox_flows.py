@@ -55,7 +55,7 @@ class Visitor:
     def to(self, css: str, text: str = "", *, back: bool = False) -> None:
         for _ in range(MOST_STOPS):
             if self.window.run(IS_HERE, css, text):
-                eventually(self._shows_focus, lambda: self.window.run(WHERE), seconds=5)
+                eventually(self._shows_focus, lambda: self.window.run(WHERE))
                 return
             self.press("Shift+Tab" if back else "Tab")
         raise AssertionError(f"no key leads to {css} {text}")

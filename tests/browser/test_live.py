@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from tests.browser.conftest import Visits, example, put
 from tests.gateway.serving import PAGE_LOOK_SECONDS
+from tests.patience import SECONDS
 from tests.servers import finish_next
 
 RESULT: dict[str, Any] = {"score": 0.75, "range": [0, 1], "direction": "higher_is_better"}
@@ -59,7 +60,7 @@ def test_the_overview_is_silent_and_keeps_focus_and_what_is_unfolded(
 
 def unfoldable(route: Route) -> None:
     """The page with something folded in its live part."""
-    answer = route.fetch()
+    answer = route.fetch(timeout=1_000 * SECONDS)
     body = answer.text().replace('aria-labelledby="waiting">', f'aria-labelledby="x">{FOLDED}', 1)
     route.fulfill(response=answer, body=body)
 

@@ -42,6 +42,7 @@ def test_two_batches_are_compared_without_javascript(
     expect(page.locator(".pair")).to_have_count(1)
     expect(page.get_by_label("Right minus left, from")).to_have_value("0.35")
     page.get_by_role("link", name="swap the sides").click()
+    expect(page.locator("#live")).to_contain_text("is being made")
     run_reports(engine)
     page.reload()
     expect(page.locator(".finding .first")).to_contain_text("0.292 lower")
@@ -93,6 +94,7 @@ def test_lines_are_judged_by_keyboard_alone(
         page.wait_for_load_state()
         page.keyboard.press("z")
         expect(page.locator("main [role=status]", has_text="of 8")).to_contain_text("3 of 8")
+        page.wait_for_load_state()
         with page.expect_navigation():
             page.keyboard.press("s")
         page.keyboard.press("t")
