@@ -36,7 +36,7 @@ WATCH = """addEventListener("securitypolicyviolation", (event) => console.error(
   `policy: ${event.effectiveDirective} ${event.blockedURI}`), true)"""
 LOADING = "loading"  # a selector: what is there until the page has loaded
 IS_LOADING = """{
-  queryAll: (root) => document.readyState === "complete" ? [] : [document.documentElement]
+  queryAll: () => document.readyState === "complete" ? [] : [document.documentElement ?? []].flat()
 }"""
 OWN = ("data:", "blob:", "about:")  # what a page makes itself
 FAR = timedelta(hours=1)
