@@ -68,8 +68,8 @@ def test_a_filter_form_keeps_the_view_and_lines_are_chosen(
     page.get_by_role("button", name="Filter").click()
     expect(page.locator(".chips")).to_contain_text(f"{LINES // 5} of {LINES} lines")
     expect(page).to_have_url(re.compile("sort=line"))
-    page.locator(".results input[type=checkbox]").nth(1).check()
     chosen = page.locator(".results tbody tr").nth(1).locator("td").nth(1).inner_text()
+    page.locator(".results input[type=checkbox]").nth(1).check()
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV").click()
     lines = download.value.path().read_text("utf-8").splitlines()
@@ -95,7 +95,7 @@ def test_rows_are_walked_chosen_and_opened_by_keys(filled_batch: str, visits: Vi
         page.keyboard.press(key)
     expect(boxes.nth(1)).to_be_checked()
     boxes.nth(4).click(modifiers=["Shift"])
-    assert page.locator(".results input[name=line]:checked").count() >= 1
+    expect(page.locator(".results input[name=line]:checked")).not_to_have_count(0)
     page.keyboard.press("?")
     help_dialog = page.get_by_role("dialog")
     expect(help_dialog).to_be_visible()
@@ -105,11 +105,11 @@ def test_rows_are_walked_chosen_and_opened_by_keys(filled_batch: str, visits: Vi
     expect(help_dialog).to_be_hidden()
     page.keyboard.press("g")
     page.keyboard.press("h")
-    assert page.url.endswith(PATH)  # they are switched off
+    expect(page).to_have_url(f"{filled_batch}{PATH}")  # they are switched off
     kept = page.evaluate("Object.keys({...localStorage, ...sessionStorage})")
     assert kept == ["touchstone-keys-off"]
     page.locator("input[name=text]").fill("j")
-    assert page.locator("input[name=text]").input_value() == "j"
+    expect(page.locator("input[name=text]")).to_have_value("j")
 
 
 def test_a_field_is_left_and_files_are_found_by_keys(filled_batch: str, visits: Visits) -> None:

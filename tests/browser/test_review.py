@@ -100,6 +100,7 @@ def test_lines_are_judged_by_keyboard_alone(
         page.keyboard.press("t")
         expect(page.locator("#reveal")).to_have_text("Hide texts")
         page.keyboard.press("?")
+        expect(page.locator("#keys")).to_be_visible()
         listed = page.locator("#keys dt").all_inner_texts()
         assert {one.strip() for one in listed} >= set("adsuznmt12345")
         assert not {one.strip() for one in listed} & {"j", "k", "x", "e", "/"}
