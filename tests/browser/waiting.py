@@ -17,7 +17,12 @@ LOOK_MS = 20
 
 def heard(page: Page, holds: Callable[[], object]) -> None:
     """Until this holds of what events bring; they come only while the browser is listened to."""
-    eventually(lambda: bool(holds()) or page.wait_for_timeout(LOOK_MS))
+
+    def listened() -> bool:
+        page.wait_for_timeout(LOOK_MS)
+        return bool(holds())
+
+    eventually(listened)
 
 
 @contextmanager
