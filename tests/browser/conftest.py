@@ -86,7 +86,9 @@ def visits(browser: Browser, complaints: list[str]) -> Iterator[Visits]:
         context.add_init_script(WATCH)
         context.on("request", lambda one: _asked(one.url, url, complaints))
         contexts.append(context)
-        return _attended(context.new_page(), complaints)
+        page = context.new_page()
+        _attend(page, complaints)
+        return page
 
     yield visit
     for context in contexts:
@@ -96,14 +98,13 @@ def visits(browser: Browser, complaints: list[str]) -> Iterator[Visits]:
     assert complaints == []
 
 
-def _attended(page: Page, complaints: list[str]) -> Page:
-    """Whose complaints are heard, and where nothing is done or expected before the page and its
-    scripts are there: a click before that does what it does without them."""
+def _attend(page: Page, complaints: list[str]) -> None:
+    """Its complaints are heard, and nothing is done or expected there before the page has its
+    scripts: a click before that does what it does without them."""
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda said: _heard(said.type, said.text, complaints))
-    page.on("popup", lambda other: _attended(other, complaints))
+    page.on("popup", lambda other: _attend(other, complaints))
     page.add_locator_handler(page.locator(f"{LOADING}=page"), lambda: None)  # until it is gone
-    return page
 
 
 def _asked(address: str, origin: str, complaints: list[str]) -> None:

@@ -4,10 +4,11 @@ glance. The policy is kept, no other host is asked, and the browser keeps nothin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 
 import pytest
-from playwright.sync_api import Error, Page
+from playwright.sync_api import ConsoleMessage, Error, Page
 from sqlalchemy import Engine
 
 from tests.browser.conftest import Filled, Visits
@@ -77,6 +78,10 @@ def test_every_page_can_be_used_by_all_on_a_phone_in_the_dark(
     assert exported(page, known) == []
 
 
+def saying(told: str) -> Callable[[ConsoleMessage], bool]:
+    return lambda said: said.text.startswith(told)
+
+
 def test_a_violation_and_a_request_to_elsewhere_are_counted(
     open_gateway: str, visits: Visits, complaints: list[str]
 ) -> None:
@@ -84,7 +89,7 @@ def test_a_violation_and_a_request_to_elsewhere_are_counted(
     page = visits(open_gateway)
     page.goto("/docs")
     for script, told in VIOLATIONS.items():  # a browser tells of them some time later
-        with page.expect_console_message(lambda said, told=told: said.text.startswith(told)):
+        with page.expect_console_message(saying(told)):
             page.evaluate(script)
     with page.expect_request("http://127.0.0.1:9/"), pytest.raises(Error):
         page.goto("http://127.0.0.1:9/")
