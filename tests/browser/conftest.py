@@ -34,6 +34,10 @@ NO_FAULT = (  # a page of status 404; no network, or another request came first
 )  # fmt: skip
 WATCH = """addEventListener("securitypolicyviolation", (event) => console.error(
   `policy: ${event.effectiveDirective} ${event.blockedURI}`), true)"""
+LOADING = "loading"  # a selector: what is there until the page has loaded
+IS_LOADING = """{
+  queryAll: () => document.readyState === "complete" ? [] : [document.documentElement ?? []].flat()
+}"""
 OWN = ("data:", "blob:", "about:")  # what a page makes itself
 FAR = timedelta(hours=1)
 FAILURE = make("bad-input", "The request cannot be scored", 422, "the model has no such label")
@@ -56,7 +60,10 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.skip("there is no Chromium here: install Debian's `chromium`")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        playwright.selectors.register(LOADING, IS_LOADING, content_script=True)
+        started = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"], timeout=1_000 * SECONDS
+        )
         yield started
         started.close()
 
@@ -80,8 +87,7 @@ def visits(browser: Browser, complaints: list[str]) -> Iterator[Visits]:
         context.on("request", lambda one: _asked(one.url, url, complaints))
         contexts.append(context)
         page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: _heard(said.type, said.text, complaints))
+        _attend(page, complaints)
         return page
 
     yield visit
@@ -90,6 +96,15 @@ def visits(browser: Browser, complaints: list[str]) -> Iterator[Visits]:
             page.unroute_all(behavior="ignoreErrors")
         context.close()
     assert complaints == []
+
+
+def _attend(page: Page, complaints: list[str]) -> None:
+    """Its complaints are heard, and nothing is done or expected there before the page has its
+    scripts: a click before that does what it does without them."""
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda said: _heard(said.type, said.text, complaints))
+    page.on("popup", lambda other: _attend(other, complaints))
+    page.add_locator_handler(page.locator(f"{LOADING}=page"), lambda: None)  # until it is gone
 
 
 def _asked(address: str, origin: str, complaints: list[str]) -> None:

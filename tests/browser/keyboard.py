@@ -175,6 +175,7 @@ class Keyboard:
         self.page = page
 
     def press(self, *keys: str) -> None:
+        self.page.wait_for_load_state()  # before its scripts run no key of theirs does anything
         for key in keys:
             self.page.keyboard.press(key)
 

@@ -4,10 +4,11 @@ glance. The policy is kept, no other host is asked, and the browser keeps nothin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 
 import pytest
-from playwright.sync_api import Error, Page
+from playwright.sync_api import ConsoleMessage, Error, Page
 from sqlalchemy import Engine
 
 from tests.browser.conftest import Filled, Visits
@@ -15,6 +16,12 @@ from tests.browser.every_page import addresses, page_routes
 from tests.browser.keyboard import HEIGHT, across, faults, jump, small, still, unlike
 
 WIDTHS = (360, 640, 768, 1920)  # 640: 1,280 at 200 %
+VIOLATIONS = {  # a script → what is said of it
+    "document.head.append(Object.assign(document.createElement('script'), {text: 1}))": (
+        "policy: script-src-elem inline"
+    ),
+    "document.body.setAttribute('style', 'color: red')": "policy: style-src-attr inline",
+}
 STORED = "Object.keys({...localStorage, ...sessionStorage})"
 
 
@@ -71,18 +78,21 @@ def test_every_page_can_be_used_by_all_on_a_phone_in_the_dark(
     assert exported(page, known) == []
 
 
+def saying(told: str) -> Callable[[ConsoleMessage], bool]:
+    return lambda said: said.text.startswith(told)
+
+
 def test_a_violation_and_a_request_to_elsewhere_are_counted(
     open_gateway: str, visits: Visits, complaints: list[str]
 ) -> None:
     """So that the windows of all these tests are known to listen."""
     page = visits(open_gateway)
     page.goto("/docs")
-    page.evaluate(
-        "document.head.append(Object.assign(document.createElement('script'), {text: 1}))"
-    )
-    page.evaluate("document.body.setAttribute('style', 'color: red')")
-    with pytest.raises(Error):
+    for script, told in VIOLATIONS.items():  # a browser tells of them some time later
+        with page.expect_console_message(saying(told)):
+            page.evaluate(script)
+    with page.expect_request("http://127.0.0.1:9/"), pytest.raises(Error):
         page.goto("http://127.0.0.1:9/")
-    for told in ("policy: script-src-elem inline", "policy: style-src-attr inline", "asks http"):
+    for told in (*VIOLATIONS.values(), "asks http"):
         assert any(one.startswith(told) for one in complaints), complaints
     complaints.clear()

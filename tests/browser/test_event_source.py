@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from services.gateway.routes import events
 from tests.browser.conftest import Visits, example, put
+from tests.browser.waiting import heard
 from tests.patience import eventually
 from tests.servers import finish_next
 
@@ -38,6 +39,7 @@ def test_an_event_source_is_told_to_stop(
     eventually(lambda: page.evaluate("heard.includes('job.queued')"))
     finish_next(engine, {"score": 0.5})
     eventually(lambda: page.evaluate(f"ours.readyState === {CLOSED}"))
+    heard(page, lambda: len(statuses) == 2)
     assert page.evaluate("heard") == ["job.queued", "job.running", "job.succeeded", "end"]
     page.wait_for_timeout(5 * RETRY_MS)
     assert statuses == [200, 204]

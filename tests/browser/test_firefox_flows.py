@@ -55,7 +55,7 @@ class Visitor:
     def to(self, css: str, text: str = "", *, back: bool = False) -> None:
         for _ in range(MOST_STOPS):
             if self.window.run(IS_HERE, css, text):
-                eventually(self._shows_focus, lambda: self.window.run(WHERE), seconds=5)
+                eventually(self._shows_focus, lambda: self.window.run(WHERE))
                 return
             self.press("Shift+Tab" if back else "Tab")
         raise AssertionError(f"no key leads to {css} {text}")
@@ -91,8 +91,10 @@ class Visitor:
         raise AssertionError(f"{css} has no option {value}")
 
     def reads(self, css: str, text: str) -> None:
-        """Sooner or later it says this, and the page is no wider than its window."""
+        """Sooner or later it says this, its scripts are there, and the page is no wider than its
+        window."""
         eventually(lambda: text in self.window.run(TEXT, css), lambda: self.window.run(TEXT, css))
+        eventually(lambda: self.window.run("return document.readyState === 'complete'"))
         assert self.window.run(ACROSS)
 
     def downloads(self, css: str, text: str) -> list[dict[str, str]]:
@@ -193,11 +195,10 @@ def test_scores_are_disagreed_with_and_exported(
             visitor.reads("main [role=status]", f"{place} of 3")
             visitor.press("d")
             visitor.reads("#news", "Show the texts first")
-            visitor.press("t")
-            visitor.leave("d")
+            visitor.press("t", "d")
             visitor.reads(".finding", "The metric says")
             if place == 1:
-                visitor.leave("ArrowRight")
+                visitor.press("ArrowRight")
         visitor.follow("a", "About this queue")
         assert [row["verdict"] for row in visitor.downloads("a", "CSV")] == ["disagree"] * 2
 

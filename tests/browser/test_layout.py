@@ -96,7 +96,7 @@ def test_no_picture_and_no_file_is_white_in_the_dark(
     page.goto(path)
     page.get_by_text("All numbers and pictures of the report").click()
     plots = page.locator("img.plot")
-    expect(plots.first).to_be_visible(timeout=10_000)
+    expect(plots.first).to_be_visible()
     taken = [plots.nth(place).screenshot() for place in range(plots.count())]
     file = page.request.get(f"{path}/report.html").text()
     for name in ("Variant", "Seed", "Model"):

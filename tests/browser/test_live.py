@@ -10,7 +10,9 @@ from playwright.sync_api import Page, Route, expect
 from sqlalchemy import Engine
 
 from tests.browser.conftest import Visits, example, put
+from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.serving import PAGE_LOOK_SECONDS
+from tests.patience import SECONDS
 from tests.servers import finish_next
 
 RESULT: dict[str, Any] = {"score": 0.75, "range": [0, 1], "direction": "higher_is_better"}
@@ -59,7 +61,7 @@ def test_the_overview_is_silent_and_keeps_focus_and_what_is_unfolded(
 
 def unfoldable(route: Route) -> None:
     """The page with something folded in its live part."""
-    answer = route.fetch()
+    answer = route.fetch(timeout=1_000 * SECONDS)
     body = answer.text().replace('aria-labelledby="waiting">', f'aria-labelledby="x">{FOLDED}', 1)
     route.fulfill(response=answer, body=body)
 
@@ -77,6 +79,18 @@ def test_updates_can_be_paused_and_what_was_missed_comes_later(
     page.get_by_role("button", name="Resume updates").click()
     expect(page.locator("#recent-jobs ~ .wide tbody tr")).to_have_count(2)
     expect(page.get_by_role("button", name="Pause updates")).to_be_visible()
+
+
+def test_a_term_that_is_read_stays_open(open_gateway: str, engine: Engine, visits: Visits) -> None:
+    page = visits(open_gateway)
+    page.goto(f"/batches/{make_batch(engine, [0.25, 0.5, 0.75])[0]}")
+    page.locator("#live button[popovertarget]").first.click()
+    told = page.locator(".popover:popover-open")
+    expect(told).to_be_visible()
+    words = told.inner_text()
+    run_reports(engine)
+    expect(page.locator("[data-said='The report is there.']")).to_be_attached()
+    expect(told).to_have_text(words, use_inner_text=True)
 
 
 def failing(times: int, fail: Callable[[Route], None]) -> Callable[[Route], None]:

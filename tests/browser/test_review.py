@@ -42,6 +42,7 @@ def test_two_batches_are_compared_without_javascript(
     expect(page.locator(".pair")).to_have_count(1)
     expect(page.get_by_label("Right minus left, from")).to_have_value("0.35")
     page.get_by_role("link", name="swap the sides").click()
+    expect(page.locator("#live")).to_contain_text("is being made")
     run_reports(engine)
     page.reload()
     expect(page.locator(".finding .first")).to_contain_text("0.292 lower")
@@ -98,11 +99,13 @@ def test_lines_are_judged_by_keyboard_alone(
         expect(page.locator(".told")).to_have_count(0)
         page.keyboard.press("z")
         expect(progress).to_contain_text("10 of 12")
+        page.wait_for_load_state()
         with page.expect_navigation():
             page.keyboard.press("s")
         page.keyboard.press("t")
         expect(page.locator("#reveal")).to_have_text("Hide texts")
         page.keyboard.press("?")
+        expect(page.locator("#keys")).to_be_visible()
         listed = page.locator("#keys dt").all_inner_texts()
         assert {one.strip() for one in listed} >= set("adsuznmt12345")
         assert not {one.strip() for one in listed} & {"j", "k", "x", "e", "/"}

@@ -1,27 +1,25 @@
-"""How soon a page stands; one look at a busy machine says nothing, so several are taken."""
+"""How soon a page stands: told in the run's summary beside what it may take. No test fails by a
+clock; what a page costs wherever it is shown is its bytes and its elements."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from playwright.sync_api import Page
 
-from tests.patience import busy, looks
+MOST_MS = 1_000  # of an idle machine
 
-MOST_SECONDS = 1.0  # of an idle machine
-
-
-def quick(page: Page) -> bool:
-    """Whether this page stands soon, at the first look or when it is loaded anew."""
-    for _ in looks(seconds=10):
-        if spent(page) < MOST_SECONDS * busy():
-            return True
-        page.reload(wait_until="load")
-    return False
+Record = Callable[[str, object], None]  # pytest's record_property
 
 
-def spent(page: Page) -> float:
-    """Seconds from asking for the page that is open until it stood."""
-    found: float = page.evaluate(
+def tell(page: Page, name: str, record: Record) -> None:
+    """Milliseconds from asking for the page that is open until it stood."""
+    took = page.evaluate(
         "() => { const t = performance.getEntriesByType('navigation')[0];"
-        " return (t.loadEventEnd - t.startTime) / 1000; }"
+        " return t.loadEventEnd - t.startTime; }"
     )
-    return found
+    record("budget", f"{name}: {took:.0f} of {MOST_MS} ms")
+
+
+def elements(page: Page) -> int:
+    return page.locator("*").count()

@@ -9,6 +9,7 @@ import httpx
 
 from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, Service, environment
+from tests.patience import SECONDS
 
 NO_LIMIT = ("--requests-per-minute", "1000000")
 
@@ -26,4 +27,4 @@ def opened(service: Service, tenant: str, *scopes: str) -> httpx.Client:
         check=True,
     )
     bearer = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    return CheckedClient(base_url=service.url, timeout=90, headers=bearer)
+    return CheckedClient(base_url=service.url, timeout=SECONDS, headers=bearer)

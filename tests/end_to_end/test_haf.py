@@ -22,6 +22,7 @@ from tests.end_to_end.service import Service, serving
 from tests.haf import first_layer
 from tests.haf.test_conversation import ENTRIES
 from tests.haf.tiny_llama import save
+from tests.patience import SECONDS
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "haf_explanations.jsonl"
 STEP = 5  # every fifth explanation; nightly all of them
@@ -52,7 +53,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def client(service: Service) -> Iterator[httpx.Client]:
-    with CheckedClient(base_url=service.url, timeout=60) as made:
+    with CheckedClient(base_url=service.url, timeout=SECONDS) as made:
         yield made
 
 

@@ -61,7 +61,7 @@ def service(
 
 @pytest.fixture(scope="module")
 def client(service: Service) -> Iterator[httpx.Client]:
-    with CheckedClient(base_url=service.url, timeout=90) as made:
+    with CheckedClient(base_url=service.url, timeout=SECONDS) as made:
         yield made
 
 

@@ -17,7 +17,7 @@ from services.hatexscore.contract import CONTRACT
 from shared.models.checkpoint import base_folder
 from tests.answers import CheckedClient
 from tests.end_to_end.service import serving
-from tests.patience import eventually
+from tests.patience import SECONDS, eventually
 
 pytestmark = pytest.mark.end_to_end
 
@@ -66,7 +66,7 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
     options = ("--services", "hatexscore", "inference")
     with (
         serving(tmp_path / "var", *options, **told) as service,
-        CheckedClient(base_url=service.url, timeout=60) as made,
+        CheckedClient(base_url=service.url, timeout=SECONDS) as made,
     ):
         yield made
 
@@ -99,7 +99,7 @@ def test_a_worker_that_is_killed_while_it_converts_a_model_costs_its_job_nothing
     told = {"TOUCHSTONE_MODELS_FILE": str(file), "TOUCHSTONE_MODEL_WAIT_SECONDS": "1"}
     with (
         serving(tmp_path / "var", *options, **told) as service,
-        CheckedClient(base_url=service.url, timeout=60) as client,
+        CheckedClient(base_url=service.url, timeout=SECONDS) as client,
     ):
 
         def state() -> Any:

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import browser  # noqa: F401 (a fixture)
 from tests.end_to_end.service import Service
+from tests.patience import SECONDS
 
 pytestmark = pytest.mark.end_to_end
 
@@ -20,9 +21,12 @@ def test_try_an_example_and_see_why(
     metric: str,
 ) -> None:
     page = browser.new_page(base_url=whole_service.url)
+    page.set_default_timeout(1_000 * SECONDS)
     page.goto("/")
-    page.get_by_role("link", name="Try", exact=True).click()
-    page.get_by_role("navigation", name="Metrics").get_by_role("link", name=metric).click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Try", exact=True).click()
+    with page.expect_navigation():  # what it says of another metric has a button of this name, too
+        page.get_by_role("navigation", name="Metrics").get_by_role("link", name=metric).click()
     page.get_by_role("button", name="Score").click()
     expect(page.locator(".headline")).not_to_be_empty()
     expect(page.locator(".steps [aria-current=step]")).to_contain_text("succeeded")

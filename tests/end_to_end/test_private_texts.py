@@ -21,7 +21,7 @@ from shared.ledger.engine import connect
 from tests.answers import CheckedClient
 from tests.end_to_end.batch import ended, patiently, started
 from tests.end_to_end.service import Service, serving
-from tests.patience import eventually
+from tests.patience import SECONDS, eventually
 
 pytestmark = pytest.mark.end_to_end
 
@@ -126,7 +126,7 @@ def suspended(service: Service) -> list[psutil.Process]:
 
 def test_a_text_is_in_no_file_however_its_job_ended(service: Service) -> None:
     kept_back = {"do_not_store_text": True}
-    with CheckedClient(base_url=service.url, timeout=60) as client:
+    with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
         succeeded = ended_job(client, body("good") | kept_back, "/v1/scores/hatexscore")
         assert succeeded["status"] == "succeeded", succeeded["error"]
         assert succeeded["result"]["score"] is not None

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import SECONDS
 from touchstone_client import BadRequest, Touchstone
 from touchstone_client.errors import refusal
 
@@ -161,7 +162,7 @@ def test_from_topic_to_topic(bridge: ModuleType, ts: Touchstone) -> None:
     kafka = importlib.import_module("confluent_kafka")
     kafka_log = importlib.import_module("kafka_log")
     producer = kafka.Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "unused"})
-    [broker] = producer.list_topics(timeout=10).brokers.values()
+    [broker] = producer.list_topics(timeout=SECONDS).brokers.values()
     servers = f"{broker.host}:{broker.port}"
     body = {"premise": "A man plays a guitar.", "hypothesis": "A man plays an instrument.",
             "explanation": "It follows.", "label": "entailment"}  # fmt: skip

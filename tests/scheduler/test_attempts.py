@@ -18,6 +18,7 @@ from shared.errors import Unavailable
 from shared.ledger import batch_attempts
 from shared.ledger.engine import transaction
 from tests.batches import FINAL, Json, Scene, line
+from tests.patience import SECONDS, busy
 from tests.scheduler.killed import DEADLY
 
 ROOT = Path(__file__).parents[2]
@@ -77,7 +78,9 @@ def test_a_batch_that_kills_schedulers_fails_and_another_completes(scene: Scene)
     ends: list[int] = []
     try:
         while 0 not in ends and len(ends) <= MOST:
-            ran = subprocess.run(command, cwd=ROOT, env=environment(scene), timeout=120)
+            ran = subprocess.run(
+                command, cwd=ROOT, env=environment(scene), timeout=SECONDS * busy()
+            )
             ends.append(ran.returncode)
     finally:
         over.set()
@@ -123,14 +126,14 @@ def test_a_process_that_ends_as_it_should_counts_against_nobody(
 
     def hang(reader: Reader, raw: bytes, *place: Any) -> Any:
         reading.set()
-        released.wait(60)
+        released.wait(SECONDS)
         return real(reader, raw, *place)
 
     monkeypatch.setattr(Reader, "line", hang)
     filing = scene.filing()
     filing._patience = 0.0
     filing.round()
-    assert reading.wait(60)
+    assert reading.wait(SECONDS)
     assert attempts(scene, batch) == 1
     filing._isolation.close()
     assert attempts(scene, batch) == 0
@@ -177,7 +180,7 @@ def test_a_suspect_is_alone_and_holds_nobody_up_for_long() -> None:
         with gate.enter(suspect=True):
             order.append("suspect")
             entered.set()
-            leave.wait(60)
+            leave.wait(SECONDS)
 
     def innocent() -> None:
         with gate.enter(suspect=False):
@@ -187,7 +190,7 @@ def test_a_suspect_is_alone_and_holds_nobody_up_for_long() -> None:
         suspect = threading.Thread(target=trial)
         suspect.start()
         assert not entered.wait(0.05)  # we are under way
-    assert entered.wait(60)
+    assert entered.wait(SECONDS)
     other = threading.Thread(target=innocent)
     other.start()
     leave.set()

@@ -26,6 +26,7 @@ from shared.ledger.engine import transaction
 from shared.ledger.files import NewFile
 from shared.settings import Settings
 from tests.batches import FINAL, URL, Json, Scene, line, packed
+from tests.patience import SECONDS
 
 BATCHES, LINES = 60, 1_500
 HOUR = timedelta(hours=1)
@@ -114,7 +115,7 @@ def test_a_file_that_hangs_holds_up_nobody(alone: Scene, monkeypatch: pytest.Mon
 
     def read(store: FileStore, wanted: str, start: int = 0) -> Any:
         if wanted == file_id:
-            released.wait(60)
+            released.wait(SECONDS)
         return real(store, wanted, start)
 
     monkeypatch.setattr(FileStore, "open_read", read)

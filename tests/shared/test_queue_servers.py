@@ -21,6 +21,7 @@ from shared.models.remote import QueueModels, handle_call
 from shared.queue import JobMessage, queue_of
 from shared.settings import Settings
 from tests.fakes import FakeModel, FakeModels
+from tests.patience import SECONDS
 from tests.servers import redis_server
 from tests.shared.models.test_remote import CATALOGUE
 
@@ -105,7 +106,7 @@ def test_calls_and_replies_of_models_go_by_the_redis_of_the_models(
 
     def work() -> None:
         with redis.Redis.from_url(second) as client:
-            found: Any = client.brpop(["model.inference"], timeout=5)
+            found: Any = client.brpop(["model.inference"], timeout=SECONDS)
         queue._taken[:] = [second]  # only replies are sent from here on
         message = json.loads(found[1])
         body = json.loads(base64.b64decode(message["body"]))

@@ -1,8 +1,7 @@
-// A part of a page takes the place of an older one: focus and what is unfolded stay as they are, and
-// its news is said once, in a few words.
+// A part takes an older one's place; focus and what is open stay, news is said once.
 const FOCUSABLE = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]";
 const words = (root) => root.querySelector("[data-said]")?.dataset.said;
-const folded = (root) => {  // details by their words, and which of these
+const folded = (root) => {  // by words, number
   const times = new Map();
   return new Map([...root.querySelectorAll("details")].map((one) => {
     const own = one.querySelector("summary"), name = own?.getAttribute("aria-label") ?? own?.textContent;
@@ -16,14 +15,15 @@ const focusIn = (root, id, place) => {
   if (next === root) root.tabIndex = -1;
   next.focus({ preventScroll: true });
 };
-const keep = (old, isPlaced = true) => {  // what must outlive a part, and how its next gets it
+const keep = (old, isPlaced = true) => {  // gives its next what outlives it
   const active = old.contains(document.activeElement) ? document.activeElement : null;
   const place = isPlaced ? [...old.querySelectorAll(FOCUSABLE)].indexOf(active) : -1;
-  const before = folded(old);
+  const before = folded(old), told = old.querySelector(":popover-open");
   return (own) => {
     for (const [name, one] of folded(own)) one.open = before.get(name)?.open ?? one.open;
     document.dispatchEvent(new Event("touchstone:changed"));
     if (active) focusIn(own, active.id, place);
+    own.querySelector(`[popovertarget="${told?.id}"]`)?.click();
   };
 };
 const put = (old, own) => {
