@@ -79,7 +79,8 @@ OPEN = (
     "partial",
 )  # moods that a few words may settle
 _ELLIPSIS = re.compile(
-    r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore|as\s+it\s+(?:stands|is|reads))\s+)(?:which\s+)?(?:it|that|they"
+    r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore|(?:review|reading|inspection|reflection|examination)"
+    r"|as\s+it\s+(?:stands|is|reads))\s+)(?:which\s+)?(?:it|that|they"
     r"|s?he|(?:this"
     r"|the|her|his|their)(?:\s+\w+)?(?:\s+itself)?)\s+(?:(?:really|clearly"
     r"|certainly|simply)\s+)?"
@@ -96,6 +97,7 @@ _BACK = (
 )
 _POINTS_BACK = re.compile(
     r"(?:^|[,;:.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:(?:as\s+it\s+stands|here"
+    r"|(?:up)?on\s+(?:closer\s+)?(?:review|reading|inspection|reflection|examination)"
     r"|\w+ly)[\s,]+)?(?:which|it|that|they|(?:this|the)(?:\s+[\w'\u2019-]+){0,6}?)\s+(?:\w+ly\s+)?"
     r"(?:(?P<no>(?:does|do|did)(?:\s+not|n['\u2019]t)|never|fails\s+to|cannot)\s+(?:\w+ly\s+"
     r"|quite\s+)?)?"
@@ -188,8 +190,12 @@ _ELLIPSIS_CJK = re.compile(
 )
 # "It was reported as hateful, but it is not."
 TAKEN_BACK = re.compile(
-    r"\b(?:but|yet|however)\s+(?:it|this|that)\s+(?:is|does|was)(?:n['\u2019]t|\s+not)"
+    r"\b(?:but|yet|however)\s*,?\s{1,3}(?:(?:(?:up)?on|after|in)\s{1,3}(?:\w{1,20}\s{1,3}){0,2}?"
+    r"(?:review|reading|inspection|reflection|examination|look|context|fact|reality|truth)\s*,?\s{1,3})?"
+    r"(?:it|this|that|(?:the|this)\s{1,3}\w{1,20})\s{1,3}(?:is|does|was)(?:n['\u2019]t|\s{1,3}not)"
 )
+# "… it does not meet the bar: the word is a name", "it is not, because it quotes".
+_REASON = re.compile(r"\s*(?:[:;\u2014]|,?\s\b(?:because|since|as\s(?:it|the|there|this))\b)")
 FAR = 600  # characters behind a label that may tell its condition
 # "That requirement is not met", "none of these criteria is fulfilled".
 _CONDITION = re.compile(
@@ -464,7 +470,10 @@ def _turned(plain: str, part: Span, named: Reading) -> tuple[int | None, bool]:
 def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
     """ "Some would call it hateful, but it is not": the label is the one named before."""
     first, last = part
-    tail = plain[max(first, last - MOST) : last].rstrip()
+    taken_back = TAKEN_BACK.search(plain, first, last)
+    told = _REASON.search(plain, taken_back.end(), last) if taken_back else None
+    ends = told.start() if told else last
+    tail = plain[max(first, ends - MOST) : ends].rstrip()
     opening = plain[first : min(last, first + MOST)]
     turned, is_open = _turned(plain, part, named)
     if is_open:

@@ -58,7 +58,7 @@ _NEUTRAL = (
     r"|sentiments?|views?|afraid|glad|pleased|left|relieved|good|territory|gets?|got|begin\w*"
     r"|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable"
     r"|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two"
-    r"|whatsoever|maintain|contend|seriously|honestly|credibly|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
+    r"|whatsoever|readers?|observers?|persons?|audience|viewers?|maintain|contend|seriously|honestly|credibly|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -133,6 +133,23 @@ _OTHER_JUDGE = re.compile(
     r"|moderators?|annotators?|reviewers?|raters?|teams?|users?|readers?|someone|somebody|whoever"
     r"|people|others|many|some|most|everyone|critics|he|she|they)\b"
 )
+# "Flagged as hateful by the system, but …", "… by two annotators".
+_BY_A_JUDGE = re.compile(
+    rf"[\s\"]{{0,3}}(?:speech\s|content\s)?by\s(?:\w{{1,20}}\s){{0,3}}?(?:{_OTHER_JUDGE.pattern})"
+)
+# "It was flagged as hateful, but upon review it does not …": a verdict of the past, and a turn.
+_PAST_VERDICT = re.compile(
+    r"\b(?:was|were|been)\s(?:\w{1,20}ly\s)?(?:flagged|reported|labell?ed|marked|classified|tagged|removed|rated"
+    r"|categori[sz]ed|predicted|deemed|judged)\s(?:as\s)?(?:an?\s)?[\s\"]{0,3}$"
+)
+_TURNED_AGAIN = re.compile(
+    r"\b(?:but|yet|however|though|although)\b[^.;]{0,80}?(?:\b(?:not|never|no|nothing|none|nobody|neither|hardly)\b"
+    r"|n['\u2019]t\b|\b(?:review|reading|inspection|reflection|examination|context|reality)\b)"
+)
+# "The model predicted hateful because …": the explanation gives the reasons of that verdict.
+_EXPLAINED = re.compile(
+    r"[\s\"]{0,3}(?:speech\s|content\s)?,?\s?(?:because|since|due\sto|based\son|as\s(?:it|the|there))\b"
+)
 _OWN_JUDGE = re.compile(r"\b(?:i|we|my|our)\b")
 _AGREES = re.compile(
     r"\b(?:so\s+do\s+(?:i|we)|(?:neither|nor)\s+(?:do|did|would|can)\s+(?:i|we)|(?:i|we)\s+(?:\w+ly\s+|also\s+)?(?:agree|concur|share|support"
@@ -141,7 +158,7 @@ _AGREES = re.compile(
 # Words by which an explanation goes back on a verdict, or on another's.
 _TAKEN_BACK = re.compile(
     r"n['\u2019]t\s*(?:[.;:!]|$)|\b(?:is|does|do|will|would|should)\s+not\s*(?:[.;:!]|$)"
-    r"|\b(?:overturn\w*|overrul\w*|disagree\w*|dissent\w*|object(?:ed)?|mistak(?:e|en)|errors?"
+    r"|\b(?:overturn\w*|overrul\w*|disagree\w*|dissent\w*|(?:i|we)\s+object|objected|mistak(?:e|en)|errors?"
     r"|erroneous\w*|incorrect\w*|wrong(?:ly)?|revers(?:e|ed|ing)|withdr[ae]w\w*|retract\w*"
     r"|revis(?:e|ed|ing)"
     r"|reconsider\w*|correction|scratch\s+that|take\s+(?:that|it)\s+back|chang\w+\s+my\s+mind"
@@ -394,14 +411,21 @@ def is_plain(around: WordContext) -> bool:
 
 def _is_answered(around: WordContext, later: str) -> bool:
     """Is it another's verdict, and does the explanation go on to judge by itself?"""
-    if not _OTHER_JUDGE.search(around.own) or _OWN_JUDGE.search(around.own):
+    behind = around.after[:NEAR]
+    if _PAST_VERDICT.search(around.own) and _TURNED_AGAIN.search(behind):
+        return True
+    named = _OTHER_JUDGE.search(around.own)
+    if _OWN_JUDGE.search(around.own) or not (named or _BY_A_JUDGE.match(behind)):
         return False
     if moods.IN_ERROR.match(around.after):
         return False
-    said = f"{around.after[:NEAR]} {later[:FAR]}"
-    if _CONTRASTED.search(around.after[:NEAR]) or _CONTRASTED_NEXT.match(later):
+    said = f"{behind} {later[:FAR]}"
+    if _CONTRASTED_NEXT.match(later) or _TAKEN_BACK.search(said):
         return True
-    return bool(_TAKEN_BACK.search(said) or _OWN_JUDGE.search(_AGREES.sub(" ", said)))
+    if _EXPLAINED.match(behind):
+        return False
+    judges = named and _OWN_JUDGE.search(_AGREES.sub(" ", said))
+    return bool(judges or _CONTRASTED.search(behind))
 
 
 def _only_appears(around: WordContext, clause: Clause) -> bool:

@@ -118,8 +118,9 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
     chosen = _select(live) or _resumed(plain, readings)
     uncertain = chosen is not None and _is_uncertain(plain, vocabulary, language, chosen, live)
-    if uncertain:
-        chosen = None
+    if uncertain and chosen is not None:
+        chosen = _agreeing(plain, vocabulary, language, chosen, live)
+        uncertain = chosen is None
     others = [
         HatexscoreOtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
         for reading in reversed(readings)
@@ -186,6 +187,29 @@ def _is_uncertain(
     if _is_contradicted(chosen, live) and not certainty.is_plain(around):
         return True
     return certainty.is_uncertain(around, clause, later)
+
+
+def _agreeing(
+    plain: str,
+    vocabulary: Vocabulary,
+    language: Language,
+    doubtful: Reading,
+    live: Sequence[Reading],
+) -> Reading | None:
+    """Another verdict that says the same with confidence, by a word of no lower rank, where none
+    says the opposite."""
+    if any(one.label not in (None, doubtful.label) for one in live):
+        return None
+    same = [one for one in live if one.label == doubtful.label and one is not doubtful]
+    return next(
+        (
+            one
+            for one in reversed(same)
+            if one.word.word.is_decisive >= doubtful.word.word.is_decisive
+            and not _is_uncertain(plain, vocabulary, language, one, live)
+        ),
+        None,
+    )
 
 
 def _is_contradicted(chosen: Reading, live: Sequence[Reading]) -> bool:

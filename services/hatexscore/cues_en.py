@@ -114,7 +114,7 @@ JUDGE = (
     r"|ging)?"
     r"|mark(?:s|ed|ing)?|rat(?:e|es|ed|ing)|grad(?:e|es|ed|ing)|call(?:s|ed|ing)?|treat(?:s|ed"
     r"|ing)?|see(?:s|n|ing)?|saw|view(?:s|ed|ing)?|find(?:s|ing)?|found|assess(?:es|ed|ing)?"
-    r"|describ(?:e|es|ed|ing)"
+    r"|describ(?:e|es|ed|ing)|annotat(?:e|es|ed|ing)"
     r"|evaluat(?:e|es|ed|ing)|tag(?:s|ged|ging)?|identif(?:y|ies|ied|ying)|interpret(?:s|ed|ing)?"
     r"|recogni[sz](?:e|es|ed|ing)|determin(?:e|es|ed|ing)|predict(?:s|ed|ing)?|assign(?:s|ed|ing)?"
     r"|characteri[sz](?:e|es|ed|ing)|brand(?:s|ed|ing)?|plac(?:e|es|ed|ing)|put(?:s|ting)?"

@@ -296,7 +296,7 @@ WOULD_JUDGE = re.compile(
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
 WOULD_OF_TEXT = re.compile(
-    rf"(?:^\s*|[^\w\s]\s*)(?:(?:so|thus|therefore|hence|and|overall)\W+)?(?:this|that|it|which"
+    rf"(?:^\s*|[^\w\s]\s*|\b(?:definitions?|standards?|polic(?:y|ies)|guidelines|rules|criteria)\s+)(?:(?:so|thus|therefore|hence|and|overall)\W+)?(?:this|that|it|which"
     rf"|these|(?:this|the|that)\s+(?:[\w'\u2019-]+\s+){{0,3}}(?:{TEXT_NOUN}))\s+would\s+(?:\w+ly\s+"
     r"|also\s+|therefore\s+|thus\s+|not\s+)*(?!(?:have|take|need|require|depend)\b)\w+"
 )

@@ -300,6 +300,15 @@ _TURNED = (
         rf"(?={_JUDGING}\s)",
         "am ",
     ),
+    # "It lacks the targeting of a group that is required for hate speech"
+    (
+        "required|needed|necessary|essential",
+        r"\b(?:lacks|has\sno|ha[sd]\snone\sof|contains\sno(?:ne\sof)?|shows\sno|(?:does\snot|doesn['\u2019]t)\s(?:contain|have|show|include|involve|exhibit|feature))\s"
+        r"[^.;:]{3,100}?\s(?:(?:that|which)\s(?:is|are|would\sbe)\s)?(?:required|needed|necessary|essential)\s"
+        r"(?:for|to\s(?:be(?:\s(?:called|considered|classified\sas|labell?ed))?|qualify\sas|count\sas|constitute|make\sit))\s"
+        r"(?:it\sto\s(?:be|count\sas|qualify\sas)\s)?",
+        "is not ",
+    ),
     # "It goes well beyond what could still be called harmless"
     (
         "what c|what m|what w",
