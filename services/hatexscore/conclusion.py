@@ -48,7 +48,7 @@ _EMPTY = re.compile(
 )
 _MARKUP = str.maketrans(dict.fromkeys("*_#`>{}[]\u200b", " "))
 _LABEL = re.compile(
-    r"[\W_]*(?:(?:not|non|un|no|a|is|非|不是|비)[\s\-]*)*"
+    r"[\W_]*(?:(?:yes|no)\s*[,:]\s*)?(?:(?:not|non|un|no|a|is|非|不是|비)[\s\-]*)*"
     r"(?:hateful|hate(?:[\s-]*speech)?|label|conclusion|prediction|verdict|classification"
     r"|仇恨(?:言论|性)?|결론|(?:혐오|증오)(?:적(?:인)?|\s*표현)?)[\W_]*",
     re.IGNORECASE,

@@ -382,7 +382,7 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
         return "hypothetical"
     opening = cues.CONTRAST.split(prior)[-1][-NEAR:] if prior.rstrip().endswith(",") else ""
     # What stands before a colon hedges a bare label behind it, as in "either way: hateful".
-    ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and not own.strip() else ""
+    ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and labels.AS_ONE.fullmatch(own) else ""
     hedged = moods.DEPENDS.search(segment + opening) or _hedged(own) or moods.HEDGE.search(ahead)
     if hedged or moods.STILL_OPEN.search(after) or moods.DIVIDED.search(prior):
         return "hedged"

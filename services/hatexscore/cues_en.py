@@ -43,7 +43,7 @@ TEXT_NOUN = (
 )
 
 PARENTHESIS = re.compile(
-    r",\s*(?:which|who|whose|where|combined|coupled|together|along|paired|with|though|although"
+    r",\s*(?:which|who|whose|where|that(?=\s+(?:the|an?|all|every|no|these|those|people|women|men)\s)|combined|coupled|together|along|paired|with|though|although"
     r"|while|albeit|if|despite|without|in|as|to|on|at"
     r"|by|for|even|whatever|however|regardless|no\s+matter)\b[^,;:]{0,120},(?=\s)"
 )

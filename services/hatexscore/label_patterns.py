@@ -301,6 +301,7 @@ SAID_BY = re.compile(
     r"^[\s\"]*(?:speech\s?)?,[\s\"]*(?:(?:says?|said|claims?|claimed|writes?|wrote|thinks?|argues?|insists?|complains?)\s+(?!(?:i|we)\b)\w"
     r"|(?!(?:i|we|it|this|that)\b)(?:(?:the|an?|some|one|his|her|my|our|your|many)\s+)?\w+\s+(?:says?|said|claims?|claimed|writes?|wrote|argues?|insists?|complains?)(?=\s*(?:$|[.,;:!])))"
 )
+AS_ONE = re.compile(r"\s*(?:(?:either\s+)?as\s+(?:an?\s+)?)?")  # "two readings are possible: as …"
 FAILS = ("fails", "misses", "makes no sense", *CHEAPENS)
 SUFFICES = ("makes sense", "fits", "applies", "holds", *FAILS)  # that need no adjective
 _REJECTING = (

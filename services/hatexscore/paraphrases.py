@@ -419,8 +419,22 @@ def _measured(before: str, after: str) -> tuple[str, str]:
     return before[: asked.start()] + said, after[amounts.end() :]
 
 
+# "Anyone claiming this is hateful hasn't read the last sentence", "… is mistaken".
+_WHO_CLAIMS = re.compile(
+    r"\b(?:anyone|anybody|whoever|everyone|those|people)\s(?:who\s)?(?:claim|say|think|argu|believ|insist|maintain|pretend)"
+    rf"\w{{0,3}}\s(?:that\s)?(?={_TEXT}(?:\s(?:is|was)|['\u2019]s|is)\b[^,;:.]{{0,20}}\Z)"
+)
+_DISPROVED = re.compile(
+    r"\s*(?:speech\s)?(?:(?:has|have|did|cannot\shave|can['\u2019]?t\shave)\s?(?:not|n['\u2019]t)?\s?(?:read|seen|noticed|understood|understand|looked)"
+    r"|(?:is|are)\s(?:\w+ly\s)?(?:wrong|mistaken|misreading|ignoring|overlooking|missing|fooling|kidding)|misse[sd]|ignores?|overlooks?|misreads?"
+    r"|must\shave\s(?:missed|overlooked|misread)|should\s(?:re)?read|needs?\sto\s(?:re)?read)\b"
+)
+
+
 def _straight(before: str, after: str) -> str:
     """Without the wordings that turn a verdict round."""
+    if _DISPROVED.match(after):
+        before = _WHO_CLAIMS.sub("it is false that ", before)
     for pieces, pattern, words in _TURNS:
         if any(piece in before for piece in pieces):
             before = pattern.sub(words, before)
