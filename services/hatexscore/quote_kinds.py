@@ -256,6 +256,10 @@ _JUDGED_KIND_EN = re.compile(
 _ATTRIBUTED_EN = re.compile(
     rf"\b{_PART}\b|\b(?:the|this|its|his|her)\suse\sof\b|\b(?<!so-)(?<!so\s){_SPEAKS}(?![\w'])"
 )
+# "This counts as …": the name of a category.
+_COUNTS_AS_EN = re.compile(
+    r"\b(?:counts?|qualif(?:y|ies)|classified|categori[sz]ed|falls?)\s(?:as|under)\W*$"
+)
 _SPEAKING_EN = re.compile(rf"\b{_SPEAKS}(?![\w'])")
 _ATTRIBUTED_AFTER_EN = re.compile(
     rf"\W{{0,3}}(?:is|are|was|were)\s(?:\w+\s)?(?:used|written|said|called|found\sin\sthe|a\s{_PART}"
@@ -348,7 +352,7 @@ _NEW_SPEAKER_EN = re.compile(rf",\s(?:and\s)?{_TEXT_SPEAKS_EN.pattern}")
 def _attributes_en(clause: QuotedClause) -> bool:
     before = _attribution_window(clause.before)
     said = _ATTRIBUTED_EN.search(before) or _ATTRIBUTED_AFTER_EN.match(clause.after)
-    return bool(said) and not _paraphrases_en(before)
+    return bool(said) and not (_COUNTS_AS_EN.search(before) or _paraphrases_en(before))
 
 
 def _attribution_window(before: str) -> str:
@@ -366,7 +370,7 @@ def _paraphrases_en(before: str) -> bool:
     if not said:
         return False
     rest = before[said[-1] :]
-    if _NEW_SPEAKER_EN.search(rest) or _NAMED_EN.search(rest):
+    if _NEW_SPEAKER_EN.search(rest, 1) or _NAMED_EN.search(rest):
         return False
     loosely = _LOOSELY_EN.search(before) is not None
     return loosely or _SPEAKING_EN.search(before, 0, said[-1]) is None
