@@ -172,7 +172,7 @@ PREDICATE = re.compile(
     rf"|ticked|match(?:es|ed)?|fulfil\w*"
     rf"|(?:settle[ds]?|bets?|votes?|voted)\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went"
     rf"|reflect(?:s|ed|ing)?(?!\s+on\b)|ooz(?:es|ing)|voic(?:es|ed|ing)"
-    rf"|reek(?:s|ing)?|brim(?:s|ming)?|spew(?:s|ed|ing)?|fuel(?:s|led|ling)?|normali[sz](?:es|ing)"
+    rf"|reek(?:s|ing)?|brim(?:s|ming)?|spew(?:s|ed|ing)?|fuel(?:s|led|ling)?|normali[sz](?:e|es|ing)"
     rf"|forms?|formed|produc(?:e|es|ed|ing)|presents?|communicates?|disseminat(?:e|es|ing)|propagat(?:e|es|ing)|amplif(?:y|ies)"
     rf"|espous(?:e|es|ing)|reveals?|demonstrat(?:e|es|ing)|endors(?:e|es|ing)|involves?|reinforc(?:e|es)|advocat(?:e|es|ing)|attains?"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"
