@@ -94,7 +94,7 @@ _FINITE = re.compile(
     rf"|there|what|here|who|one|s?he)['\u2019]s"
     r"|\w+['\u2019](?:d|m|re|ve)|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?"
     r"|falls?|crosses|violates|uses"
-    r"|meets|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
+    r"|meets|reach(?:es)?|presents|reveals|involves|demonstrates|covers|lists|cites|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
 )
 _STARTS = re.compile(
     rf"(?<!\w)(?:i|we|you|it|they|s?he|there|nobody|nothing|none|{_FINITE.pattern})"

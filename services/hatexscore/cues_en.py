@@ -157,7 +157,7 @@ PREDICATE = re.compile(
     r"|ing)"
     r"|convey(?:s|ed|ing)?|spread(?:s|ing)?|incit(?:e|es|ed|ing)|mak(?:e|es|ing)|made|ha(?:s|ve|d"
     r"|ving)"
-    r"|show(?:s|ed|n|ing)?|bears?|carr(?:y|ies|ied|ying)|exhibits?|displays?|features?|employs?"
+    r"|show(?:s|ed|n|ing)?|bears?|carr(?:y|ies|ied|ying)|exhibits?|displays?(?!\s+of)|features?(?!\s+of)|employs?"
     r"|engag(?:e|es|ing)"
     r"|turn(?:s|ed|ing)?|tip(?:s|ped|ping)?|slid(?:e|es|ing)|slip(?:s|ped|ping)?|veer(?:s|ed|ing)?"
     r"|descend(?:s|ed|ing)?|fall(?:s|ing)?|fell|fits?|stay(?:s|ed|ing)?|sits?|becoming|resort(?:s"
@@ -173,8 +173,9 @@ PREDICATE = re.compile(
     rf"|(?:settle[ds]?|bets?|votes?|voted)\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went"
     rf"|reflect(?:s|ed|ing)?(?!\s+on\b)|ooz(?:es|ing)|voic(?:es|ed|ing)"
     rf"|reek(?:s|ing)?|brim(?:s|ming)?|spew(?:s|ed|ing)?|fuel(?:s|led|ling)?|normali[sz](?:e|es|ing)"
-    rf"|forms?|formed|produc(?:e|es|ed|ing)|presents?|communicates?|disseminat(?:e|es|ing)|propagat(?:e|es|ing)|amplif(?:y|ies)"
-    rf"|espous(?:e|es|ing)|reveals?|demonstrat(?:e|es|ing)|endors(?:e|es|ing)|involves?|reinforc(?:e|es)|advocat(?:e|es|ing)|attains?"
+    rf"|forms?(?!\s+of)|formed|produc(?:e|es|ed|ing)|attains?|(?:presents?|communicates?|disseminat(?:e|es|ing)|propagat(?:e|es|ing)"
+    rf"|amplif(?:y|ies)|espous(?:e|es|ing)|reveals?|demonstrat(?:e|es|ing)|endors(?:e|es|ing)|involves?|reinforc(?:e|es)|advocat(?:e|es|ing))"
+    rf"(?=(?:\s+(?:an?|no|any|clear|such|\w+ly))*[\s\"]*$)"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"
     r"|equals?|distinguish(?:es|ed|ing)?|separates?|differentiates?|mounts?\s+to"
     r"|decide[ds]?\s+(?:for|on|in\s+favou?r\s+of)|runs?|ran|(?:posts?"
@@ -391,7 +392,7 @@ NOTHING_THAT = re.compile(
 OURSELVES = re.compile(r"(?:i|we)\b")
 NOT_A_TEXT = re.compile(
     r"(?:the|this|that)\s+(?:policy|law|court|definition|topic|subject|word|term|concept|rules?"
-    r"|guidelines?|category|fight|debate|discussion|problem|question\s+of|issue)\b"
+    r"|guidelines?|category|study|course|campaign|survey|seminar|workshop|lecture|dataset|government|fight|debate|discussion|problem|question\s+of|issue)\b"
 )
 OBJECT = re.compile(rf"\s*(?:it|this|that|the\s+(?:{TEXT_NOUN}))\b")  # of what a moderator does
 ACTOR = re.compile(
