@@ -48,7 +48,7 @@ _EMPTY = re.compile(
 )
 _MARKUP = str.maketrans(dict.fromkeys("*_#`>{}[]\u200b", " "))
 _LABEL = re.compile(
-    r"[\W_]*(?:(?:yes|no)\s*[,:]\s*)?(?:(?:not|non|un|no|a|is|非|不是|비)[\s\-]*)*"
+    r"[\W_]*(?:(?:not|non|un|no|a|is|非|不是|비)[\s\-]*)*"
     r"(?:hateful|hate(?:[\s-]*speech)?|label|conclusion|prediction|verdict|classification"
     r"|仇恨(?:言论|性)?|결론|(?:혐오|증오)(?:적(?:인)?|\s*표현)?)[\W_]*",
     re.IGNORECASE,
@@ -499,6 +499,7 @@ def _plain(explanation: str, vocabulary: Vocabulary) -> str:
 
 
 def _is_label(quoted: str, vocabulary: Vocabulary) -> bool:
-    """A label, or the key of one, as JSON has it."""
+    """A label, or the key of one, as JSON has it; "yes, hateful" is one, too."""
+    quoted = quoted.removeprefix("yes, ").removeprefix("no, ")
     is_key = label_patterns.KEY_ALONE.fullmatch(quoted) is not None
     return is_key or vocabulary.label_of(label_patterns.ASKING.sub("", quoted)) is not None

@@ -431,10 +431,21 @@ _DISPROVED = re.compile(
 )
 
 
+# "If this is hate speech, then so is every weather report."
+_IF_SO = re.compile(
+    rf"(?:\A|(?<=[.;:]\s))\W{{0,3}}(?:but\s)?if\s{_TEXT}\s(?:is|counts\sas|were)\s(?=(?:an?\s)?\Z)"
+)
+_SO_IS = re.compile(
+    r"(?:\sspeech)?[\s\"]{0,3},?\s(?:then\s)?so\s(?:is|are|was|would\sbe)\s(?:every|any|all|each|half|most|my|an?)\b"
+)
+
+
 def _straight(before: str, after: str) -> str:
     """Without the wordings that turn a verdict round."""
     if _DISPROVED.match(after):
         before = _WHO_CLAIMS.sub("it is false that ", before)
+    if _SO_IS.match(after):
+        before = _IF_SO.sub("this is not ", before)
     for pieces, pattern, words in _TURNS:
         if any(piece in before for piece in pieces):
             before = pattern.sub(words, before)
