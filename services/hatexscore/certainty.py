@@ -58,7 +58,7 @@ _NEUTRAL = (
     r"|sentiments?|views?|afraid|glad|pleased|left|relieved|good|territory|gets?|got|begin\w*"
     r"|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable"
     r"|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two"
-    r"|indicators?|markers?|features?|characteristics?|attributes?|components?|aspects?|manifestations?|expressions?|instances|cases|forms|kinds|signs|indications|echo\w*|patterns?|properties|symptoms?|traits?|undertones?|overtones?|connotations?|displays?|pieces?|reach\w*|exceed\w*|satisf\w+|fulfil\w*|surpass\w*|attain\w*|pass(?:es)?|clears?|includ\w+|reinforc\w+|present(?:s|ed|ing)?|communicat\w+|disseminat\w+|propagat\w+|amplif\w+|normali[sz]\w+"
+    r"|indicators?|markers?|features?|characteristics?|attributes?|components?|aspects?|manifestations?|expressions?|instances|cases|forms|kinds|signs|indications|echo\w*|properties|symptoms?|traits?|undertones?|overtones?|connotations?|displays?|pieces?|reach\w*|exceed\w*|satisf\w+|fulfil\w*|surpass\w*|attain\w*|pass(?:es)?|clears?|includ\w+|reinforc\w+|present(?:s|ed|ing)?|communicat\w+|disseminat\w+|propagat\w+|amplif\w+|normali[sz]\w+"
     r"|espous\w+|reveal\w*|involv\w+|requirements?|conditions?|whatsoever|readers?|observers?|persons?|audience|viewers?|maintain|contend|seriously|honestly|credibly|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
 )
 # What hateful texts do: beside a verdict they are more of the same.

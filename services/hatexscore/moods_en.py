@@ -417,7 +417,7 @@ OTHERS = re.compile(
 )
 VERBS = re.compile(
     rf"\b(?P<say>{SAY})\b(?!\s+(?:nothing|something|anything|things|no|is|are|was|were|here"
-    rf"|does|remains)\b)|\b(?P<judge>{JUDGE})\b"
+    rf"|does|remains|should|shouldn|must|cannot|would|contains|violates|isn|wasn|doesn)\b)|\b(?P<judge>{JUDGE})\b"
 )
 
 INDEFINITE = re.compile(
