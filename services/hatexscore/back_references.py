@@ -467,13 +467,19 @@ def _turned(plain: str, part: Span, named: Reading) -> tuple[int | None, bool]:
     return _as_it_is(plain, part, named)
 
 
-def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
-    """ "Some would call it hateful, but it is not": the label is the one named before."""
+def _tail(plain: str, part: Span) -> str:
+    """The end of a part, without the reasons of what is taken back there."""
     first, last = part
     taken_back = TAKEN_BACK.search(plain, first, last)
     told = _REASON.search(plain, taken_back.end(), last) if taken_back else None
     ends = told.start() if told else last
-    tail = plain[max(first, ends - MOST) : ends].rstrip()
+    return plain[max(first, ends - MOST) : ends].rstrip()
+
+
+def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
+    """ "Some would call it hateful, but it is not": the label is the one named before."""
+    first, last = part
+    tail = _tail(plain, part)
     opening = plain[first : min(last, first + MOST)]
     turned, is_open = _turned(plain, part, named)
     if is_open:

@@ -117,10 +117,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     readings = list(_read_all(explanation, plain, spans, vocabulary, language))
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
     chosen = _select(live) or _resumed(plain, readings)
-    uncertain = chosen is not None and _is_uncertain(plain, vocabulary, language, chosen, live)
-    if uncertain and chosen is not None:
-        chosen = _agreeing(plain, vocabulary, language, chosen, live)
-        uncertain = chosen is None
+    chosen, uncertain = _believed(plain, vocabulary, language, chosen, live)
     others = [
         HatexscoreOtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
         for reading in reversed(readings)
@@ -189,27 +186,25 @@ def _is_uncertain(
     return certainty.is_uncertain(around, clause, later)
 
 
-def _agreeing(
+def _believed(
     plain: str,
     vocabulary: Vocabulary,
     language: Language,
-    doubtful: Reading,
+    chosen: Reading | None,
     live: Sequence[Reading],
-) -> Reading | None:
-    """Another verdict that says the same with confidence, by a word of no lower rank, where none
-    says the opposite."""
-    if any(one.label not in (None, doubtful.label) for one in live):
-        return None
-    same = [one for one in live if one.label == doubtful.label and one is not doubtful]
-    return next(
-        (
-            one
-            for one in reversed(same)
-            if one.word.word.is_decisive >= doubtful.word.word.is_decisive
-            and not _is_uncertain(plain, vocabulary, language, one, live)
-        ),
-        None,
-    )
+) -> tuple[Reading | None, bool]:
+    """The chosen reading, or another that says the same with confidence by a word of no lower
+    rank, where none says the opposite; and whether that leaves nothing of it."""
+    if chosen is None or not _is_uncertain(plain, vocabulary, language, chosen, live):
+        return chosen, False
+    if any(one.label not in (None, chosen.label) for one in live):
+        return None, True
+    for one in reversed(live):
+        strong = one.word.word.is_decisive >= chosen.word.word.is_decisive
+        same = one.label == chosen.label and one is not chosen and strong
+        if same and not _is_uncertain(plain, vocabulary, language, one, live):
+            return one, False
+    return None, True
 
 
 def _is_contradicted(chosen: Reading, live: Sequence[Reading]) -> bool:
