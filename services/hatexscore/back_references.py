@@ -79,7 +79,8 @@ OPEN = (
     "partial",
 )  # moods that a few words may settle
 _ELLIPSIS = re.compile(
-    r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore|as\s+it\s+(?:stands|is|reads))\s+)(?:which\s+)?(?:it|that|they"
+    r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore|(?:review|reading|inspection|reflection|examination)"
+    r"|as\s+it\s+(?:stands|is|reads))\s+)(?:which\s+)?(?:it|that|they"
     r"|s?he|(?:this"
     r"|the|her|his|their)(?:\s+\w+)?(?:\s+itself)?)\s+(?:(?:really|clearly"
     r"|certainly|simply)\s+)?"
@@ -96,6 +97,7 @@ _BACK = (
 )
 _POINTS_BACK = re.compile(
     r"(?:^|[,;:.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:(?:as\s+it\s+stands|here"
+    r"|(?:up)?on\s+(?:closer\s+)?(?:review|reading|inspection|reflection|examination)"
     r"|\w+ly)[\s,]+)?(?:which|it|that|they|(?:this|the)(?:\s+[\w'\u2019-]+){0,6}?)\s+(?:\w+ly\s+)?"
     r"(?:(?P<no>(?:does|do|did)(?:\s+not|n['\u2019]t)|never|fails\s+to|cannot)\s+(?:\w+ly\s+"
     r"|quite\s+)?)?"
@@ -182,14 +184,18 @@ _ELLIPSIS_CJK = re.compile(
     r"(?:(?P<no_ko>아니다|아닙니다|아니었다|그렇지\s?않다|그렇지\s?않습니다)|그렇다|맞다)[.!]?$"
     r"|[，,](?:而|但)?(?:这|该|此|它)[^，。]{0,6}?(?:(?:就|也|却|则)(?P<no_this>不是|不算|不属于|不构成)|(?:正|就)是)[。.！!]?$"
     # a consequence: "and so it is not", "it does not apply"
-    r"|[，,][^，。]{0,6}(?:所以|因此|因而|故而?)(?:它|这|其)?(?P<no_so>并?不是|并非|并?不算|并?不构成|并?不属于)[。.！!]?$"
+    r"|[，,][^，。]{0,6}(?:所以|因此|因而|故而?)(?:我(?:也)?(?:认为|觉得|看))?(?:它|这|其)?(?P<no_so>并?不是|并非|并?不算|并?不构成|并?不属于)[。.！!]?$"
     r"|(?P<no_ground>그렇게\s?볼\s?(?:근거|이유|수)(?:가|는)?\s?없[가-힣]{1,3})[.]?$"
     r"|(?P<no_case>(?:여기에\s?)?해당(?:하지|되지)\s?(?:는\s?)?않(?:는다|습니다|음))[.!]?$"
 )
 # "It was reported as hateful, but it is not."
 TAKEN_BACK = re.compile(
-    r"\b(?:but|yet|however)\s+(?:it|this|that)\s+(?:is|does|was)(?:n['\u2019]t|\s+not)"
+    r"\b(?:but|yet|however)\s{0,3},?\s{1,3}(?:(?:(?:up)?on|after|in)\s{1,3}(?:\w{1,20}\s{1,3}){0,2}?"
+    r"(?:review|reading|inspection|reflection|examination|look|context|fact|reality|truth)\s{0,3},?\s{1,3})?"
+    r"(?:it|this|that|(?:the|this)\s{1,3}\w{1,20})\s{1,3}(?:is|does|was)(?:n['\u2019]t|\s{1,3}not)"
 )
+# "… it does not meet the bar: the word is a name", "it is not, because it quotes".
+_REASON = re.compile(r"\s?[:;\u2014]|,?\s(?:because|since|as\s(?:it|the|there|this))\b")
 FAR = 600  # characters behind a label that may tell its condition
 # "That requirement is not met", "none of these criteria is fulfilled".
 _CONDITION = re.compile(
@@ -461,10 +467,19 @@ def _turned(plain: str, part: Span, named: Reading) -> tuple[int | None, bool]:
     return _as_it_is(plain, part, named)
 
 
+def _tail(plain: str, part: Span) -> str:
+    """The end of a part, without the reasons of what is taken back there."""
+    first, last = part
+    taken_back = TAKEN_BACK.search(plain, first, last)
+    told = _REASON.search(plain, taken_back.end(), last) if taken_back else None
+    ends = told.start() if told else last
+    return plain[max(first, ends - MOST) : ends].rstrip()
+
+
 def elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
     """ "Some would call it hateful, but it is not": the label is the one named before."""
     first, last = part
-    tail = plain[max(first, last - MOST) : last].rstrip()
+    tail = _tail(plain, part)
     opening = plain[first : min(last, first + MOST)]
     turned, is_open = _turned(plain, part, named)
     if is_open:

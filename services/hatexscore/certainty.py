@@ -58,7 +58,8 @@ _NEUTRAL = (
     r"|sentiments?|views?|afraid|glad|pleased|left|relieved|good|territory|gets?|got|begin\w*"
     r"|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable"
     r"|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two"
-    r"|whatsoever|maintain|contend|seriously|honestly|credibly|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
+    r"|indicators?|markers?|features?|characteristics?|attributes?|components?|aspects?|manifestations?|expressions?|instances|cases|forms|kinds|signs|indications|echo\w*|properties|symptoms?|traits?|undertones?|overtones?|connotations?|displays?|pieces?|reach\w*|exceed\w*|satisf\w+|fulfil\w*|surpass\w*|attain\w*|pass(?:es)?|clears?|includ\w+|reinforc\w+|present(?:s|ed|ing)?|communicat\w+|disseminat\w+|propagat\w+|amplif\w+|normali[sz]\w+"
+    r"|espous\w+|reveal\w*|involv\w+|requirements?|conditions?|whatsoever|readers?|observers?|persons?|audience|viewers?|maintain|contend|seriously|honestly|credibly|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
 )
 # What hateful texts do: beside a verdict they are more of the same.
 _HOSTILE = (
@@ -93,7 +94,7 @@ _FINITE = re.compile(
     rf"|there|what|here|who|one|s?he)['\u2019]s"
     r"|\w+['\u2019](?:d|m|re|ve)|contains?|includes?|constitutes?|qualif\w+|amounts?|counts?"
     r"|falls?|crosses|violates|uses"
-    r"|meets|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
+    r"|meets|reach(?:es)?|presents|reveals|involves|demonstrates|covers|lists|cites|spreads?|promotes?|expresses|makes?|lacks?|fits?|goes|takes?|leads?|says?|said|calls?)"
 )
 _STARTS = re.compile(
     rf"(?<!\w)(?:i|we|you|it|they|s?he|there|nobody|nothing|none|{_FINITE.pattern})"
@@ -133,6 +134,23 @@ _OTHER_JUDGE = re.compile(
     r"|moderators?|annotators?|reviewers?|raters?|teams?|users?|readers?|someone|somebody|whoever"
     r"|people|others|many|some|most|everyone|critics|he|she|they)\b"
 )
+# "Flagged as hateful by the system, but …", "… by two annotators".
+_BY_A_JUDGE = re.compile(
+    rf"[\s\"]{{0,3}}(?:speech\s|content\s)?by\s(?:\w{{1,20}}\s){{0,3}}?(?:{_OTHER_JUDGE.pattern})"
+)
+# "It was flagged as hateful, but upon review it does not …": a verdict of the past, and a turn.
+_PAST_VERDICT = re.compile(
+    r"\b(?:was|were|been)\s(?:\w{1,20}ly\s)?(?:flagged|reported|labell?ed|marked|classified|tagged|removed|rated"
+    r"|categori[sz]ed|predicted|deemed|judged)\s(?:as\s)?(?:an?\s)?[\s\"]{0,3}$"
+)
+_TURNED_AGAIN = re.compile(
+    r"\b(?:but|yet|however|though|although)\b[^.;]{0,80}?(?:\b(?:not|never|no|nothing|none|nobody|neither|hardly)\b"
+    r"|n['\u2019]t\b|\b(?:review|reading|inspection|reflection|examination|context|reality)\b)"
+)
+# "The model predicted hateful because …": the explanation gives the reasons of that verdict.
+_EXPLAINED = re.compile(
+    r"[\s\"]{0,3}(?:speech\s|content\s)?,?\s?(?:because|since|due\sto|based\son|as\s(?:it|the|there))\b"
+)
 _OWN_JUDGE = re.compile(r"\b(?:i|we|my|our)\b")
 _AGREES = re.compile(
     r"\b(?:so\s+do\s+(?:i|we)|(?:neither|nor)\s+(?:do|did|would|can)\s+(?:i|we)|(?:i|we)\s+(?:\w+ly\s+|also\s+)?(?:agree|concur|share|support"
@@ -141,7 +159,7 @@ _AGREES = re.compile(
 # Words by which an explanation goes back on a verdict, or on another's.
 _TAKEN_BACK = re.compile(
     r"n['\u2019]t\s*(?:[.;:!]|$)|\b(?:is|does|do|will|would|should)\s+not\s*(?:[.;:!]|$)"
-    r"|\b(?:overturn\w*|overrul\w*|disagree\w*|dissent\w*|object(?:ed)?|mistak(?:e|en)|errors?"
+    r"|\b(?:overturn\w*|overrul\w*|disagree\w*|dissent\w*|(?:i|we)\s+object|objected|mistak(?:e|en)|errors?"
     r"|erroneous\w*|incorrect\w*|wrong(?:ly)?|revers(?:e|ed|ing)|withdr[ae]w\w*|retract\w*"
     r"|revis(?:e|ed|ing)"
     r"|reconsider\w*|correction|scratch\s+that|take\s+(?:that|it)\s+back|chang\w+\s+my\s+mind"
@@ -277,7 +295,7 @@ _KNOWN_KO = re.compile(
     "그렇|이다|이[지고며라니]|입니|인[데지]?|임|아니|아닙|아닌|아님|없|않|있|한[다데]|합니"
     "|하[다고며지여므나]|함|확인|밝혀|삭제|차단|복구|해[서야당]|된|됩|됨"
     "|되[어며고지므]|돼|분류|판단|간주|판정|평가|표시|규정|인정|본다|봅|보[아이기지겠]|봐|볼|어렵"
-    "|힘들|가[깝까]|타당|지나치|맞|옳"
+    "|힘들|여[겨긴]|가[깝까]|타당|지나치|맞|옳"
     "|틀[렸리린]|잘못|생각|담|포함|드러|나타|이르|이른|미치|발견|조장|충족|속하|속한|읽|위반|부족"
     "|충분|무관|공정|뚜렷|마땅|동의"
     "|멀|멉|먼|안|못|예|네|아니[오요]|했[다습지]|였[다습지]|되었|이유|이었|바꾸|바꿨|변경|정정|까닭|근거|결론|때문|므로"
@@ -394,14 +412,21 @@ def is_plain(around: WordContext) -> bool:
 
 def _is_answered(around: WordContext, later: str) -> bool:
     """Is it another's verdict, and does the explanation go on to judge by itself?"""
-    if not _OTHER_JUDGE.search(around.own) or _OWN_JUDGE.search(around.own):
+    behind = around.after[:NEAR]
+    if _PAST_VERDICT.search(around.own) and _TURNED_AGAIN.search(behind):
+        return True
+    named = _OTHER_JUDGE.search(around.own)
+    if _OWN_JUDGE.search(around.own) or not (named or _BY_A_JUDGE.match(behind)):
         return False
     if moods.IN_ERROR.match(around.after):
         return False
-    said = f"{around.after[:NEAR]} {later[:FAR]}"
-    if _CONTRASTED.search(around.after[:NEAR]) or _CONTRASTED_NEXT.match(later):
+    said = f"{behind} {later[:FAR]}"
+    if _CONTRASTED_NEXT.match(later) or _TAKEN_BACK.search(said):
         return True
-    return bool(_TAKEN_BACK.search(said) or _OWN_JUDGE.search(_AGREES.sub(" ", said)))
+    if _EXPLAINED.match(behind):
+        return False
+    judges = named and _OWN_JUDGE.search(_AGREES.sub(" ", said))
+    return bool(judges or _CONTRASTED.search(behind))
 
 
 def _only_appears(around: WordContext, clause: Clause) -> bool:

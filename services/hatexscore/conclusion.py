@@ -117,9 +117,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     readings = list(_read_all(explanation, plain, spans, vocabulary, language))
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
     chosen = _select(live) or _resumed(plain, readings)
-    uncertain = chosen is not None and _is_uncertain(plain, vocabulary, language, chosen, live)
-    if uncertain:
-        chosen = None
+    chosen, uncertain = _believed(plain, vocabulary, language, chosen, live)
     others = [
         HatexscoreOtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
         for reading in reversed(readings)
@@ -186,6 +184,27 @@ def _is_uncertain(
     if _is_contradicted(chosen, live) and not certainty.is_plain(around):
         return True
     return certainty.is_uncertain(around, clause, later)
+
+
+def _believed(
+    plain: str,
+    vocabulary: Vocabulary,
+    language: Language,
+    chosen: Reading | None,
+    live: Sequence[Reading],
+) -> tuple[Reading | None, bool]:
+    """The chosen reading, or another that says the same with confidence by a word of no lower
+    rank, where none says the opposite; and whether that leaves nothing of it."""
+    if chosen is None or not _is_uncertain(plain, vocabulary, language, chosen, live):
+        return chosen, False
+    if any(one.label not in (None, chosen.label) for one in live):
+        return None, True
+    for one in reversed(live):
+        strong = one.word.word.is_decisive >= chosen.word.word.is_decisive
+        same = one.label == chosen.label and one is not chosen and strong
+        if same and not _is_uncertain(plain, vocabulary, language, one, live):
+            return one, False
+    return None, True
 
 
 def _is_contradicted(chosen: Reading, live: Sequence[Reading]) -> bool:
@@ -475,6 +494,7 @@ def _plain(explanation: str, vocabulary: Vocabulary) -> str:
 
 
 def _is_label(quoted: str, vocabulary: Vocabulary) -> bool:
-    """A label, or the key of one, as JSON has it."""
+    """A label, or the key of one, as JSON has it; "yes, hateful" is one, too."""
+    quoted = quoted.removeprefix("yes, ").removeprefix("no, ")
     is_key = label_patterns.KEY_ALONE.fullmatch(quoted) is not None
     return is_key or vocabulary.label_of(label_patterns.ASKING.sub("", quoted)) is not None

@@ -304,7 +304,7 @@ def rejects_label(own: str, after: str) -> bool | None:
         return None
     negative = bool(said["no"]) or CONTRACTED.sub(" not", verb).split()[-2:-1] == ["not"]
     negative = negative or verb.endswith(("n't", "n\u2019t"))
-    rejecting: bool = judged in labels.REJECTING or verb in ("fails", "misses", *labels.CHEAPENS)
+    rejecting: bool = judged in labels.REJECTING or verb in labels.FAILS
     return rejecting != negative
 
 
@@ -382,14 +382,14 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
         return "hypothetical"
     opening = cues.CONTRAST.split(prior)[-1][-NEAR:] if prior.rstrip().endswith(",") else ""
     # What stands before a colon hedges a bare label behind it, as in "either way: hateful".
-    ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and not own.strip() else ""
+    ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and labels.AS_ONE.fullmatch(own) else ""
     hedged = moods.DEPENDS.search(segment + opening) or _hedged(own) or moods.HEDGE.search(ahead)
     if hedged or moods.STILL_OPEN.search(after) or moods.DIVIDED.search(prior):
         return "hedged"
     begun = moods.FIRST_SIGHT.match(prior.lstrip()) and not cues.CONTRAST.search(prior)
     if begun or any(map(moods.FIRST_SIGHT.search, (own + after[:OPENING], opening))):
         return "earlier"
-    if _reported(own):
+    if _reported(own) or labels.SAID_BY.match(after):
         return "reported"
     elsewhere = moods.PARTIAL.search(opening) and not cues.PREDICATE.search(opening)
     partial = moods.PARTIAL.search(own) or moods.PARTIAL.match(after.lstrip()) or elsewhere

@@ -93,7 +93,9 @@ _HEDGE = re.compile(
     r"|치)\s*않|듯하|듯\s*하|것\s*같|경계(?:에|선)|가[까깝]|달려\s*있|따라\s*다르|달라"
     r"|(?<!로 )판단하기\s*(?:어렵|힘들)|판단할\s*수\s*없"
     r"|단정(?:할(?!\s*(?:근거|이유|증거))|[하짓]기)|애매|모호"
-    r"|의심(?:된|됩|스)|우려|논란|여지가\s*있|일\s*수\s*있|될\s*수\s*있"
+    r"|읽힐\s*수(?:도)?\s*있|해석(?:될|할)\s*수(?:도)?\s*있|^\s*(?:표현|발언)?(?:으로|로)도\s"
+    r"|의심(?:된|됩|스)|우려|논란|여지가\s*있|일\s*수\s*있"
+    r"|(?<!분류)(?<!간주)(?<!판단)(?<!평가)(?<!규정)(?<!인정)될\s*수\s*있"
 )
 _INTENDED = re.compile(r"^\s*(?:표현)?(?:으로|로)\s*\S{1,6}려(?:다|고\s*했)")
 # "이 글을 혐오로 만드는 것은 욕설이 아니라 …": what is denied is the cause alone.
@@ -141,6 +143,11 @@ _OTHERS = re.compile(
     r"(?:작성자|글쓴이|저자|사람들|누군가|이웃|친구|법원|판사|기자|독자|네티즌|누리꾼|댓글러|그들?"
     r"|그녀|일부|어떤\s*(?:사람|이)|상대|전문가|경찰|변호사|언론|신문|다른\s*[가-힣]+)(?:은|는|이"
     r"|가|에서|께서|들은|들이)\s"
+)
+# "글쓴이는 그 말을 인용했을 뿐이므로 …": what the author does is the reason of the verdict.
+_OF_THE_AUTHOR = re.compile(
+    r"(?:작성자|글쓴이|저자|화자|발언자|사용자)(?:은|는|이|가)\s[^.]{0,120}?"
+    r"(?:므로|기 때문에|으니|니까)(?=[\s,])"
 )
 _PARTIAL = re.compile(
     r"앞부분|뒷부분|일부(?:분)?(?:는|은|만)|첫\s*(?:문장|부분|단어)|마지막\s*(?:문장|단어|부분|말)"
@@ -241,7 +248,8 @@ def _mood(sentence: str, before: str, own: str, rest: str, form: Form) -> Mood:
         return "earlier"
     if _REASON_OF_REPORT.search(leading):
         return "reported"
-    if _REPORTED.search(own) or (_OTHERS.search(leading) and _JUDGE.search(own)):
+    others = _OTHERS.search(_OF_THE_AUTHOR.sub(" ", leading))
+    if _REPORTED.search(own) or (others and _JUDGE.search(own)):
         return "reported"
     return _unspecific(leading, own, form)
 

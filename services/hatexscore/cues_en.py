@@ -43,7 +43,7 @@ TEXT_NOUN = (
 )
 
 PARENTHESIS = re.compile(
-    r",\s*(?:which|who|whose|where|combined|coupled|together|along|paired|with|though|although"
+    r",\s*(?:which|who|whose|where|that(?=\s+(?:the|an?|all|every|no|these|those|people|women|men)\s)|combined|coupled|together|along|paired|with|though|although"
     r"|while|albeit|if|despite|without|in|as|to|on|at"
     r"|by|for|even|whatever|however|regardless|no\s+matter)\b[^,;:]{0,120},(?=\s)"
 )
@@ -114,7 +114,7 @@ JUDGE = (
     r"|ging)?"
     r"|mark(?:s|ed|ing)?|rat(?:e|es|ed|ing)|grad(?:e|es|ed|ing)|call(?:s|ed|ing)?|treat(?:s|ed"
     r"|ing)?|see(?:s|n|ing)?|saw|view(?:s|ed|ing)?|find(?:s|ing)?|found|assess(?:es|ed|ing)?"
-    r"|describ(?:e|es|ed|ing)"
+    r"|describ(?:e|es|ed|ing)|annotat(?:e|es|ed|ing)"
     r"|evaluat(?:e|es|ed|ing)|tag(?:s|ged|ging)?|identif(?:y|ies|ied|ying)|interpret(?:s|ed|ing)?"
     r"|recogni[sz](?:e|es|ed|ing)|determin(?:e|es|ed|ing)|predict(?:s|ed|ing)?|assign(?:s|ed|ing)?"
     r"|characteri[sz](?:e|es|ed|ing)|brand(?:s|ed|ing)?|plac(?:e|es|ed|ing)|put(?:s|ting)?"
@@ -157,7 +157,7 @@ PREDICATE = re.compile(
     r"|ing)"
     r"|convey(?:s|ed|ing)?|spread(?:s|ing)?|incit(?:e|es|ed|ing)|mak(?:e|es|ing)|made|ha(?:s|ve|d"
     r"|ving)"
-    r"|show(?:s|ed|n|ing)?|bears?|carr(?:y|ies|ied|ying)|exhibits?|displays?|features?|employs?"
+    r"|show(?:s|ed|n|ing)?|bears?|carr(?:y|ies|ied|ying)|exhibits?|displays?(?!\s+of)|features?(?!\s+of)|employs?"
     r"|engag(?:e|es|ing)"
     r"|turn(?:s|ed|ing)?|tip(?:s|ped|ping)?|slid(?:e|es|ing)|slip(?:s|ped|ping)?|veer(?:s|ed|ing)?"
     r"|descend(?:s|ed|ing)?|fall(?:s|ing)?|fell|fits?|stay(?:s|ed|ing)?|sits?|becoming|resort(?:s"
@@ -172,8 +172,10 @@ PREDICATE = re.compile(
     rf"|ticked|match(?:es|ed)?|fulfil\w*"
     rf"|(?:settle[ds]?|bets?|votes?|voted)\s+(?:on|for)|opt(?:s|ed|ing)?\s+for|choose|chose|pick|select(?:s|ed)?|went"
     rf"|reflect(?:s|ed|ing)?(?!\s+on\b)|ooz(?:es|ing)|voic(?:es|ed|ing)"
-    rf"|reek(?:s|ing)?|brim(?:s|ming)?|spew(?:s|ed|ing)?|fuel(?:s|led|ling)?|normali[sz](?:es|ing)"
-    rf"|forms?|formed|produc(?:e|es|ed|ing)"
+    rf"|reek(?:s|ing)?|brim(?:s|ming)?|spew(?:s|ed|ing)?|fuel(?:s|led|ling)?|normali[sz](?:e|es|ing)"
+    rf"|forms?(?!\s+of)|formed|produc(?:e|es|ed|ing)|attains?|(?:presents?|communicates?|disseminat(?:e|es|ing)|propagat(?:e|es|ing)"
+    rf"|amplif(?:y|ies)|espous(?:e|es|ing)|reveals?|demonstrat(?:e|es|ing)|endors(?:e|es|ing)|involves?|reinforc(?:e|es)|advocat(?:e|es|ing))"
+    rf"(?=(?:\s+(?:an?|no|any|clear|such|\w+ly))*[\s\"]*$)"
     r"|commit(?:s|ted|ting)?|deliver(?:s|ed)?|utters?|uttered|ends?(?:\s+up)?|ended(?:\s+up)?"
     r"|equals?|distinguish(?:es|ed|ing)?|separates?|differentiates?|mounts?\s+to"
     r"|decide[ds]?\s+(?:for|on|in\s+favou?r\s+of)|runs?|ran|(?:posts?"
@@ -390,7 +392,7 @@ NOTHING_THAT = re.compile(
 OURSELVES = re.compile(r"(?:i|we)\b")
 NOT_A_TEXT = re.compile(
     r"(?:the|this|that)\s+(?:policy|law|court|definition|topic|subject|word|term|concept|rules?"
-    r"|guidelines?|category|fight|debate|discussion|problem|question\s+of|issue)\b"
+    r"|guidelines?|category|study|course|campaign|survey|seminar|workshop|lecture|dataset|government|fight|debate|discussion|problem|question\s+of|issue)\b"
 )
 OBJECT = re.compile(rf"\s*(?:it|this|that|the\s+(?:{TEXT_NOUN}))\b")  # of what a moderator does
 ACTOR = re.compile(

@@ -164,7 +164,7 @@ _ONE_TEXT = rf"(?:it|this(?:\s+one)?|that(?:\s+one)?|(?:the|your|this|that)\s+(?
 _WOULD_DO = (
     r"(?:i|we)(?:['\u2019](?:d|ll)|\s+(?:would|should|will|shall|must)(?P<w_nt>n['\u2019]t)?|\s+(?P<w_wont>won['\u2019]t))\s+"
     r"(?:(?P<w_not>not|never)\s+)?(?:(?:\w{1,20}ly|therefore|thus|hence|also|just|recommend\s+to|vote\s+to)\s+){0,2}"
-    rf"(?:(?P<w_against>(?:remove|delete|hide|block|ban|reject|pull|purge|take\s+down)\s+{_ONE_TEXT}"
+    rf"(?:(?P<w_against>(?:remove|delete|hide|block|ban|reject|pull|purge|flag|report|sanction|take\s+down)\s+{_ONE_TEXT}"
     rf"|take\s+{_ONE_TEXT}\s+(?:down|off))|(?P<w_favour>(?:keep|approve|allow|restore|reinstate|publish)\s+{_ONE_TEXT}"
     rf"|(?:leave|let|put|keep)\s+{_ONE_TEXT}\s+(?:up|alone|online|in\s+place|as\s+(?:it\s+)?is|stand|pass|through|go|be|back|stay)))"
     r"(?=\s*(?:$|[.,;:!)\u2014]|\b(?:as|because|since|for|on|under|due|so|and|from|up|here|now|too|myself|ourselves)\b))"

@@ -272,13 +272,7 @@ ENDORSES = re.compile(
 BRACKETED = re.compile(rf"\b{_DECISION}\s*\((?=[\s\"]*$)")
 CLOSED = re.compile(r"^([\s\"]*)\)")
 CHEAPENS = (
-    "cheapens",
-    "trivialises",
-    "trivializes",
-    "dilutes",
-    "devalues",
-    "distorts",
-    "stretches",
+    *("cheapens", "trivialises", "trivializes", "dilutes", "devalues", "distorts", "stretches"),
 )
 # "The normal label does not account for the slur", "fails to reflect": what a label must do.
 FAILS_AFTER = re.compile(
@@ -293,15 +287,23 @@ FAILS_AFTER = re.compile(
     r"|false|wrong)"
     r"|(?:ignores|overlooks|misses|disregards|contradicts|downplays|understates|overstates))\b"
 )
-SUFFICES = (
-    "makes sense",
-    "fits",
-    "applies",
-    "holds",
-    "fails",
-    "misses",
-    *CHEAPENS,
-)  # that need no adjective
+# "The decision \"hateful\" can be explained by the slur": it stands.
+EXPLAINED_AFTER = re.compile(
+    r"^[\s\"']*(?:label\s|classification\s|verdict\s|decision\s)?(?:(?:can|could|may)\s+be|is|was)\s+(?:\w+ly\s+)?"
+    r"(?:explained\s+by|accounted\s+for\s+by|due\s+to|based\s+on|supported\s+by|motivated\s+by|the\s+result\s+of)\s"
+    r"(?!(?:an?\s+)?(?:\w+\s+)?(?:mis\w+|errors?|confusion|false|wrong)\b)"
+)
+_DECIDED = re.compile(
+    r"\b(?:labels?|decision|classification|verdict|rating|conclusion)(?:\s+(?:of|as|to\s+be))?[\s\"]*$"
+)
+# Who says so stands behind it: "Hateful, says the neighbour".
+SAID_BY = re.compile(
+    r"^[\s\"]*(?:speech\s?)?,[\s\"]*(?:(?:says?|said|claims?|claimed|writes?|wrote|thinks?|argues?|insists?|complains?)\s+(?!(?:i|we)\b)\w"
+    r"|(?!(?:i|we|it|this|that)\b)(?:(?:the|an?|some|one|his|her|my|our|your|many)\s+)?\w+\s+(?:says?|said|claims?|claimed|writes?|wrote|argues?|insists?|complains?)(?=\s*(?:$|[.,;:!])))"
+)
+AS_ONE = re.compile(r"\s*(?:(?:either\s+)?as\s+(?:an?\s+)?)?")  # "two readings are possible: as …"
+FAILS = ("fails", "misses", "makes no sense", *CHEAPENS)
+SUFFICES = ("makes sense", "fits", "applies", "holds", *FAILS)  # that need no adjective
 _REJECTING = (
     r"wrong|incorrect|mistaken|false|inaccurate|unjustified|unwarranted|misplaced|error"
     r"|mistake|far|harsh"
@@ -316,7 +318,7 @@ REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
     r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n?['\u2019]t)?\s+be|is|are|was|were|seems"
     r"|appears|looks|sounds|(?:would|should)(?:\s+not|n['\u2019]t)?\s+be|does|do|did|isn['\u2019]t"
-    r"|doesn['\u2019]t|goes|makes\s+sense|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
+    r"|doesn['\u2019]t|goes|makes\s+(?:no\s+)?sense|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
     r"|dilutes|devalues|distorts|stretches)\b"
     r"\s*(?P<no>not\s+|n['\u2019]t\s+)?(?:\w+ly\s+|therefore\s+|thus\s+|hence\s+|quite\s+|a\s+"
     r"|an\s+|the\s+|too\s+|to\s+|well\s+"
@@ -412,6 +414,8 @@ def judged_label(own: str, after: str) -> bool | None:
         return strength["under"] is None
     if (said := LABEL_IS.match(after)) is not None:
         return (said["right"] is None) != (" not " in said.group())
+    if _DECIDED.search(own) and EXPLAINED_AFTER.match(after):
+        return False
     return True if WRONG_LABEL_IS.search(own) or LAST_WORD.match(after) else None
 
 

@@ -104,7 +104,7 @@ IDIOM = re.compile(
     r"(?:doubt|question|ambiguity|denying|mistaking|hesitation|arguing|reservations?|exception)\b"
     r"|(?:\bnot|n['\u2019]t)\s+so\s+much\s+[^,.;]{1,60}?\s+as\s+(?:it\s+is\s+)?(?=(?:\w+ly\s+"
     r"|an?\s+)?[\s\"]*$)"
-    r"|(?:\b(?:cannot|no|not|never|hard\s+to)|n['\u2019]t)\b[^.;:,]{0,30}?\b(?:clearer|better|plainer"
+    r"|(?:\b(?:cannot|no|not|never|hardly|scarcely|barely|rarely|seldom|few|hard\s+to)|n['\u2019]t)\b[^.;:,]{0,30}?\b(?:clearer|better|plainer"
     r"|more\s+\w+)\s+(?:case|example|instance|illustration)\s+of\b"
     r"|\bnothing\s+(?:to\s+(?:see|report|worry\s+about|add|remove|act\s+on|flag)|wrong|bad|unusual"
     r"|out\s+of\s+(?:place|the\s+ordinary)|problematic|concerning|of\s+concern|alarming|amiss"
@@ -221,7 +221,7 @@ HEDGE = re.compile(
     r"|impossible\s+to(?!\s+(?:see|call|read|regard|consider|view|label|classify|find|justify)\b)"
     r"|(?:not|cannot|n['\u2019]t)\s+(?:be\s+)?ruled?\s+(?:it\s+)?out|tempted\s+to|temptation\s+to|borders?\s+on|bordering\s+on|verg(?:es?|ing)\s+on|borderline"
     r"|close\s+to|on\s+the\s+(?:edge|verge|brink)"
-    r"|almost|nearly|approach(?:es|ing)|debatable|open\s+to|up\s+for\s+debate|in\s+some\s+(?:eyes"
+    r"|(?:readings|interpretations)\s+(?:are\s+(?:\w+\s+)?(?:possible|plausible)|exist)|almost|nearly|approach(?:es|ing)|debatable|open\s+to|up\s+for\s+debate|in\s+some\s+(?:eyes"
     r"|readings?)"
     r"|(?:cannot|can['\u2019]t|can\s+not|unable\s+to)\s+(?:say|tell|decide|determine|know"
     r"|judge)(?!\s+that)"
@@ -296,7 +296,7 @@ WOULD_JUDGE = re.compile(
     rf"(?:\w+ly\s+)?(?:{JUDGE})\b"
 )
 WOULD_OF_TEXT = re.compile(
-    rf"(?:^\s*|[^\w\s]\s*)(?:(?:so|thus|therefore|hence|and|overall)\W+)?(?:this|that|it|which"
+    rf"(?:^\s*|[^\w\s]\s*|\b(?:definitions?|standards?|polic(?:y|ies)|guidelines|rules|criteria)\s+)(?:(?:so|thus|therefore|hence|and|overall)\W+)?(?:(?:i|we)\s+(?:(?:do|did)(?:\s+not|n['\u2019]t)\s+)?(?:\w+ly\s+)?(?:believe|think|feel|find|say|argue|conclude|agree)\s+(?:that\s+)?)?(?:this|that|it|which"
     rf"|these|(?:this|the|that)\s+(?:[\w'\u2019-]+\s+){{0,3}}(?:{TEXT_NOUN}))\s+would\s+(?:\w+ly\s+"
     r"|also\s+|therefore\s+|thus\s+|not\s+)*(?!(?:have|take|need|require|depend)\b)\w+"
 )
@@ -417,7 +417,7 @@ OTHERS = re.compile(
 )
 VERBS = re.compile(
     rf"\b(?P<say>{SAY})\b(?!\s+(?:nothing|something|anything|things|no|is|are|was|were|here"
-    rf"|does|remains)\b)|\b(?P<judge>{JUDGE})\b"
+    rf"|does|remains|should|shouldn|must|cannot|would|contains|violates|isn|wasn|doesn)\b)|\b(?P<judge>{JUDGE})\b"
 )
 
 INDEFINITE = re.compile(

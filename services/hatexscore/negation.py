@@ -49,6 +49,14 @@ _BEHIND_NOUN = frozenset({"against", "towards", "toward", "directed", "aimed"})
 _CONCESSIVE = frozenset({"though", "although", "while", "whereas", "albeit"})
 _RELATIVE = ("who", "whom", "that", "which")
 _SPARING = frozenset({"spare"})
+_OPENS_CLAUSE = frozenset(
+    {"which", "who", "whose", "instead", "rather", "only", "then", "but", "not", "it"}
+)
+# "The idea that they never work is …": the denial is within the subject.
+_CLAIM = re.compile(
+    r"\b(?:idea|notion|claim|view|belief|suggestion|implication|stereotype|assertion|assumption|insinuation|trope)"
+    r" that\b(?!.* (?:is|are|was)\b)"
+)
 _NO_LONGER = frozenset(
     {"stand", "think", "believe", "consider", "hold", "see", "regard", "deem", "maintain", "find"}
 )
@@ -299,6 +307,9 @@ class SentenceScopes:
                 attack = attack or not presence
         return min(len(self.words), first + MOST_WORDS), attack
 
+    def _before(self, place: int) -> str:
+        return " ".join(word.text for word in self.words[max(0, place - NEAR) : place])
+
     def _ends_scope(self, here: int, first: int, much: bool) -> bool:
         text, classes = self._text(here), self.classes
         if text == "as" and much and here > first + 2:
@@ -307,7 +318,8 @@ class SentenceScopes:
             return not much and self._text(here + 1) in classes.pronouns
         if "(" in (text, self._text(here - 1)) and ")" in (text, self._text(here + 1)):
             return False  # what it quotes in brackets
-        if text in classes.exceptive or text in classes.ends:
+        claimed = text in ("is", "are") and here > first and _CLAIM.search(self._before(first))
+        if claimed or text in classes.exceptive or text in classes.ends:
             return True
         if (text, self._text(here + 1)) in classes.exceptive_pairs:
             return True
@@ -343,18 +355,7 @@ class SentenceScopes:
     def _is_clause(self, here: int) -> bool:
         """After a comma: a clause of its own, and not one more item of a list."""
         text = self._text(here)
-        if text in (
-            "which",
-            "who",
-            "whose",
-            "instead",
-            "rather",
-            "only",
-            "then",
-            "but",
-            "not",
-            "it",
-        ):
+        if text in _OPENS_CLAUSE:
             return True
         if text.endswith("ing") and (here in self.attacking or self._is(here, self.classes.speech)):
             return True

@@ -91,6 +91,8 @@ _APPEALS = re.compile(
 _LEFT_OPEN = re.compile(
     r"\b(?:both|each)\s(?:of\sthem\s)?ha(?:ve|s)\sa\spoint\b|;\sif\snot\s?,"
     r"|\bnot\srule\sout\b[^.]{1,80}\bnor\b|\bsome\sdo(?:\snot|n['\u2019]t)\b"
+    r"|\breadings\sare\s(?:equally\s)?possible\b|\bwithout\s(?:additional|more|further)\s(?:context|information)\b"
+    r"|\bnot\sclear\sfrom\sthe\s(?:text|context|wording)\b"
 )
 _UNDECIDED = re.compile(
     rf"{DEFERS}|"

@@ -300,6 +300,15 @@ _TURNED = (
         rf"(?={_JUDGING}\s)",
         "am ",
     ),
+    # "It lacks the targeting of a group that is required for hate speech"
+    (
+        "required|needed|necessary|essential",
+        r"\b(?:lacks|has\sno|ha[sd]\snone\sof|contains\sno(?:ne\sof)?|shows\sno|(?:does\snot|doesn['\u2019]t)\s(?:contain|have|show|include|involve|exhibit|feature))\s"
+        r"[^.;:]{3,100}?\s(?:(?:that|which)\s(?:is|are|would\sbe)\s)?(?:required|needed|necessary|essential)\s"
+        r"(?:for|to\s(?:be(?:\s(?:called|considered|classified\sas|labell?ed))?|qualify\sas|count\sas|constitute|make\sit))\s"
+        r"(?:it\sto\s(?:be|count\sas|qualify\sas)\s)?",
+        "is not ",
+    ),
     # "It goes well beyond what could still be called harmless"
     (
         "what c|what m|what w",
@@ -410,8 +419,33 @@ def _measured(before: str, after: str) -> tuple[str, str]:
     return before[: asked.start()] + said, after[amounts.end() :]
 
 
+# "Anyone claiming this is hateful hasn't read the last sentence", "… is mistaken".
+_WHO_CLAIMS = re.compile(
+    r"\b(?:anyone|anybody|whoever|everyone|those|people)\s(?:who\s)?(?:claim|say|think|argu|believ|insist|maintain|pretend)"
+    rf"\w{{0,3}}\s(?:that\s)?(?={_TEXT}(?:\s(?:is|was)|['\u2019]s|is)\b[^,;:.]{{0,20}}\Z)"
+)
+_DISPROVED = re.compile(
+    r"\s*(?:speech\s)?(?:(?:has|have|did|cannot\shave|can['\u2019]?t\shave)\s?(?:not|n['\u2019]t)?\s?(?:read|seen|noticed|understood|understand|looked)"
+    r"|(?:is|are)\s(?:\w+ly\s)?(?:wrong|mistaken|misreading|ignoring|overlooking|missing|fooling|kidding)|misse[sd]|ignores?|overlooks?|misreads?"
+    r"|must\shave\s(?:missed|overlooked|misread)|should\s(?:re)?read|needs?\sto\s(?:re)?read)\b"
+)
+
+
+# "If this is hate speech, then so is every weather report."
+_IF_SO = re.compile(
+    rf"(?:\A|(?<=[.;:]\s))\W{{0,3}}(?:but\s)?if\s{_TEXT}\s(?:is|counts\sas|were)\s(?=(?:an?\s)?\Z)"
+)
+_SO_IS = re.compile(
+    r"(?:\sspeech)?[\s\"]{0,3},?\s(?:then\s)?so\s(?:is|are|was|would\sbe)\s(?:every|any|all|each|half|most|my|an?)\b"
+)
+
+
 def _straight(before: str, after: str) -> str:
     """Without the wordings that turn a verdict round."""
+    if _DISPROVED.match(after):
+        before = _WHO_CLAIMS.sub("it is false that ", before)
+    if _SO_IS.match(after):
+        before = _IF_SO.sub("this is not ", before)
     for pieces, pattern, words in _TURNS:
         if any(piece in before for piece in pieces):
             before = pattern.sub(words, before)

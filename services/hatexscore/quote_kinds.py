@@ -23,6 +23,7 @@ from shared.job_context import check_each
 
 REACH = 240  # characters of the clause on either side of a quotation
 BLANK = "\u25a1"  # stands for another quotation
+MOST_LISTED = 20  # quotations before one that may stand in a list with it
 
 
 def kinds_of(
@@ -135,7 +136,7 @@ def clauses_of(
     explanation: str, language: Language, quoted: Sequence[Quotation]
 ) -> dict[Quotation, QuotedClause]:
     marked = merge_spans(quoted_spans(explanation))
-    starts = [start for start, _ in marked]
+    starts, masked = [start for start, _ in marked], _Masked.of(explanation, marked)
     borders = [start for start, _ in sentences(_without_quotes(explanation, marked), language)]
     found: dict[Quotation, QuotedClause] = {}
     for quotation in check_each(quoted):
@@ -144,8 +145,8 @@ def clauses_of(
         sentence = bisect_right(borders, start) - 1
         first = borders[sentence] if sentence >= 0 else 0
         last = borders[sentence + 1] if sentence + 1 < len(borders) else len(explanation)
-        lead = _masked_clause(explanation, marked, (max(first, start - REACH), start))
-        tail = _masked_clause(explanation, marked, (end, min(last, end + REACH)))
+        lead = masked.stretch(max(first, start - REACH), start)
+        tail = masked.stretch(end, min(last, end + REACH))
         before, after = _clause(lead, tail, language)
         found[quotation] = QuotedClause(quotation.text, before, after, lead, first)
     return found
@@ -161,18 +162,38 @@ def _without_quotes(explanation: str, marked: Sequence[Span]) -> str:
     return "".join([*pieces, explanation[position:]])
 
 
-def _masked_clause(explanation: str, marked: Sequence[Span], span: Span) -> str:
-    """A stretch in lower case, each quotation in it one box."""
-    position, last = span
-    pieces: list[str] = []
-    for start, end in marked[max(0, bisect_right(marked, (position, position)) - 1) :]:
-        if start >= last:
-            break
-        if end > position:
-            pieces += [explanation[position:start], BLANK]
-            position = end
-    pieces.append(explanation[position:last])
-    return "".join(pieces).lower().replace("\u2019", "'").replace("*", "")
+@dataclass(frozen=True, slots=True)
+class _Masked:
+    """An explanation with a box for each quotation. gaps: where the words after it begin, of the
+    explanation and here, with the beginning before the first."""
+
+    text: str
+    marked: Sequence[Span]
+    ends: Sequence[int]
+    gaps: Sequence[Span]
+
+    @classmethod
+    def of(cls, explanation: str, marked: Sequence[Span]) -> _Masked:
+        pieces: list[str] = []
+        gaps, length = [(0, 0)], 0
+        for start, end in marked:
+            pieces += [explanation[gaps[-1][0] : start], BLANK]
+            length += start - gaps[-1][0] + 1
+            gaps.append((end, length))
+        masked = "".join([*pieces, explanation[gaps[-1][0] :]])
+        return cls(masked, marked, [end for _, end in marked], gaps)
+
+    def stretch(self, first: int, last: int) -> str:
+        """A stretch of the explanation in lower case; of a quotation that it cuts, the box."""
+        cut = self.text[self._place(first, 0) : self._place(last, 1)]
+        return cut.lower().replace("\u2019", "'").replace("*", "")
+
+    def _place(self, offset: int, behind: int) -> int:
+        """behind: 1 if the place behind the box is asked for, of an offset in a quotation."""
+        number = bisect_right(self.ends, offset - behind)
+        start = self.marked[number][0] if number < len(self.marked) else offset
+        own, here = self.gaps[number]
+        return here + min(offset, start) - own + behind * (offset > start)
 
 
 _BORDER: dict[Language, re.Pattern[str]] = {
@@ -234,6 +255,10 @@ _JUDGED_KIND_EN = re.compile(
 )
 _ATTRIBUTED_EN = re.compile(
     rf"\b{_PART}\b|\b(?:the|this|its|his|her)\suse\sof\b|\b(?<!so-)(?<!so\s){_SPEAKS}(?![\w'])"
+)
+# "This counts as …": the name of a category.
+_COUNTS_AS_EN = re.compile(
+    r"\b(?:counts?|qualif(?:y|ies)|classified|categori[sz]ed|falls?)\s(?:as|under)\W*$"
 )
 _SPEAKING_EN = re.compile(rf"\b{_SPEAKS}(?![\w'])")
 _ATTRIBUTED_AFTER_EN = re.compile(
@@ -327,12 +352,12 @@ _NEW_SPEAKER_EN = re.compile(rf",\s(?:and\s)?{_TEXT_SPEAKS_EN.pattern}")
 def _attributes_en(clause: QuotedClause) -> bool:
     before = _attribution_window(clause.before)
     said = _ATTRIBUTED_EN.search(before) or _ATTRIBUTED_AFTER_EN.match(clause.after)
-    return bool(said) and not _paraphrases_en(before)
+    return bool(said) and not (_COUNTS_AS_EN.search(before) or _paraphrases_en(before))
 
 
 def _attribution_window(before: str) -> str:
     """The words that may attribute a quotation: those before an earlier one only in a list."""
-    boxes = before.split(BLANK)
+    boxes = before.rsplit(BLANK, MOST_LISTED)
     place = len(boxes) - 1
     while place > 0 and _CHAIN_EN.fullmatch(boxes[place]):
         place -= 1
@@ -345,7 +370,7 @@ def _paraphrases_en(before: str) -> bool:
     if not said:
         return False
     rest = before[said[-1] :]
-    if _NEW_SPEAKER_EN.search(rest) or _NAMED_EN.search(rest):
+    if _NEW_SPEAKER_EN.search(rest, 1) or _NAMED_EN.search(rest):
         return False
     loosely = _LOOSELY_EN.search(before) is not None
     return loosely or _SPEAKING_EN.search(before, 0, said[-1]) is None

@@ -208,7 +208,8 @@ def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -
     rest = [q for q in own if not is_trivial(q, languages.text)]
     near = {q: search.nearest(q) for q in check_each([q for q in rest if not exact[q]])}
     missing = [q for q, quotes in near.items() if quotes is not None and not quotes]
-    translated = {one for one in missing if _may_be_translated(text, one, languages)}
+    there = scripts_of(text)
+    translated = {one for one in missing if _may_be_translated(there, one, languages)}
     accused = attributed(explanation, language, missing) - translated
     unattributed = {one for one in missing if one not in accused and one not in translated}
     return SortedQuotations(
@@ -224,10 +225,12 @@ def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -
     )
 
 
-def _may_be_translated(text: str, quotation: Quotation, languages: DetectedLanguages) -> bool:
+def _may_be_translated(
+    there: frozenset[str], quotation: Quotation, languages: DetectedLanguages
+) -> bool:
     """Is it in letters that the text has none of, or is the text in another language than what
-    explains it?"""
-    own, there = scripts_of(quotation.text), scripts_of(text)
+    explains it? there: the alphabets of the text."""
+    own = scripts_of(quotation.text)
     if own and there and own.isdisjoint(there):
         return True
     codes = {

@@ -94,12 +94,16 @@ class WordInText:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words in force. `name` is None for a caller's own."""
+    """The words in force. `name` is None for a caller's own.
+
+    listed: the side of every word, folded, those that are left to a negation included.
+    """
 
     name: VocabularyName | None
     words: tuple[LabelWord, ...]
     pattern: re.Pattern[str]
     known: Mapping[str, LabelWord]
+    listed: Mapping[str, Label]
 
     def find(self, plain: str, original: str, *, in_line: bool = False) -> Iterator[WordInText]:
         """The words in `plain`, which is `original` in lower case, character for character."""
@@ -135,7 +139,7 @@ class Vocabulary:
         folded = fold(word)
         if folded in self.known:
             return self.known[folded].side
-        listed = next((one.side for one in self.words if fold(one.text) == folded), None)
+        listed = self.listed.get(folded)
         negation = _NEGATED.match(folded)
         if listed or not negation or folded[negation.end() :] not in self.known:
             return listed
@@ -267,7 +271,8 @@ def _compiled(
         rf"|(?P<cjk_non>(?<![并绝而无])非|(?<![가-힣])비{_GAP})?(?P<cjk>{_alternatives(cjk)})"
     )
     joined = {text.replace(" ", ""): one for text, one in known.items()}  # "hatespeech"
-    return Vocabulary(name, tuple(words), pattern, joined | known)
+    listed = {fold(one.text): one.side for one in reversed(words)}
+    return Vocabulary(name, tuple(words), pattern, joined | known, listed)
 
 
 def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> bool:
