@@ -63,6 +63,26 @@ def test_the_changes_of_verdicts_are_read_on_a_phone_without_scrolling_sideways(
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def judge_by_keys(page: Page, place: int, key: str) -> None:
+    """One line, from hidden texts to the next one."""
+    expect(page.locator("[data-key=a]")).to_be_visible()
+    expect(page.locator(".finding")).to_have_count(0)
+    expect(page.locator("html:not([data-revealed])")).to_have_count(1)  # a new line
+    page.wait_for_load_state()  # before its script runs no key does anything
+    page.keyboard.press("t")
+    mark_by_keys(page, place)
+    page.keyboard.press("4")
+    page.keyboard.press(key)
+    expect(page.locator(".finding")).to_contain_text("The metric says")
+    expect(page.locator("html[data-revealed]")).to_have_count(1)  # one sees what one judged
+    page.wait_for_load_state()
+    expect(page.get_by_role("link", name="Next line")).to_be_focused()
+    if not place:  # a key that does nothing here says why
+        page.keyboard.press("a")
+        expect(page.locator(".told")).to_contain_text("This line has your answer")
+    page.keyboard.press("Enter" if not place else "ArrowRight")
+
+
 def test_lines_are_judged_by_keyboard_alone(
     open_gateway: str, engine: Engine, visits: Visits
 ) -> None:
@@ -77,22 +97,7 @@ def test_lines_are_judged_by_keyboard_alone(
         page.locator("#reviewer").press_sequentially("Ann")
         page.keyboard.press("Enter")
         for place, key in enumerate(TEN):
-            expect(page.locator("[data-key=a]")).to_be_visible()
-            expect(page.locator(".finding")).to_have_count(0)
-            expect(page.locator("html:not([data-revealed])")).to_have_count(1)  # a new line
-            page.wait_for_load_state()  # before its script runs no key does anything
-            page.keyboard.press("t")
-            mark_by_keys(page, place)
-            page.keyboard.press("4")
-            page.keyboard.press(key)
-            expect(page.locator(".finding")).to_contain_text("The metric says")
-            expect(page.locator("html[data-revealed]")).to_have_count(1)  # one sees what one judged
-            page.wait_for_load_state()
-            expect(page.get_by_role("link", name="Next line")).to_be_focused()
-            if not place:  # a key that does nothing here says why
-                page.keyboard.press("a")
-                expect(page.locator(".told")).to_contain_text("This line has your answer")
-            page.keyboard.press("Enter" if not place else "ArrowRight")
+            judge_by_keys(page, place, key)
         progress = page.locator("main [role=status]", has_text="of 12")
         expect(progress).to_contain_text("11 of 12")
         page.wait_for_load_state()
