@@ -58,7 +58,7 @@ _NEUTRAL = (
     r"|sentiments?|views?|afraid|glad|pleased|left|relieved|good|territory|gets?|got|begin\w*"
     r"|keep\w*|prevent\w*|chang\w+|bets?|ample|several|numerous|multiple|abundant|considerable"
     r"|bounds|limits|stay\w*|them|him|revis\w+|switch\w*|correct\w*|amend\w*|updat\w*|three|two"
-    r"|indicators?|markers?|features?|characteristics?|attributes?|components?|aspects?|manifestations?|expressions?|instances|cases|forms|kinds|signs|indications|echo\w*|properties|symptoms?|traits?|undertones?|overtones?|connotations?|displays?|pieces?|reach\w*|exceed\w*|satisf\w+|fulfil\w*|surpass\w*|attain\w*|pass(?:es)?|clears?|includ\w+|reinforc\w+|present(?:s|ed|ing)?|communicat\w+|disseminat\w+|propagat\w+|amplif\w+|normali[sz]\w+"
+    r"|indicators?|markers?|features?|characteristics?|attributes?|components?|aspects?|manifestations?|expressions?|instances|cases|forms|kinds|signs|indications|echo\w*|properties|patterns?|symptoms?|traits?|undertones?|overtones?|connotations?|displays?|pieces?|reach\w*|exceed\w*|satisf\w+|fulfil\w*|surpass\w*|attain\w*|pass(?:es)?|clears?|includ\w+|reinforc\w+|present(?:s|ed|ing)?|communicat\w+|disseminat\w+|propagat\w+|amplif\w+|normali[sz]\w+"
     r"|espous\w+|reveal\w*|involv\w+|requirements?|conditions?|whatsoever|readers?|observers?|persons?|audience|viewers?|maintain|contend|seriously|honestly|credibly|both|sits?|sides|lands?|landed|err(?:s|ed)?|status|pending|outcome|deserv\w*"
 )
 # What hateful texts do: beside a verdict they are more of the same.
@@ -469,7 +469,7 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
     if moods.SAYING.match(own.strip()) and '"' in own:
         own = own[own.rindex('"') :]  # 'calling the neighbours "lazy" is hateful'
     said = _WITHOUT_BEING.sub(" ", _JOINED.sub(" ", _MORE_THAN.sub(" not ", own)))
-    said = _LISTED.sub(" ", _PREFERRED.sub(" ", said))
+    said = _LISTED.sub(" ", _PREFERRED.sub(" ", cues.MEANS.sub(" ", said)))
     words = [*_TOKEN.findall(said), ""]
     verb = next((place for place, one in enumerate(words) if _STARTS.fullmatch(one)), len(words))
     if clause.denials == 0 and _OPINION.search(" ".join(words[:verb])):

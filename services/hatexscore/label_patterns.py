@@ -501,8 +501,10 @@ def unmet(own: str, after: str) -> bool | None:
     met = MET_AFTER.match(after)
     if met is not None and (met["noun"] or THRESHOLD_BEFORE.search(own)):
         return bool(met["no"]) != bool(met["un"])
-    if not (RULES_AFTER.match(after) or RULES_BEFORE.search(own)):
+    rules = RULES_BEFORE.search(own)
+    if not (rules or RULES_AFTER.match(after)):
         return None
-    if VIOLATES.search(own):
+    towards = own[: rules.start()] if rules else own  # "a law against" goes against nothing
+    if VIOLATES.search(towards):
         return False
-    return True if RESPECTS.search(own) else None
+    return True if RESPECTS.search(towards) else None

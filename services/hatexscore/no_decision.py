@@ -82,6 +82,8 @@ _RHETORICAL = re.compile(
 _APPEALS = re.compile(
     r"\bno\s+place\s+(?:in|on|for)\b|\blet['\u2019]s\s+(?:all\s+)?(?:keep|stop|fight|end|stand)\b"
     r"|^\W*we\s+(?:all\s+)?(?:condemn|oppose|reject\s+\w+\s+\w+\s+in|have\s+a\s+duty|ask\s+every)\b"
+    r"|\bwe\s+(?:must|should|need\s+to|have\s+to)\s+(?:all\s+)?(?:(?:work|act|come|stand)\s+(?:together|up)\s+)?"
+    r"(?:(?:to|and|against)\s+)?(?:end|stop|fight|counter|combat|oppose|hate|racis\w+)\b"
     r"|\b(?:never|always)\s+(?:right|wrong|acceptable|ok(?:ay)?)\b"
     r"|\b(?:communit(?:y|ies)|platforms?|forums?|sites?|we)\s+(?:(?:do(?:es)?|must|can)\s*not|never"
     r"|do(?:es)?n['\u2019]t)\s+(?:tolerate|accept|welcome)\b"
@@ -199,9 +201,20 @@ _TOPIC_EN = re.compile(
     r"|(?:is|was|[\w'\u2019]+s)\s+tired\s+of|says?\s+s?he['\u2019]s\s+tired\s+of|topic\s+is|is)\b"
     r"(?!\s+(?:not|an?\s|so|clearly|very|no|pure|plain))[^,;:\u2014]{0,80}$"
 )
+# "The author thanks those who fight hate": its last word before the category says what of it.
+_SPOKEN_OF = re.compile(
+    rf"\W*(?:the|this|that|an?)\s+(?:[\w-]+\s+)?(?:{TEXT_NOUN}|author|user|writer|speaker|poster)\s"
+    r"(?!(?:is|was|does|did|has|can|will|would|should|must|goes|crosses|violates|breaks?)\b)[^,;:\u2014]{1,120}?"
+    r"\b(?:about|against|with|at|among|condemn\w*|criti\w*|discuss\w*|counter\w*|anti|regarding|concerning|on"
+    r"|oppos\w+|mention\w*|victims?\s+of|targets?\s+of|targeted\s+by|denounc\w*|fight\w*|combat\w*|tackl\w*"
+    r"|prevent\w*|stud(?:y|ies)|awareness\s+of|how|why|what|when|who|report|flag|stop|end|remov\w+"
+    r"|challenge|recogni[sz]e|ban\s+on|example\s+of|patterns\s+of|definition\s+of|called|accused\s+of)"
+    r"\s+(?:(?:the|a|an|all|any|such|online|of|this|that|counts|makes|slurs|as|to)\s+){0,3}$"
+)
+_DENIES = re.compile(r"\b(?:not|no|never|none|nothing|without|nor)\b|n['\u2019]t\b")
 _TOPIC_IS = re.compile(r"\b(?:topic|subject|theme|title)(?:\s+of\s+\w+)?\s+is\s*$")
 _TOPIC_AFTER = re.compile(
-    r"\s*(?:$|[.!]|(?:waste|fumes|masculinity|relationships?|chemicals?|is|laws?|polic\w+|victims?|crimes?|detection|research|debates?|comments?|posts?)\b"
+    r"\s*(?:$|[.!]|(?:(?:speech|content|language|remarks?|comments?|posts?|words?)\s*[.!])|(?:waste|fumes|masculinity|relationships?|chemicals?|is|laws?|polic\w+|victims?|crimes?|detection|research|debates?|comments?|posts?)\b"
     r"|online\b|(?:on|in|among)\s+[\w\s]{1,30}[.!]?\s*$)"
 )
 _RULES = re.compile(r"\b(?:our|the)\s+(?:rules|polic(?:y|ies)|guidelines|standards|terms)\b")
@@ -330,8 +343,7 @@ class _Sentence:
             if one.word.start >= self.offset
         ]
         return bool(words) and all(
-            (_TOPIC_EN.match(self.text[:start]) or _TOPIC_IS.search(self.text[:start]))
-            and _TOPIC_AFTER.match(self.text, end)
+            _is_topic_behind(self.text[:start]) and _TOPIC_AFTER.match(self.text, end)
             for start, end in words
         )
 
@@ -383,6 +395,12 @@ class _Sentence:
         """The end of its last word of a verdict."""
         words = [one.end for one in self.loose]
         return max([0, *words, *(one.word.end - self.offset for one in self.readings)])
+
+
+def _is_topic_behind(before: str) -> bool:
+    if _TOPIC_EN.match(before) or _TOPIC_IS.search(before):
+        return True
+    return _SPOKEN_OF.match(before) is not None and _DENIES.search(before) is None
 
 
 def undecided(

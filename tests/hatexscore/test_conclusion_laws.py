@@ -56,6 +56,20 @@ APPEALS = (
     "Hateful language hurts people.",
     "Everyone should be able to speak without resorting to hateful language.",
 )
+ABOUT_HATE = (  # what a text does that is none of it
+    "endorses a law against hate speech",
+    "wants to repeal the rule against hateful conduct",
+    "explains why slurs are hateful",
+    "clarifies how stereotypes become hateful",
+    "encourages people to report hate speech",
+    "demonstrates how to flag hateful content",
+    "shares a petition to end hate speech",
+    "hopes to stop hate speech",
+    "uses hate speech as an example in a lecture",
+    "shows an example of hateful language in order to condemn it",
+    "spreads awareness of hate speech",
+    "expresses support for people targeted by hate speech",
+)
 
 
 def label(explanation: str, vocabulary: str = "hate") -> Label | None:
@@ -86,6 +100,14 @@ def test_what_ought_to_be_changes_nothing(verdict: tuple[str, bool], appeals: li
     expected = "non-hateful" if denied else "hateful"
     assert label(" ".join([said[0].upper() + said[1:], *appeals])) == expected
     assert label(" ".join(appeals)) is None
+
+
+@pytest.mark.parametrize("does", ABOUT_HATE)
+def test_a_text_about_hate_is_not_hateful(does: str) -> None:
+    for who in (*(f"The {subject}" for subject in SUBJECTS[:6]), "The author", "This user"):
+        assert label(f"{who} {does}.") != "hateful"
+        assert label(f"{who} {does}. The {SUBJECTS[0]} is not hateful.") == "non-hateful"
+        assert label(f"{who} {does}. Still, it is hateful.") == "hateful"
 
 
 def as_expected(found: Outcome) -> bool:
