@@ -33,7 +33,10 @@ NOBODYS = {"/v1/models/{name}"}  # models are everybody's
 FORMS = {"ending": "csv", "kind": "output", "form": "csv", "name": "means"}  # of a page's file
 WHO = {"reviewer": "Ann"}
 NOBODY = "nobodys"
-EMPTY = {"/batches/{batch_id}/{kind}.jsonl"}  # this batch has no file of its output
+EMPTY = {  # this batch has no file of its output, its metric's reports no pictures
+    "/batches/{batch_id}/{kind}.jsonl",
+    "/batches/{batch_id}/plots/{name}.svg",
+}
 BODIES: dict[str, Any] = {
     "judgements": {"verdict": "agree", **WHO},
     "skip": {"position": 1, **WHO},

@@ -71,6 +71,7 @@ PANELS = {  # the function that asks → the panel; the one that is deepest coun
     "_side": "the batch",
     "_accept_report": "what the results say together",
     "write_facts": "rows of lines that have none yet",
+    "renew_facts": "rows of an earlier version",
     "counts_of": "verdicts, scores and filters",
     "count_undefined": "why there is no score",
     "metadata_keys": "what to split by",
