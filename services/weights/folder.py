@@ -6,8 +6,11 @@ No model library is needed. Nothing is fetched: only `touchstone models` goes ou
 from __future__ import annotations
 
 import json
+import re
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from shared.models.availability import LoadingError
 from shared.models.catalogue import Catalogue
@@ -19,6 +22,12 @@ LFS_POINTER = b"version https://git-lfs"
 MOST_HEADER = 100_000_000  # bytes, as safetensors has it
 PICKLE = "pytorch_model.bin"
 SERVE_IT = "serve it, and name it as openai:"
+ROWS = (
+    "a head has as many rows as `id2label` of its config.json has names, and two where there is "
+    "none"
+)
+HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
+LAYER = re.compile(r"(?:^|\.)(?P<layer>(?:layers?|h|blocks?)\.\d+)\.")
 STILL_SECONDS = 60.0  # a download that has written nothing for so long has been given up
 
 
@@ -153,3 +162,33 @@ def downloaded_size(snapshot: Path) -> int | None:
     latest = max((part.st_mtime for part in parts), default=0.0)
     moves = time.time() - latest < STILL_SECONDS
     return sum(part.st_size for part in parts) if moves else None
+
+
+def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> None:
+    """Raises ValueError where the network that its configuration describes is another than that of
+    its files: what these lack would be filled with random numbers, what nobody uses is missed.
+
+    report: of Transformers' `from_pretrained`. network: names of the loaded network's weights.
+    """
+    if missing := sorted(report["missing_keys"]):
+        if all(name.startswith(HEADS) for name in missing):
+            head = ", ".join(missing)
+            raise ValueError(f"its files lack the classifier's weights ({head}): fine-tune it")
+        raise ValueError(f"its files lack the weights {missing}")
+    if report["mismatched_keys"]:
+        names = sorted(name for name, *_ in report["mismatched_keys"])
+        of_head = f": {ROWS}" if names[0].startswith(HEADS) else ""
+        which = ", ".join(names[:3])
+        raise ValueError(
+            f"its weights ({which}) have other sizes than its configuration says{of_head}"
+        )
+    if unused := _layers(report["unexpected_keys"]) - _layers(network):
+        raise ValueError(
+            f"its config.json describes fewer layers than its files hold (no {min(unused)}): they "
+            "do not belong together"
+        )
+
+
+def _layers(names: Iterable[str]) -> set[str]:
+    """`layer.0` of `bert.encoder.layer.0.output.dense.weight`; heads have none."""
+    return {found["layer"] for name in names if (found := LAYER.search(name))}

@@ -26,7 +26,13 @@ from transformers import (
     logging,
 )
 
-from services.weights.folder import SERVE_IT, demand_usable, model_folder, weights_folder
+from services.weights.folder import (
+    SERVE_IT,
+    demand_same_network,
+    demand_usable,
+    model_folder,
+    weights_folder,
+)
 from services.weights.limits import (
     LONGEST_PROOF,
     counts_positions,
@@ -64,14 +70,8 @@ from shared.numerics import promised
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 MISMATCHED = "ignore_mismatched_sizes"  # in the message where sizes do not fit
-OTHER_SIZES = "have other sizes than its configuration says"
-ROWS = (
-    "a head has as many rows as `id2label` of its config.json has names, and two where there is "
-    "none"
-)
 MOST_BESIDE = 20_000_000  # numbers of a network that its files need not hold
 UNKNOWN_TYPE = re.compile(r"model type `([^`]*)` but Transformers does not recognize")
-HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
 TOKENIZER_FILES = (
     "put tokenizer.json, or the files of its vocabulary, and tokenizer_config.json beside its "
     "weights, as `save_pretrained` of a tokenizer writes them"
@@ -350,15 +350,7 @@ def _from_folder(folder: Path, kind: Any) -> Any:
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # they are in the report, by name
         )
-    if missing := sorted(report["missing_keys"]):  # they would be filled with random numbers
-        if all(name.startswith(HEADS) for name in missing):
-            head = ", ".join(missing)
-            raise ValueError(f"its files lack the classifier's weights ({head}): fine-tune it")
-        raise ValueError(f"its files lack the weights {missing}")
-    if report["mismatched_keys"]:  # so would these
-        names = sorted(name for name, *_ in report["mismatched_keys"])
-        of_head = f": {ROWS}" if names[0].startswith(HEADS) else ""
-        raise ValueError(f"its weights ({', '.join(names[:3])}) {OTHER_SIZES}{of_head}")
+    demand_same_network(report, model.state_dict())
     return model
 
 

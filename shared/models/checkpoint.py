@@ -104,8 +104,11 @@ def files_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, in hex; read again only when its size or time of change differs."""
+    """SHA-256 of a file, in hex; read again only when its size or time of change differs. Raises
+    OSError, also for a pipe, which has no end."""
     state = path.stat()
+    if not stat.S_ISREG(state.st_mode):
+        raise OSError(f"{path.name} {NO_FILE}")
     return _hash_file(path, state.st_size, state.st_mtime_ns)
 
 
@@ -115,6 +118,7 @@ def _hash_file(path: Path, _size: int, _changed: int) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+NO_FILE = "is no file that could be read to its end: remove it"
 KINDS: dict[str, ModelKind] = {
     "ForSequenceClassification": "classifier",
     "ForCausalLM": "causal",
@@ -155,7 +159,7 @@ def demand_files(folder: Path) -> None:
         with suppress(OSError):  # a link that leads nowhere: whoever reads it says so
             mode = one.stat().st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                raise ValueError(f"{one.name} is no file that could be read to its end: remove it")
+                raise ValueError(f"{one.name} {NO_FILE}")
 
 
 def read_checkpoint(folder: Path) -> Checkpoint | None:

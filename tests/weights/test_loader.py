@@ -288,6 +288,30 @@ def test_a_pipe_among_its_files_is_refused_and_not_waited_for(
         models().local_classifier("m")
 
 
+def test_a_pipe_in_place_of_its_weights_holds_up_no_list(
+    models: Models, dynabench: Path, tmp_path: Path
+) -> None:
+    (dynabench / "model.safetensors").unlink()
+    os.mkfifo(dynabench / "model.safetensors")
+    known = models()
+    (card,) = load_catalogue(tmp_path / "models.toml").describe()
+    assert card.sha256 is None
+    with pytest.raises(ScoringError, match="is no file that could be read to its end"):
+        known.local_classifier("m")
+
+
+@pytest.mark.parametrize("stated", [0, -1, 1])
+def test_weights_that_no_layer_would_use_are_refused(
+    models: Models, dynabench: Path, stated: int
+) -> None:
+    written = dynabench / "config.json"
+    config = json.loads(written.read_text())
+    assert config["num_hidden_layers"] > 1
+    written.write_text(json.dumps(config | {"num_hidden_layers": stated}))
+    with pytest.raises(ScoringError, match="fewer layers than its files hold"):
+        models().local_classifier("m")
+
+
 def test_a_model_without_a_head_is_refused(models: Models, tmp_path: Path) -> None:
     words = wordpiece()
     sizes = {"hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64}
