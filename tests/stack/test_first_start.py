@@ -46,6 +46,7 @@ def test_a_wrong_setting_is_one_line_with_its_name(
 ) -> None:
     value, line = WRONG[variable]
     monkeypatch.setenv(variable, value)
+    settings.cache_clear()  # a thread of an earlier test may have asked before it was wrong
     monkeypatch.setattr(sys, "argv", ["command"])
     monkeypatch.setattr("services.stack.__main__.signal.signal", lambda *_: None)
     for main in (gateway, scheduler, lambda: worker([]), lambda: stack(["serve"])):
