@@ -16,6 +16,7 @@ from services.hatexscore.lexicon import Lexicon, TextGroups, custom_lexicon, loa
 from services.hatexscore.quote_search import Quote
 from services.hatexscore.quotes import Quotation, quoted_spans
 from services.hatexscore.report import (
+    PLACE,
     HatexscoreComponents,
     HatexscoreGroupEvidence,
     HatexscoreOtherVerdict,
@@ -212,7 +213,7 @@ def _unread_conclusion(read: VerdictsRead) -> Obstacle | None:
     said = "the explanation has words of a verdict in a wording that no rule reads with confidence"
     (start, end), more = read.unread[0], len(read.unread) - 1
     also = f" and in {more} more {'sentence' if more == 1 else 'sentences'}" if more else ""
-    return Obstacle(UNREAD, f"{said}, in characters {start} to {end}{also}")
+    return Obstacle(UNREAD, f"{said}{PLACE}{start} to {end}{also}")
 
 
 def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:

@@ -20,6 +20,7 @@ NO_WITNESS: frozenset[ReasonCode] = frozenset(
     {"untrained-language", "language-undecided", "model-disagrees"}
 )
 
+PLACE = ", in characters "  # of one explanation: what is counted over many leaves it out
 NO_EXPLANATION = "there is no explanation: it is empty"  # a warning
 
 Label = Literal["hateful", "non-hateful"]

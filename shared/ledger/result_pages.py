@@ -183,9 +183,9 @@ def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
 
 
 def _reason() -> ColumnElement[Any]:
-    """The sentence, then the words for what stands out; all of it is our own."""
+    """What stands out, then the sentence, as a row says them; all of it is our own."""
     named = func.array_to_string(FACTS.reasons, " ")
-    return func.concat(FACTS.sentence, " ", named, type_=Text).collate("C")
+    return func.concat(named, " ", FACTS.sentence, type_=Text).collate("C")
 
 
 def _word(name: str) -> ColumnElement[Any]:
@@ -271,8 +271,8 @@ def readings_of(pair: str) -> list[tuple[str, str]]:
 
 
 def _is_equal(name: str, value: str) -> ColumnElement[bool]:
-    if name == "sentence":
-        return _folded(FACTS.sentence) == _folded(literal(value))
+    if name == "sentence":  # why there is no score, as `count_undefined` counts
+        return and_(FACTS.score.is_(None), _folded(FACTS.sentence) == _folded(literal(value)))
     return FACTS[name] == value
 
 

@@ -142,6 +142,8 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     page.get_by_role("button", name="Score 1 line").click()
     expect(page.locator("#faults")).to_contain_text("1 line cannot be scored")
     page.get_by_label("predicted label").select_option("flag")
+    expect(page.locator("#meanings legend")).to_contain_text("predicted label")
+    expect(page.locator("#meanings")).to_contain_text("Sent as it is")
     with swapped(page):
         page.get_by_role("button", name="Show it again").click()
     page.get_by_role("button", name="Score 1 line").click()

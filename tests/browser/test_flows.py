@@ -113,11 +113,11 @@ def test_which_of_two_models_explains_better_and_how_sure(
         names = [f"“batch …{one[-6:]}”" for one in (old, new)]
         expect(finding).to_contain_text("95 % interval")
         expect(finding).to_contain_text(f"{names[1]} explains better than {names[0]} by 0.0")
-        term = page.locator("button[popovertarget=term-words-interval]").first
+        term = page.locator("button[popovertarget=term-words-paired]").first
         keys.enter(term)
-        expect(page.locator("#term-words-interval")).to_be_visible()
+        expect(page.locator("#term-words-paired")).to_be_visible()
         keys.press("Escape")
-        expect(page.locator("#term-words-interval")).to_be_hidden()
+        expect(page.locator("#term-words-paired")).to_be_hidden()
         assert faults(page) == []
         keys.follow(page.locator("svg.density a").first)
         expect(page.locator(".pair")).not_to_have_count(0)

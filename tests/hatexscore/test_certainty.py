@@ -11,6 +11,7 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.quotes import plain_format
 from services.hatexscore.report import HatexscoreResult
+from services.hatexscore.verdict import in_a_word
 from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import Language
 from tests.hatexscore.golden_conclusions import GOLDEN, Snippet, golden, own, vocabulary_of
@@ -232,6 +233,9 @@ def test_an_unread_verdict_has_no_htc_and_says_so_in_the_report() -> None:
     assert "characters 0 to 33" in next(
         one.detail for one in report.reasons if one.component == "htc"
     )
+    said = in_a_word(report).reason  # which is counted over many explanations
+    assert "no rule reads" in said
+    assert "character" not in said
     assert scored("The text may be hateful, depending on who is meant.").components.htc == 0
 
 

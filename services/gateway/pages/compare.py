@@ -30,6 +30,7 @@ from services.gateway.pages.comparison_sides import (
     CompareSide,
     RepeatedSide,
     conflict,
+    named_sides,
     parts_of_batch,
     side_of,
     sides_of_form,
@@ -92,12 +93,12 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
 async def _compared(
     request: Request, gateway: State, caller: Caller, sides: Sequence[CompareSide]
 ) -> Response:
-    left, *rights = sides
+    left, *rights = await named_sides(sides, gateway, caller)
     why = conflict(left, rights)
     if why:
         other = [RepeatedSide(one) for one in rights if one.batch.metric != left.batch.metric]
         return _refused(request, left, rights, why, other if left.batch.is_final else [])
-    await write_side_facts(sides, gateway)
+    await write_side_facts((left, *rights), gateway)
     keys = slice_keys(await known_of(rights[0].batch, gateway, complete=True))
     by = request.query_params.get("by", "")
     wanted = CompareQuery(left, rights, by if by in keys else "", keys)
@@ -109,7 +110,7 @@ async def _compared(
         told = "the comparison was cancelled; it can be asked for again when it is forgotten"
         return _refused(request, left, rights, told, [])
     if job.result is None:
-        made: dict[str, Any] = {"left": left, "rights": rights, "refused": "", "called": {}}
+        made: dict[str, Any] = {"left": left, "rights": rights, "refused": ""}
         return page(request, "compare.html", job=job, **made)
     return await _result_page(request, gateway, caller, wanted, job)
 
@@ -122,7 +123,7 @@ def _refused(
     again: Sequence[RepeatedSide],
 ) -> Response:
     """again: the sides that would have to be scored again."""
-    context = {"left": left, "rights": rights, "refused": why, "again": again, "called": {}}
+    context = {"left": left, "rights": rights, "refused": why, "again": again}
     return page(request, "compare.html", 422, **context)
 
 
@@ -215,14 +216,12 @@ async def _result_page(
     chosen = _pair_query(request, left, right, address)
     rows, count = await _rows(gateway, chosen, found_one, metric.parts)
     is_listed = "out" in request.query_params
-    called = await file_names([one.batch for one in wanted.sides], gateway, caller)
     return page(
         request,
         "compare.html",
         left=left,
         rights=wanted.rights,
         right=right,
-        called=called,
         refused="",
         job=job,
         wanted=wanted,

@@ -7,7 +7,7 @@ metadata `batch_…:metadata.KEY=VALUE`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +17,7 @@ from starlette.datastructures import QueryParams
 
 from services.gateway.caller import Caller
 from services.gateway.pages.batch_split import COLUMNS, metadata_split_keys
+from services.gateway.pages.batches import file_names
 from services.gateway.routes.batch_results import write_facts
 from services.gateway.routes.batches import find_batch
 from services.gateway.state import State
@@ -41,11 +42,16 @@ MOST_OFFERED_NAME = 100  # characters
 
 @dataclass(frozen=True)
 class CompareSide:
-    """A batch, or those of its lines whose `key`, `model` or `metadata.<key>`, has the value."""
+    """A batch, or those of its lines whose `key`, `model` or `metadata.<key>`, has the value.
+
+    file: what its batch came in, where that is known. is_alike: whether another side is called the
+    same, so that the name needs the id behind it."""
 
     batch: Batch
     key: str = ""
     value: str = ""
+    file: str = ""
+    is_alike: bool = False
 
     @property
     def model(self) -> str | None:
@@ -68,15 +74,21 @@ class CompareSide:
     @property
     def batch_name(self) -> str:
         """As people call the batch."""
-        named = self.batch.metadata.get("name") or self.batch.metadata.get("model")
-        return named or f"batch …{self.batch.id[-SHORT:]}"
+        own = self.batch.metadata
+        return own.get("name") or own.get("model") or self.file or f"batch …{self._end}"
+
+    @property
+    def _end(self) -> str:
+        """Of the batch's id, which tells it from others."""
+        return self.batch.id[-SHORT:]
 
     @property
     def name(self) -> str:
         """As people call it."""
         if self.key and not self.value:
             return f"empty {self.key.removeprefix(OWN)}"
-        return self.value or self.batch_name
+        named = self.value or self.batch_name
+        return f"{named} (…{self._end})" if self.is_alike else named
 
     def is_within(self, other: CompareSide) -> bool:
         """Whether each of its lines is one of the other's, as far as their names say."""
@@ -184,6 +196,19 @@ def _has_lines(connection: Connection, side: CompareSide) -> bool:
         tenant=side.batch.tenant, batch_id=side.batch.id, equal=equal, metadata=side.metadata
     )
     return result_pages.count_of(connection, wanted) > 0
+
+
+async def named_sides(
+    sides: Sequence[CompareSide], gateway: State, caller: Caller
+) -> list[CompareSide]:
+    """The same, called by their files, and told apart where their batches are called alike."""
+    known = [one.batch for one in sides if "scored_again" not in one.batch.metadata]  # no file
+    called = await file_names(known, gateway, caller)
+    named = [replace(one, file=called.get(one.batch.id, "")) for one in sides]
+    batches: dict[str, set[str]] = {}
+    for one in named:
+        batches.setdefault(one.name, set()).add(one.batch.id)
+    return [replace(one, is_alike=len(batches[one.name]) > 1) for one in named]
 
 
 async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None:

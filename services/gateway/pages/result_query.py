@@ -14,7 +14,7 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 from services.gateway.pages.terms import terms
-from services.registry import reported, surprising_rules
+from services.registry import reported, surprising_rules, surprising_words
 from shared.contracts import VerdictWord
 from shared.errors import BadInput
 from shared.language_names import language_name
@@ -335,6 +335,8 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
     """A filter as a chip says it. metric: whose parts are named as people call them."""
     if name == "facet":
         return value.replace("=", ": ", 1)
+    if name == "reason":
+        return f"{NAMES[name]}: {surprising_words(metric).get(value, value)}"
     if (known := RENAMED.get(name, name)) in NAMES:
         return f"{NAMES[known]}: {value_name(known, value)}"
     end = "from" if name.endswith("_from") else "below"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.page_text import LEVELS, Mark, TokenRun, pieces
 
@@ -38,12 +38,14 @@ class LaneStretch:
 
 @dataclass(frozen=True)
 class StackedText:
-    """A text with its lanes, the uppermost first. passages: of each lane, the strongest first."""
+    """A text with its lanes, the uppermost first. passages: of each lane, the strongest first.
+    left_out: lanes for which there is no room."""
 
     text: str
     lanes: Sequence[TextLane]
     stretches: Sequence[LaneStretch]
     passages: Sequence[Sequence[str]]
+    left_out: int = 0
 
 
 def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
@@ -51,7 +53,10 @@ def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
     found: dict[str, list[TextLane]] = {}
     for text, lane in lanes:
         found.setdefault(text, []).append(lane)
-    return [_stack(text, own[:MOST_LANES]) for text, own in found.items()]
+    return [
+        replace(_stack(text, own[:MOST_LANES]), left_out=max(0, len(own) - MOST_LANES))
+        for text, own in found.items()
+    ]
 
 
 def heat_marks(runs: Iterable[TokenRun]) -> Iterator[tuple[int, int, int]]:

@@ -84,13 +84,16 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
     if not rows:
         raise UnknownJob("there is no result of such a text any more")
     places = {row.job_id: row.place for row in rows}
+    stacks = stacked(lane for job in found for lane in _lanes(job, places[job.id]))
     kept = next((job for job in found if texts_of(job)), None)
     return page(
         request,
         "text.html",
         text_key=text_key,
         rows=rows,
-        stacks=stacked(lane for job in found for lane in _lanes(job, places[job.id])),
+        stacks=stacks,
+        most_lanes=MOST_LANES,
+        left_out=len(places) > len(found) or any(one.left_out for one in stacks),
         others=[]
         if kept is None
         else build_requests(gateway, kept.metric, kept.request, kept.result),

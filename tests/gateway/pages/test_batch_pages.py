@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from html import unescape
 from typing import Any
 
 import httpx
@@ -263,8 +264,24 @@ class TestItems:
         told = page.text.partition("First come lines that something is odd about")[2][:400]
         assert told.index("states another label") < told.index("undefined") < told.index("failed")
         assert "Then all others, the lowest score first" in told
+        why = page.text.partition('<td class="why"><div>')[2].partition("</div>")[0]
+        assert why.startswith('<span class="reason">The explanation states another label')
+        assert len(why.partition(".</span> ")[2]) > 10  # its sentence follows
         by_score = scene.client.get(f"/batches/{batch['id']}", params={"sort": "score"})
         assert "something is odd about" not in by_score.text
+
+    def test_a_chip_says_its_reason_in_words(self, scene: Judged, batch: Json) -> None:
+        page = scene.client.get(f"/batches/{batch['id']}", params={"reason": "label-conflict"})
+        assert "<bdi>reason: the explanation states another label" in page.text
+
+    def test_why_there_is_no_score_is_a_filter(self, scene: Judged, batch: Json) -> None:
+        page = scene.client.get(f"/batches/{batch['id']}").text
+        offered = page.partition('<select name="why">')[2].partition("</select>")[0]
+        said = unescape(offered.split('<option value="')[2].partition('"')[0])
+        found = scene.client.get(f"/batches/{batch['id']}", params={"why": said})
+        assert shown(found) == [4]
+        chosen = found.text.partition('<select name="why">')[2].partition("</select>")[0]
+        assert " selected>" in chosen
 
     def test_filters(self, scene: Judged, batch: Json) -> None:
         for filters, numbers in FILTERS:

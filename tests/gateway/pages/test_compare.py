@@ -216,6 +216,22 @@ def _name(batch_id: str) -> str:
     return f"“batch …{batch_id[-6:]}”"
 
 
+@pytest.mark.parametrize("files", [("alpha.csv", "beta.csv"), ("same.csv", "same.csv")])
+def test_batches_are_called_by_their_files_and_by_their_ids_where_these_are_equal(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str], files: tuple[str, str]
+) -> None:
+    with engine.begin() as connection:
+        for batch_id, file in zip(batches, files, strict=True):
+            own = ledger_batches.c.id == batch_id
+            connection.execute(
+                update(ledger_batches).where(own).values(metadata={"uploaded": file})
+            )
+    ends = [f" (…{one[-6:]})" if len(set(files)) == 1 else "" for one in batches]
+    old, new = (f"“{file}{end}”" for file, end in zip(files, ends, strict=True))
+    html = compared(client, engine, *batches)
+    assert f"{new} explains better than {old} by 0.292" in html
+
+
 def test_an_interval_that_holds_none_tells_of_neither() -> None:
     gap = {"value": 0.01, "low": -0.2, "high": 0.3, "clusters": 9}
     found = {

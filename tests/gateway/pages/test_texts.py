@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from services.gateway.pages.other_metrics import request_for
+from services.gateway.pages.text_lanes import MOST_LANES
 from services.registry import fact_plan, metrics
 from shared.ledger import leases, result_facts
 from shared.ledger.tables import jobs
@@ -72,6 +73,16 @@ def test_a_text_shows_every_result_of_its_tenant(opens: Opens, engine: Engine) -
     assert asked["rationale"] == [{"of": "text", "start": 12, "end": 22}]
 
 
+def test_a_text_of_more_results_than_lines_says_so(client: httpx.Client, engine: Engine) -> None:
+    for number in range(MOST_LANES + 1):
+        page = client.get(f"/texts/{KEY}").text
+        assert "there is room for" not in page
+        said = {"text": TEXT, "explanation": f"Because of {number}."}
+        scored(client, engine, "hatexscore", OWN | said)
+    page = client.get(f"/texts/{KEY}").text
+    assert f"{MOST_LANES} lines: there is room for 8 of {MOST_LANES + 1} results" in page
+
+
 def test_a_request_is_edited_and_its_versions_know_each_other(
     client: httpx.Client, engine: Engine
 ) -> None:
@@ -88,7 +99,10 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
     with engine.begin() as connection:
         claim = leases.claim(connection, second, lease=MINUTE, max_attempts=3)
         assert claim is not None
-        assert leases.succeed(connection, claim, a_result(0.75))
+        found = a_result(0.75) | {"not_applicable": {"tgi": "no group"}}
+        found |= {"probability_original": None, "components": found["components"] | {"tgi": None}}
+        found["provenance"] |= {"models": []}
+        assert leases.succeed(connection, claim, found)
     page = client.get(f"/jobs/{second}").text
     assert "2 versions, the best has 0.75" in page
     assert (
@@ -96,7 +110,11 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
     )  # its parent says so
     assert page.index('id="versions"') < page.index("How this score came about")
     assert client.get(f"/v1/jobs/{second}").json()["metadata"]["edited_from"] == first
-    assert "P(hateful) of the text as sent" in page
+    after = page.partition('id="versions"')[2]
+    probability = after.partition("P(hateful) of the text as sent")[2].partition("</tr>")[0]
+    assert probability.endswith('<span class="none">no model was asked</span></td>')
+    named = after.partition("Names who is targeted")[2].partition("</tr>")[0]
+    assert named.endswith('<span class="none">does not apply</span></td>')
     assert f'<dt>Edited from</dt><dd><a href="/jobs/{first}">' in page
     assert "edited_from" not in page.partition("</dl>")[0]
     assert "<dt>Language of the text</dt><dd>English (en)</dd>" in page
