@@ -209,9 +209,8 @@ _LABEL_IT_GAVE = (
     r"|score|tag|rating)"
 )
 _MISTAKEN = re.compile(
-    rf"(?:^|[,;.\u2014-]|\b(?:but|yet|and|though)\b|\b(?:find|think|believe|hold|conclude"
-    rf"|consider|agree"
-    rf"|rule|say|(?<=i )see)\b(?:\s+that)?)\s*(?:(?:however|and|so|thus|hence|therefore)\W+)?"
+    rf"(?:^|[,;.\u2014-]|\b(?:but|yet|and|though)\b|\b(?<!n['\u2019]t\x20)(?<!not\x20)"
+    rf"(?:find|think|believe|hold|conclude|consider|agree|rule|say|(?<=i\x20)see)\b(?:\s+that)?)\s*(?:(?:however|and|so|thus|hence|therefore|(?:in|to)\s+(?:my|our)\s+\w+)\W+)?"
     rf"(?:(?:this|that|it|which){_SEEMS}{_ERROR}\b(?!\s+(?:to(?!\s+(?:me|us)\b)|that)\b)"
     rf"|{_LABEL_IT_GAVE}{_SEEMS}(?:{_ERROR}|{_WRONG})\b)"
     rf"|\b(?:but|yet|though|however)\W+(?:this|that|it){_SEEMS}{_WRONG}(?=\s*(?:$|[.;,:!?]))"
