@@ -252,7 +252,7 @@ _JUDGED_KIND_EN = re.compile(
     r"\W*\s(?:are|can\sbe|would\sbe|tend)\s(?!(?:\w+ly\s)?(?:used|found|employed|present|directed|aimed|repeated|included|meant|here)\b)"
 )
 _ATTRIBUTED_EN = re.compile(
-    rf"\b{_PART}\b|\b(?:the|this|its|his|her)\suse\sof\b|\b(?<!so-)(?<!so\s){_SPEAKS}(?![\w'])"
+    rf"\b{_PART}\b|\b(?:the|this|its|his|her)\suse\sof\b|\baccording\sto\s(?:the|this)\s(?:author|writer|poster|speaker|text|post)\b|\b(?<!so-)(?<!so\s){_SPEAKS}(?![\w'])"
 )
 # "This counts as …": the name of a category.
 _COUNTS_AS_EN = re.compile(

@@ -265,6 +265,7 @@ DENIALS = (
 SAYINGS = (
     *("It says", "It doesn't only say", "It doesn't just use the word", "It isn't kind and says"),
     *("It doesn't hesitate to say", "The post doesn't stop short of calling them"),
+    "According to the author, they are",
 )
 
 
