@@ -51,19 +51,16 @@ _YES_NO = re.compile(
     r" (?:think|believe|say|find)|i doubt|not really|hardly|it is not"
     r"|it['\u2019]s not|it isn['\u2019]t"
     r"|it does not|it doesn['\u2019]t|by no means|never"
-    r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:(?:当然|肯定|绝对)?(?:并?不是|并?不算|并?不构成|并?不属于|并非))"
-    r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z]|-[a-z])"
+    r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:(?:当然|肯定|绝对)?(?:并?不是|并?不算|并?不构成|并?不属于|并非))|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z]|-[a-z])"
 )
 # "Is it hateful? I looked for a target. There is none. So no."
 _CONCLUDED = re.compile(
     r"\W{0,4}(?:(?:so|thus|hence|therefore|then|overall|consequently|accordingly"
-    r"|in\s(?:short|sum|conclusion)|(?:my|the)\sanswer(?:\sis)?)[\s,:]{1,3}){1,3}"
-    r"(?:yes|(?P<no>no))(?=\s*(?:[.,;:!\u2014]|$))"
+    r"|in\s(?:short|sum|conclusion)|(?:my|the)\sanswer(?:\sis)?)[\s,:]{1,3}){1,3}(?:yes|(?P<no>no))(?=\s*(?:[.,;:!\u2014]|$))"
 )
 # "Not hateful? Of course it is": with a verb of its own it answers no denial.
 _WITH_VERB = re.compile(
-    r"\b(?:it|this|that)(?:['\u2019]s\s+not|\s+(?:\w{1,20}ly\s+)?(?:is|does|was))"
-    r"|(?:当然|确实|肯定)(?:是|算|构成|属于)"
+    r"\b(?:it|this|that)(?:['\u2019]s\s+not|\s+(?:\w{1,20}ly\s+)?(?:is|does|was))|(?:当然|确实|肯定)(?:是|算|构成|属于)"
 )
 # "Is this harassment? One unanswered message isn't."
 _ANSWERED_OF = re.compile(
@@ -80,14 +77,10 @@ OPEN = (
 )  # moods that a few words may settle
 _ELLIPSIS = re.compile(
     r"(?:^|[,;.]\s*|\b(?:but|yet|and|so|hence|thus|therefore|(?:review|reading|inspection|reflection|examination)"
-    r"|as\s+it\s+(?:stands|is|reads))\s+)(?:which\s+)?(?:it|that|they"
-    r"|s?he|(?:this"
-    r"|the|her|his|their)(?:\s+\w+)?(?:\s+itself)?)\s+(?:(?:really|clearly"
-    r"|certainly|simply)\s+)?"
-    r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*"
-    r"(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*"
-    r"|(?:such\s+)?(?:a|an|one)\s+(?:\w+\s+)?(?:case|example|instance)(?:\s+of\s+(?:it|that"
-    r"|this))?\s*"
+    r"|as\s+it\s+(?:stands|is|reads))\s+)(?:which\s+)?(?:it|that|they|s?he|(?:this"
+    r"|the|her|his|their)(?:\s+\w+)?(?:\s+itself)?)\s+(?:(?:really|clearly|certainly|simply)\s+)?"
+    r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*"
+    r"|(?:such\s+)?(?:a|an|one)\s+(?:\w+\s+)?(?:case|example|instance)(?:\s+of\s+(?:it|that|this))?\s*"
     r"|one(?:\s+of\s+(?:them|these|those))?\s*)?[,.!]?\s*$"
 )
 # "… so it does not meet the bar", "it qualifies", "this falls short of it".
@@ -99,44 +92,32 @@ _POINTS_BACK = re.compile(
     r"(?:^|[,;:.]\s*|\b(?:but|yet|and|so|hence|thus|therefore)\s+)(?:(?:as\s+it\s+stands|here"
     r"|(?:up)?on\s+(?:closer\s+)?(?:review|reading|inspection|reflection|examination)"
     r"|\w+ly)[\s,]+)?(?:which|it|that|they|(?:this|the)(?:\s+[\w'\u2019-]+){0,6}?)\s+(?:\w+ly\s+)?"
-    r"(?:(?P<no>(?:does|do|did)(?:\s+not|n['\u2019]t)|never|fails\s+to|cannot)\s+(?:\w+ly\s+"
-    r"|quite\s+)?)?"
-    rf"(?:(?:breaks?|violates?|breach(?:es)?|meets?|reach(?:es)?|clears?|cross(?:es)?|pass(?:es)?"
-    rf"|fits?|satisf(?:y|ies)|goes|go"
-    rf"|fulfil\w*)\s+(?:{_BACK})|(?:(?:is|lies|falls|stays|remains|lands)\s+)?(?:firmly\s+"
-    rf"|just\s+|well\s+)?on\s+the\s+"
-    rf"(?:wrong|(?P<right>right|safe|acceptable|permissible))\s+side(?:\s+of\s+(?:{_BACK}))?"
-    rf"|qualif(?:y|ies)|counts?(?:\s+as\s+(?:such|one))?"
-    rf"|(?P<short>(?:falls?|stops?|remains?|stays?)\s+(?:well\s+|far\s+|just\s+)?(?:short|below"
-    rf"|under"
+    r"(?:(?P<no>(?:does|do|did)(?:\s+not|n['\u2019]t)|never|fails\s+to|cannot)\s+(?:\w+ly\s+|quite\s+)?)?"
+    rf"(?:(?:breaks?|violates?|breach(?:es)?|meets?|reach(?:es)?|clears?|cross(?:es)?|pass(?:es)?|fits?|satisf(?:y|ies)|goes|go"
+    rf"|fulfil\w*)\s+(?:{_BACK})|(?:(?:is|lies|falls|stays|remains|lands)\s+)?(?:firmly\s+|just\s+|well\s+)?on\s+the\s+"
+    rf"(?:wrong|(?P<right>right|safe|acceptable|permissible))\s+side(?:\s+of\s+(?:{_BACK}))?|qualif(?:y|ies)|counts?(?:\s+as\s+(?:such|one))?"
+    rf"|(?P<short>(?:falls?|stops?|remains?|stays?)\s+(?:well\s+|far\s+|just\s+)?(?:short|below|under"
     rf"|outside)(?:\s+(?:of\s+)?(?:{_BACK}))?))\s*[.!]?\s*$"
 )
 # "At first it seemed hateful, but then I changed my mind."
 _CHANGED = re.compile(
     r"\buntil\s+(?:i|we)\s+(?:saw|read|noticed|reali[sz]ed|learn(?:ed|t)|understood|found|got|checked"
-    r"|looked|heard)\b|\b(?:chang\w+\s+my\s+mind|(?:revers|revis|chang|withdr[ae]w|dropp)\w*\s+(?:that|this"
-    r"|my)\s+(?:\w+\s+)?"
-    r"(?:view|judge?ment|opinion|impression|reading|verdict|assessment|label)|i\s+(?:was"
-    r"|had\s+been)\s+"
-    r"(?:wrong|mistaken|too\s+(?:quick|hasty))|(?:that|this|the)\s+(?:\w+\s+)?(?:impression"
-    r"|reading|view)\s+"
-    r"(?:is|was|proved|turned\s+out(?:\s+to\s+be)?|proves|turns\s+out(?:\s+to\s+be)?)\s+(?:wrong"
-    r"|false|mistaken"
-    r"|misleading|incorrect)|(?:that|this|the)\s+(?:\w+\s+)?(?:impression|reading"
-    r"|view)\s+(?:does\s+not"
+    r"|looked|heard)\b|\b(?:chang\w+\s+my\s+mind|(?:revers|revis|chang|withdr[ae]w|dropp)\w*\s+(?:that|this|my)\s+(?:\w+\s+)?"
+    r"(?:view|judge?ment|opinion|impression|reading|verdict|assessment|label)|i\s+(?:was|had\s+been)\s+"
+    r"(?:wrong|mistaken|too\s+(?:quick|hasty))|(?:that|this|the)\s+(?:\w+\s+)?(?:impression|reading|view)\s+"
+    r"(?:is|was|proved|turned\s+out(?:\s+to\s+be)?|proves|turns\s+out(?:\s+to\s+be)?)\s+(?:wrong|false|mistaken"
+    r"|misleading|incorrect)|(?:that|this|the)\s+(?:\w+\s+)?(?:impression|reading|view)\s+(?:does\s+not"
     r"|doesn['\u2019]t|did\s+not|didn['\u2019]t)\s+(?:hold|last|survive))\b"
 )
 # "It would take a target, and there is none"; "…, which is missing here".
 _MISSING = re.compile(
     r"\b(?:and|but|yet|which)\s+(?:(?:there\s+(?:is|are)(?:n['\u2019]t|\s+not)\s+(?:one|any)"
-    r"|there\s+(?:is|are)\s+(?:none|no\s+such\b)|none\s+(?:is|are|of\s+(?:them|these)\s+(?:is"
-    r"|are))\s+\w+"
+    r"|there\s+(?:is|are)\s+(?:none|no\s+such\b)|none\s+(?:is|are|of\s+(?:them|these)\s+(?:is|are))\s+\w+"
     r"|(?:that|this|it)?\s*(?:is|are)\s+(?:missing|absent|lacking))\b)"
 )
 # "Not everything rude is hateful, and this is a case in point": as the general statement has it.
 _EXAMPLE = re.compile(
-    r"\b(?:and|;)\s+(?:this|that|the)\s+\w+\s+does\s+(?:no\s+more\s+than|nothing\s+(?:but|more\s+than)"
-    r"|precisely|exactly|just)\s+(?:that|this|so)\b|"
+    r"\b(?:and|;)\s+(?:this|that|the)\s+\w+\s+does\s+(?:no\s+more\s+than|nothing\s+(?:but|more\s+than)|precisely|exactly|just)\s+(?:that|this|so)\b|"
     r"(?:\band|[,;.]|^)\s*(?:this|that|it|(?:this|the)\s+\w+)\s+(?:\w+\s+)?is\s+(?:a\s+(?:good\s+"
     r"|clear\s+"
     r"|perfect\s+)?case\s+in\s+point|no\s+exception|a\s+(?:good|clear|perfect"
@@ -218,21 +199,19 @@ _WRONG = (
     r"(?:mistaken|wrong|incorrect|inaccurate|unfair|unjustified|not\s+(?:justified|warranted"
     r"|correct|right|fair|accurate)|unwarranted|unfounded|too\s+harsh)"
 )
+_LOOKS = r"(?:seem|look|appear|sound|feel)(?:s|ed)?(?:\s+to\s+(?:me|us))?(?:\s+to\s+be|\s+like)?"
 _SEEMS = (
-    r"(?:['\u2019]s|\s+(?:is|was|seems|looks))\s+(?:\w+ly\s+|(?:just|therefore|thus|hence|an?)\s+)*"
+    rf"(?:['\u2019]s|\s+(?:is|was|{_LOOKS}))\s+(?:\w+ly\s+|(?:just|therefore|thus|hence|an?)\s+)*"
 )
 _LABEL_IT_GAVE = (
-    r"(?:this|that|the|its|their)\s+(?:\w+\s+)?(?:label|classification|prediction|verdict|call"
-    r"|reading"
-    r"|assessment|decision|removal|approval|flag|report|complaint|ruling|judge?ment|accusation"
-    r"|charge"
+    r"(?:this|that|the|its|their)\s+(?:\w+\s+)?(?:label|classification|prediction|verdict|call|reading"
+    r"|assessment|decision|removal|approval|flag|report|complaint|ruling|judge?ment|accusation|charge"
     r"|score|tag|rating)"
 )
 _MISTAKEN = re.compile(
-    rf"(?:^|[,;.\u2014-]|\b(?:but|yet|and|though)\b|\b(?:find|think|believe|hold|conclude"
-    rf"|consider|agree"
-    rf"|rule|say|(?<=i )see)\b(?:\s+that)?)\s*(?:however\W+)?"
-    rf"(?:(?:this|that|it|which){_SEEMS}{_ERROR}\b(?!\s+(?:to|that)\b)"
+    rf"(?:^|[,;.\u2014-]|\b(?:but|yet|and|though)\b|\b(?<!n['\u2019]t\x20)(?<!not\x20)"
+    rf"(?:find|think|believe|hold|conclude|consider|agree|rule|say|(?<=i\x20)see)\b(?:\s+that)?)\s*(?:(?:however|and|so|thus|hence|therefore|(?:in|to)\s+(?:my|our)\s+\w+)\W+)?"
+    rf"(?:(?:this|that|it|which){_SEEMS}{_ERROR}\b(?!\s+(?:to(?!\s+(?:me|us)\b)|that)\b)"
     rf"|{_LABEL_IT_GAVE}{_SEEMS}(?:{_ERROR}|{_WRONG})\b)"
     rf"|\b(?:but|yet|though|however)\W+(?:this|that|it){_SEEMS}{_WRONG}(?=\s*(?:$|[.;,:!?]))"
     r"|\b(?:but|yet|though|however)\b[^.;]{0,20}?\b(?:no|little|without)\s+(?:basis|grounds?|evidence"
@@ -267,6 +246,15 @@ _OVERRULES = re.compile(
 )
 # "A colleague marked it as hateful. That is wrong: …": of the explanation's own verdict a moral.
 _WRONG_ALONE = re.compile(rf"\W*(?:this|that){_SEEMS}{_WRONG}\s*[.:]")
+# "It was labelled hateful. I think that is wrong", "That looks wrong to me": of whoever's label.
+_THINKS = (
+    r"(?:(?:i|we)\s+(?:\w+ly\s+)?(?:think|believe|find|feel|hold|consider|would\s+say)"
+    r"|(?:in|to)\s+(?:my|our)\s+\w+,?)"
+)
+_SEEN_AS_WRONG = re.compile(
+    rf"\W*(?:(?:but|yet|however)\W+)?(?:{_THINKS}\s+(?:that\s+)?(?:this|that|it)(?:{_SEEMS}|\s+)"
+    rf"|(?:this|that)\s+{_LOOKS}\s+(?:\w+ly\s+)?){_WRONG}(?:\s+to\s+(?:me|us))?\s*(?:$|[.:;!])"
+)
 _OTHER_JUDGE = re.compile(
     r"\b(?:colleagues?|filters?|models?|systems?|classifiers?|detectors?|algorithms?|tools?|bots?"
     r"|moderators?|annotators?|reviewers?|raters?|teams?|users?|readers?|someone|somebody"
@@ -274,6 +262,7 @@ _OTHER_JUDGE = re.compile(
     r"|시스템|모델|필터|분류기|검토자|관리자|신고자|이용자|동료|알고리즘"
 )
 _OWN_JUDGE = re.compile(r"\b(?:i|we)\b")
+_REASONED = re.compile(r"\b(?:because|since|as|for|due|which|given|after)\b|[:;\u2014]")
 # "This one is, because …": the same before its reason.
 _ELLIPSIS_FIRST = re.compile(
     r"\s*(?:(?:but|yet|however)\W+)?(?:it|that|they|this(?:\s+one)?|(?:this"
@@ -403,7 +392,8 @@ def mistaken(plain: str, part: Span, span: Span, named: Reading | None) -> Itera
     said = plain[part[0] : part[1]]
     alone = _WRONG_ALONE.match(said) if part[0] == span[0] else None
     by_hand = alone or _OVERRULES.search(said)
-    if not (_MISTAKEN.search(said) or (by_hand and _of_another(plain, named))):
+    seen = _SEEN_AS_WRONG.match(said) and part[0] == span[0] and _is_last_word(plain, named)
+    if not (_MISTAKEN.search(said) or seen or (by_hand and _of_another(plain, named))):
         return
     denials = clause.denials + 1
     mistaken = Clause("bare", denials=denials, rejected=True)
@@ -416,6 +406,13 @@ def _of_another(plain: str, named: Reading) -> bool:
         return True
     before = plain[max(named.start, named.word.start - REACH) : named.word.start]
     return bool(_OTHER_JUDGE.search(before)) and _OWN_JUDGE.search(before) is None
+
+
+def _is_last_word(plain: str, named: Reading) -> bool:
+    """Does its sentence end with the label, which the explanation does not give by itself?"""
+    before = plain[max(named.start, named.word.start - REACH) : named.word.start]
+    behind = plain[named.word.end : min(named.end, named.word.end + REACH)]
+    return _OWN_JUDGE.search(before) is None and _REASONED.search(behind) is None
 
 
 def _flip_count(plain: str, part: Span, named: Reading) -> int | None:

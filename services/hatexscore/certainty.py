@@ -466,8 +466,8 @@ def _has_unknown_governor(own: str, clause: Clause) -> bool:
         return False
     if _NUMBER.search(own):
         return True
-    if moods.SAYING.match(own.strip()) and '"' in own:
-        own = own[own.rindex('"') :]  # 'calling the neighbours "lazy" is hateful'
+    if moods.SAYING.match(own.strip()) and (has := _COPULA.search(own, own.rfind('"') + 1)):
+        own = own[has.start() :]  # 'calling the neighbours "lazy" is hateful'
     said = _WITHOUT_BEING.sub(" ", _JOINED.sub(" ", _MORE_THAN.sub(" not ", own)))
     said = _LISTED.sub(" ", _PREFERRED.sub(" ", cues.MEANS.sub(" ", said)))
     words = [*_TOKEN.findall(said), ""]

@@ -27,25 +27,21 @@ SUBJECT_OPENS = (
 )
 JUDGES = (  # finite forms by which a subject sorts a text
     r"(?:classif(?:y|ies)|categori[sz]es?|qualif(?:y|ies)|makes?|plac(?:e|es)|puts?|justif(?:y|ies)"
-    r"|supports?|warrants?|merits?|earns?|renders?|means?|indicates|suggests|leads|results"
-    r"|confirms?"
+    r"|supports?|warrants?|merits?|earns?|renders?|means?|indicates|suggests|leads|results|confirms?"
     r"|reinforces?|solidif(?:y|ies)|points|shows?|tips|keeps?|explains?|underscores?|cements?)"
 )
 TEXT_NOUN = (
     r"texts?|posts?|comments?|tweets?|messages?|statements?|sentences?|contents?|remarks?|captions?"
-    r"|headlines?|titles?|reviews?|repl(?:y|ies)|responses?|answers?|outputs?|prompts?|jokes?"
-    r"|memes?"
+    r"|headlines?|titles?|reviews?|repl(?:y|ies)|responses?|answers?|outputs?|prompts?|jokes?|memes?"
     r"|conversations?|paragraphs?|passages?|lyrics?|articles?|questions?|wording|language|phrases?"
-    r"|phrasing|lines?|inputs?|examples?|utterances?|expressions?|speech|slogans?|notes?|stor(?:y"
-    r"|ies)"
+    r"|phrasing|lines?|inputs?|examples?|utterances?|expressions?|speech|slogans?|notes?|stor(?:y|ies)"
     r"|songs?|letters?|e-?mails?|descriptions?|threads?|submissions?|entr(?:y|ies)|words|excerpts?"
     r"|snippets?|bios?|ads?|advert\w*|petitions?|pieces?|videos?|images?|requests?|material"
 )
 
 PARENTHESIS = re.compile(
     r",\s*(?:which|who|whose|where|that(?=\s+(?:the|an?|all|every|no|these|those|people|women|men)\s)|combined|coupled|together|along|paired|with|though|although"
-    r"|while|albeit|if|despite|without|in|as|to|on|at"
-    r"|by|for|even|whatever|however|regardless|no\s+matter)\b[^,;:]{0,120},(?=\s)"
+    r"|while|albeit|if|despite|without|in|as|to|on|at|by|for|even|whatever|however|regardless|no\s+matter)\b[^,;:]{0,120},(?=\s)"
 )
 ADJUNCT = re.compile(
     r"^[^\w\"]*(?:(?:and|so|but|even|also|still|yet)\s+)?(?:without|despite|in\s+spite|instead"
@@ -502,4 +498,12 @@ DEFERS = (
     r"|\bnot\s+my\s+call\b|\bon\s+hold\b"
     r"|\bneeds?\s+(?:\w+\s+){0,2}(?:review|check|look|confirmation|input|opinion|eyes)\b"
     r"|上报|待(?:复审|复核|确认|定)|转交|검토가\s*필요|상급|이관|보류"
+)
+# "My decision is to uphold the hateful label", "we decided to overturn the hateful label".
+RULED = re.compile(
+    r"(?:\A|(?<=[.;:,(\u2014]\s)|(?<=\band\s)|(?<=\bso\s))\W{0,3}(?:(?:i|we)(?:['\u2019](?:m|re|ve|ll|d))?\s(?:(?:\w+ly|have|will|would|am"
+    r"|are|must|therefore|thus|here)\s)*|(?:(?:my|our|the|this)\s)?(?:\w+\s)?(?:decision|ruling|verdict|recommendation|outcome)"
+    r"(?:\s(?:is|was)\s|:\s))(?:(?:decided?|deciding|choose|chose|voted?|recommend)\s)?(?:to\s)?"
+    r"(?:uph[oe]ld|keep|kept|maintain|confirm|affirm|sustain|retain|(?P<undone>overturn|overrul|revers|lift|withdr[ae]w"
+    r"|revok|rescind|drop|cancel|vacat|remov))\w*\s(?:the|this|that|its|my|our)\s(?:\w+\s)?[\s\"]{0,5}\Z"
 )

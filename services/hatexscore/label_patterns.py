@@ -317,11 +317,11 @@ _REJECTING = (
 REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
     r"^[^.;!?]{0,80}?\b(?P<verb>(?:can|could)(?:\s*not|n?['\u2019]t)?\s+be|is|are|was|were|seems"
-    r"|appears|looks|sounds|(?:would|should)(?:\s+not|n['\u2019]t)?\s+be|does|do|did|isn['\u2019]t"
+    r"|appears|looks|sounds|(?:would|should|must|has\s+to|needs\s+to|ought\s+to)(?:\s+not|n['\u2019]t)?\s+be|does|do|did|isn['\u2019]t"
     r"|doesn['\u2019]t|goes|makes\s+(?:no\s+)?sense|fits|applies|holds|fails|misses|cheapens|trivialises|trivializes"
     r"|dilutes|devalues|distorts|stretches)\b"
     r"\s*(?P<no>not\s+|n['\u2019]t\s+)?(?:\w+ly\s+|therefore\s+|thus\s+|hence\s+|quite\s+|a\s+"
-    r"|an\s+|the\s+|too\s+|to\s+|well\s+"
+    r"|an\s+|the\s+|too\s+|to\s+|be\s+|like\s+|well\s+"
     r"|fully\s+)*(?P<judged>correct|right|justified|accurate|appropriate"
     r"|founded|grounded|reasonable|plausible|convincing|understandable|defensible"
     r"|fitting|apt|fair|warranted|true|valid|sound|tenable|supported|case|fit|apply|hold|stand"
@@ -384,8 +384,8 @@ WRONG_LABEL_IS = re.compile(
 )
 # "Hateful is the last word I'd use for this."
 LAST_WORD = re.compile(
-    r"^[\s\"']*(?:is|was|would\s+be)\s+(?:about\s+)?the\s+(?:very\s+)?(?:last|wrong)\s+"
-    r"(?:word|term|label|thing|adjective|description)\b"
+    r"^[\s\"']*(?:is|was|would\s+be)\s+(?:(?:about\s+)?the\s+(?:very\s+)?(?:last|wrong)\s+(?:word|term|label|thing"
+    r"|adjective|description)\b|(?:\w+ly\s+)?not\s+(?:what|how|the\s+(?:word|term|label|name))\s+(?:i|we)\b)"
 )
 JUDGING = re.compile(r"\b(?:consider|find|found|deem|judge|think|regard|believe|call)\w*\b")
 OF_A_LABEL = re.compile(

@@ -428,8 +428,8 @@ GERUND = re.compile(r"^(?:not\s+)?(?!being|nothing|anything|everything|according
 SAYING = re.compile(
     r"^(?:to\s+(?:say|claim|suggest|imply|call|wish|compare|liken|equate|tell|portray|depict"
     r"|reduce|describe)"
-    r"|(?:say|claim|suggest|imply|call|wish|compar|liken|equat|tell|portray|depict|reduc"
-    r"|describ)ing)\b"
+    r"|(?:say|claim|suggest|imply|call|wish|compar|liken|equat|tell|portray|depict|reduc|describ"
+    r"|brand|singl|accus|paint)ing)\b"
 )
 ONE_IN_GENERAL = re.compile(
     r"^(?:being|to\s+be|what\s+(?:counts?|qualifies|constitutes|is|was|makes))(?:\s+\w+){0,3}\s*$"

@@ -319,7 +319,8 @@ class SentenceScopes:
         if "(" in (text, self._text(here - 1)) and ")" in (text, self._text(here + 1)):
             return False  # what it quotes in brackets
         claimed = text in ("is", "are") and here > first and _CLAIM.search(self._before(first))
-        if claimed or text in classes.exceptive or text in classes.ends:
+        ground = text == "because" and self._text(here + 1) == "of"
+        if claimed or text in classes.exceptive or (text in classes.ends and not ground):
             return True
         if (text, self._text(here + 1)) in classes.exceptive_pairs:
             return True
@@ -395,6 +396,8 @@ class SentenceScopes:
             return True
         if text in ("evidence", "proof", "sign", "trace", "indication"):
             return self._text(here + 1) not in ("of", "that", "for")
+        if self._text(here + 1) == "of" and "on" in (self._text(here - 1), self._text(here - 2)):
+            return False  # "attacks nobody on the basis of"
         if (text, self._text(here + 1)) in self.classes.opaque_pairs:
             return True
         return here not in self.attacking and (

@@ -55,7 +55,7 @@ _VALUED = re.compile(
     # a value that nothing explains: "Final answer: 1"
     r"|\b(?:answer|label|verdict|decision|class(?:ification)?|prediction|output|result|conclusion|code"
     r"|judge?ment)\s*(?:[:=]|is|was)[\s\"'(]*(?:(?:\d{1,3}(?!\s*[\d/%.]|\s+out)|[a-e])\b\W*$|(?:yes|no)\W)"
-    r"|(?:标签|结论|答案|判断|라벨|결론|판단|답)\s*[:：=]\s*(?:\d{1,3}|[a-e])\W*$"
+    r"|(?:标签|结论|答案|判断|라벨|결론|판단|답)\s*[:：=]\s*(?:\d{1,3}|[a-e]|[是否有无]|yes|no|네|예|아니[요오])\W*$"
 )
 _QUESTION = re.compile("[?？][\\s\"”'’)]*$|吗[。\\s]*$")
 # What hate speech is, what a policy bans, what is to be answered: no verdict on this text.

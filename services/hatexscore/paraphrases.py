@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from services.hatexscore.cues_en import TEXT_NOUN
+from services.hatexscore.cues_en import RULED, TEXT_NOUN
 from services.hatexscore.label_patterns import LABEL_NOUN_AFTER
 
 EVEN = 50.0  # percent
@@ -76,8 +76,7 @@ _HOW_LIKELY = re.compile(
 )
 _AMOUNTS = re.compile(
     r"(?:\s(?:speech|content))?[\s\"'*)]{0,4}(?:(?:[:=]|is|at|to\sbe|would\sbe|stands|about|around|only|roughly|estimated"
-    rf"|approximately|below|under|above|over)\s{{0,2}}){{1,4}}"
-    rf"(?:{_SHARE}|{_DEGREE}(?=\s{{0,3}}(?:$|[.,;!)])))"
+    rf"|approximately|below|under|above|over)\s{{0,2}}){{1,4}}(?:{_SHARE}|{_DEGREE}(?=\s{{0,3}}(?:$|[.,;!)])))"
 )
 _DENIED = re.compile(r"\bnot\b|n['\u2019]t\b|\bno\b")
 # "All criteria for hate speech are met."
@@ -87,8 +86,7 @@ _ALL_OF = re.compile(
     r"(?:criteri(?:a|on)|conditions?|elements?|requirements?|hallmarks?)\s(?:for|of)\s(?:an?\s)?)\Z"
 )
 _ARE_MET = re.compile(
-    r"(?:\s(?:speech|content))?\s(?:is|are)\s(?:all\s|clearly\s|fully\s)?(?:met|satisfied|fulfilled)"
-    r"(?=\s{0,3}(?:$|[.,;:!)]))"
+    r"(?:\s(?:speech|content))?\s(?:is|are)\s(?:all\s|clearly\s|fully\s)?(?:met|satisfied|fulfilled)(?=\s{0,3}(?:$|[.,;:!)]))"
 )
 _THAN_THIS = re.compile(
     r"\s*(?:(?!than\b)\w+\s*)?(?:$|[.,;:!)\u2014]|than\s+(?:this|that|it|these)\b)"
@@ -100,6 +98,7 @@ _NO_ROOM = re.compile(
     r"(?:^|(?<=[.;:,]\s)|\b(?:and|but)\s)[^.;:]{0,100}?\b(?:leaves?|left|gives?|gave|offers?|provides?|is|are)\s(?:no|little|hardly\sany)"
     r"\s(?:room|space|scope|basis|grounds?)\sfor\s(?:an?|any|the)\s(?:\w+ly\s)?$"
 )
+_SMILEY = re.compile(r"\s?[\U0001f600-\U0001f64f\U0001f900-\U0001f9ff]")
 _READING = re.compile(r"\s(?:reading|interpretation|understanding|meaning)\b")
 
 
@@ -137,8 +136,7 @@ _NOTICE = (
 _TURNED = (
     (
         "out of",
-        r"\b(?:keep|take|took|kept|leave|left|move|fall|fell|stay|lift|get|got|is|remain)(?:s|d|ed)?\s"
-        r"(?P<it>(?:it|this|the\s\w{1,20})\s)?(?:\w{1,20}ly\s|well\s|just\s)?out\sof\s"
+        r"\b(?:keep|take|took|kept|leave|left|move|fall|fell|stay|lift|get|got|is|remain)(?:s|d|ed)?\s(?P<it>(?:it|this|the\s\w{1,20})\s)?(?:\w{1,20}ly\s|well\s|just\s)?out\sof\s"
         r"(?=(?:the|any)\s(?:category|class|realm|territory|scope|range)\sof\s|(?:the|any)\s$)",
         r"keeps \g<it>from being in ",
     ),
@@ -150,8 +148,7 @@ _TURNED = (
     # "It never stops being hateful"
     (
         "being | to be ",
-        r"\b(?:never|(?:does|do|did)(?:\snot|n['\u2019]t))\s(?:once\s|ever\s)?"
-        r"(?:stop(?:s|ped)?\sbeing|ceas(?:e|es|ed)\sto\sbe)\s",
+        r"\b(?:never|(?:does|do|did)(?:\snot|n['\u2019]t))\s(?:once\s|ever\s)?(?:stop(?:s|ped)?\sbeing|ceas(?:e|es|ed)\sto\sbe)\s",
         "remains ",
     ),
     # "Only a fool would call it hateful", "only by ignoring its end could one call it harmless"
@@ -162,8 +159,7 @@ _TURNED = (
     ),
     (
         "only",
-        r"\bonly\s(?:by\s(?:ignor|overlook|misread|twist|stretch|distort|leav|cutt|disregard|remov|skipp|tak|pretend)\w*ing"
-        r"|(?:if|when)\s(?:one|you|we|i)\s(?:ignore|overlook|misread|twist|stretch|distort|leave|cut|disregard|remove|skip)s?)"
+        r"\bonly\s(?:by\s(?:ignor|overlook|misread|twist|stretch|distort|leav|cutt|disregard|remov|skipp|tak|pretend)\w*ing|(?:if|when)\s(?:one|you|we|i)\s(?:ignore|overlook|misread|twist|stretch|distort|leave|cut|disregard|remove|skip)s?)"
         r"\b[^,;:.]{1,80}?,?\s(?:could|can|would|might)\s(?:one|you|we|i|anyone|anybody)\s",
         "nobody would ",
     ),
@@ -188,8 +184,7 @@ _TURNED = (
     (
         "mistake|confuse",
         r"(?:(?<!no )(?<!not )(?<!few )"
-        r"\b(?:one|you|someone|somebody|people|readers|some|many|i|we)\s"
-        r"(?:could|might|may|can|would)|\b(?:easy|tempting)\sto)\s(?:\w+ly\s|well\s)?"
+        r"\b(?:one|you|someone|somebody|people|readers|some|many|i|we)\s(?:could|might|may|can|would)|\b(?:easy|tempting)\sto)\s(?:\w+ly\s|well\s)?"
         rf"(?:mistake|confuse)\s{_TEXT}\s(?:for|with)\s",
         "this is not ",
     ),
@@ -205,29 +200,24 @@ _TURNED = (
     ),
     (
         "see what|find what|stand what",
-        r"\b(?:i|we)\s(?:(?:fail|struggle)\sto|cannot|can['\u2019]?t|do\snot|don['\u2019]t)\s(?:see|find|understand)\s"
-        r"what(?:['\u2019]s|\s(?:is|was|would\sbe|could\sbe))\s(?:so\s|supposed\sto\sbe\s)?",
+        r"\b(?:i|we)\s(?:(?:fail|struggle)\sto|cannot|can['\u2019]?t|do\snot|don['\u2019]t)\s(?:see|find|understand)\swhat(?:['\u2019]s|\s(?:is|was|would\sbe|could\sbe))\s(?:so\s|supposed\sto\sbe\s)?",
         "i see nothing ",
     ),
     # "I fail to see how this could be hateful", "how anyone could call it that"
     (
         " how | why ",
         r"\b(?:i|we|one)\s(?:fails?\sto|struggles?\sto|cannot|can['\u2019]?t|do\snot|don['\u2019]t)\s"
-        rf"(?:\w+ly\s)?(?:see|understand|imagine)\s(?:how|why)\s{_TEXT}\s(?:could|can|might|would|should)\s"
-        r"(?:\w+ly\s|ever\s)?(?P<not>not\s)?be\s",
+        rf"(?:\w+ly\s)?(?:see|understand|imagine)\s(?:how|why)\s{_TEXT}\s(?:could|can|might|would|should)\s(?:\w+ly\s|ever\s)?(?P<not>not\s)?be\s",
         r"it is false that this is \g<not>",
     ),
     (
         " how | why ",
-        r"\b(?:i|we|one)\s(?:fails?\sto|struggles?\sto|cannot|can['\u2019]?t|do\snot|don['\u2019]t)\s"
-        r"(?:\w+ly\s)?(?:see|understand|imagine)\s(?:how|why)\s(?:anyone|anybody|someone|one|people|you)\s"
-        r"(?:could|can|might|would|should)\s",
+        r"\b(?:i|we|one)\s(?:fails?\sto|struggles?\sto|cannot|can['\u2019]?t|do\snot|don['\u2019]t)\s(?:\w+ly\s)?(?:see|understand|imagine)\s(?:how|why)\s(?:anyone|anybody|someone|one|people|you)\s(?:could|can|might|would|should)\s",
         "nobody would ",
     ),
     (
         "ve to |eed to ",
-        r"\b(?:one|you|we|i|anyone|a\sreader)(?:['\u2019]d|\swould)\s(?:have|need)\sto\s(?:twist|stretch|bend|distort|misread|ignore"
-        r"|overlook|squint|torture|be\sblind)\b[^,;:.]{0,40}?\sto\s(?=\w)",
+        r"\b(?:one|you|we|i|anyone|a\sreader)(?:['\u2019]d|\swould)\s(?:have|need)\sto\s(?:twist|stretch|bend|distort|misread|ignore|overlook|squint|torture|be\sblind)\b[^,;:.]{0,40}?\sto\s(?=\w)",
         "i cannot ",
     ),
     # "It takes a lot of ill will to see this as hateful", "it takes little to see that it is"
@@ -309,6 +299,25 @@ _TURNED = (
         r"(?:it\sto\s(?:be|count\sas|qualify\sas)\s)?",
         "is not ",
     ),
+    # "Nothing in it comes even close to hate speech", "rude, but well short of hate speech"
+    (
+        "close to|near",
+        r"((?:\b(?:nothing|none|never|not)\b|n['\u2019]t\b)[^.;:,]{0,60}?\s)(?:comes?|came|is|are|gets?)\s(?:even\s|remotely\s"
+        r"|anywhere\s){0,2}(?:close|near)(?:\sto)?\s(?=(?:being\s|an?\s)*$)",
+        r"\1is ",
+    ),
+    (
+        "short of",
+        r"(?<=,)\s(?:but|and|though|yet)\s(?:it\sis\s)?(?:still\s|well\s|far\s|just\s)*short\sof\s(?=(?:being\s|an?\s)*$)",
+        " but it is not ",
+    ),
+    # A verdict behind a dash: "… – a textbook case of hateful content".
+    (
+        "of ",
+        r"(?:\A\W{0,3}|[:\u2013\u2014]\s|\s-\s)(?:an?|the)\s(?:\w+ly\s)?(?:clear(?:-cut)?|textbook|classic|plain|obvious"
+        r"|blatant|perfect|prime)\s(?:case|example|instance|piece)\sof\s$",
+        "; this is a clear case of ",
+    ),
     # "It goes well beyond what could still be called harmless"
     (
         "what c|what m|what w",
@@ -369,8 +378,7 @@ _TO_WHOM = re.compile(
     r"^(\s*(?:speech\s|content\s)?\s*)to\s+(?="
     r"(?:(?:the|all|any|every|many|most|those|these|our|other|some|both|black|white|brown|gay|trans\w*|queer|lesbian"
     r"|bisexual|disabled|deaf|blind|autistic|old(?:er)?|young(?:er)?|poor|(?!punish|publish|banish|vanish|finish)\w+(?:ish|ese|ian|can|ean|ic|im))"
-    r"\s+(?:[\w'\u2019-]+\s+){0,2}?)?"
-    r"(?:[\w-]{2,25}(?<!s)s|people|women|men|children|folks?|everyone|everybody|anyone|persons?)"
+    r"\s+(?:[\w'\u2019-]+\s+){0,2}?)?(?:[\w-]{2,25}(?<!s)s|people|women|men|children|folks?|everyone|everybody|anyone|persons?)"
     r"(?:\s*(?:$|[.,;:!?)\u2014])|\s+(?:and|or|as|because|since|for|in|of|who|from|with|by|alike|everywhere)\b))"
 )
 # "Not acceptable, hateful": no list of what it is not.
@@ -383,7 +391,8 @@ _NOT_GOOD = re.compile(
 def in_plain_words(before: str, after: str) -> tuple[str, str]:
     """What stands around a label word, lower case: before it "likely" and "not likely" for a
     chance, "it is" for a superlative, a verb of judging for "hence the … label"."""
-    before, after = _NOT_GOOD.sub(" unacceptable, ", before), _TO_WHOM.sub(r"\1towards ", after)
+    before, after = _NOT_GOOD.sub(" unacceptable, ", before), _SMILEY.sub("", after)
+    after = _TO_WHOM.sub(r"\1towards ", after)
     if any(one in before for one in _OF_CHANCES):  # for the sake of time
         before = _MEASURED.sub(_as_measured, _CHANCE.sub(_as_likely, before))
     before = _LIKELY.sub("likely", before)
@@ -395,10 +404,15 @@ def in_plain_words(before: str, after: str) -> tuple[str, str]:
     if (reading := _READING.match(after)) is not None and _NO_ROOM.search(before):
         before, after = _NO_ROOM.sub(" this is not ", before), after[reading.end() :]
     before, after = _settled(*_measured(_straight(before, after), after))
-    noun = LABEL_NOUN_AFTER.match(after) if _CONCLUDED.search(before) else None
+    noun = LABEL_NOUN_AFTER.match(after)
     if noun is None:
         return before, after
-    return _CONCLUDED.sub("; labelled as ", before), after[noun.end() :]
+    said = _CONCLUDED.sub("; labelled as ", RULED.sub(_as_ruled, before))
+    return said, after if said == before else after[noun.end() :]
+
+
+def _as_ruled(said: re.Match[str]) -> str:
+    return f" i {'do not ' if said['undone'] else ''}label it as "
 
 
 def _measured(before: str, after: str) -> tuple[str, str]:

@@ -199,8 +199,7 @@ class _Masked:
 _BORDER: dict[Language, re.Pattern[str]] = {
     "en": re.compile(
         r"[;\u2014]|\u2013 |:(?!\s?\u25a1|\s?$)|,\s(?=(?:in|on|at|while|whereas|which|where|who|but"
-        r"|though|although|because|so|as|unlike|instead|not|rather|contrary|yet|since|whose)\b)"
-        r"|\b(?:but|whereas|while|although|though|because)\b"
+        r"|though|although|because|so|as|unlike|instead|not|rather|contrary|yet|since|whose)\b)|\b(?:but|whereas|while|although|though|because)\b"
     ),
     "zh": re.compile("[；;，](?!\u25a1)|\u2014\u2014|但是?|而(?=不|非)"),
     "ko": re.compile(r"[;；]|지만|는데|,\s(?!\u25a1)|(?:하고|하며|이며|이고|으며)\s"),
@@ -250,11 +249,10 @@ _KIND_EN = re.compile(
     r"|remarks|comments|lines|claims|slurs|jokes)\s(?:like|such\sas)\s*$"
 )
 _JUDGED_KIND_EN = re.compile(
-    r"\W*\s(?:are|can\sbe|would\sbe|tend)\s(?!(?:\w+ly\s)?(?:used|found|employed|present|directed|aimed"
-    r"|repeated|included|meant|here)\b)"
+    r"\W*\s(?:are|can\sbe|would\sbe|tend)\s(?!(?:\w+ly\s)?(?:used|found|employed|present|directed|aimed|repeated|included|meant|here)\b)"
 )
 _ATTRIBUTED_EN = re.compile(
-    rf"\b{_PART}\b|\b(?:the|this|its|his|her)\suse\sof\b|\b(?<!so-)(?<!so\s){_SPEAKS}(?![\w'])"
+    rf"\b{_PART}\b|\b(?:the|this|its|his|her)\suse\sof\b|\baccording\sto\s(?:the|this)\s(?:author|writer|poster|speaker|text|post)\b|\b(?<!so-)(?<!so\s){_SPEAKS}(?![\w'])"
 )
 # "This counts as …": the name of a category.
 _COUNTS_AS_EN = re.compile(
@@ -302,20 +300,23 @@ _SUPPOSED_EN = re.compile(
     r"(?:\w+\s)?(?:have|say|write|read|call|use|be|sound|become|put|ask))\b[^\u25a1]{0,80}$"
 )
 _CONTRAST_EN = re.compile(
-    r"\b(?:instead\sof|rather\sthan|unlike|as\sopposed\sto|in\splace\sof|compared?\s(?:\w+\s)?(?:to|with)"
+    r"(?:\b(?:instead\sof|rather\sthan|unlike|as\sopposed\sto|in\splace\sof|compared?\s(?:\w+\s)?(?:to|with)"
     r"|in\scontrast\s(?:to|with)|different\sfrom|contrary\sto|in\slieu\sof|replac\w+\s(?:it\s)?(?:with|by)"
-    r"|not|never|n't|nor|nothing|without|neither|lacks?|no|nowhere|avoids?|avoiding|absent|e\.g\.|omits?)\b"
-    r"(?!\s(?:only|just|merely|but))(?:\s[\w'-]+){0,5}\W*(?:\u25a1\W*(?:or|and|nor|,)\W*)*$"
+    r"|not|never|nor|nothing|nobody|without|neither|lacks?|no|nowhere|avoids?|avoiding|absent|e\.g\.|omits?"
+    r"|short\sof|refrain(?:s|ed|ing)?\sfrom)|n['\u2019]t)\b"
+    r"(?!\s(?:only|just|merely|but))(?P<asks>\s(?:does|do|did|has|have|is|was)\s(?:it|they|s?he|(?:the|this)\s\w+)\b"
+    r"|\sgo\sso\sfar\sas|\spoint\s(?:does|do|did)\s(?:it|they|s?he|(?:the|this)\s\w+)\b)?(?:\s[\w'-]+){0,5}\W*(?:\u25a1\W*(?:or|and|nor|,)\W*)*$"
+)
+_TWICE_EN = re.compile(
+    rf"\s(?:stop|refrain|avoid|fail|omit|without)\w*\b|\band\s(?:\w+ly\s|then\s)?{_SPEAKS}(?![\w'])"
 )
 _SUPPOSED_AFTER_EN = re.compile(
     r"\s(?:(?:would|might|could)\s(?:have\s)?(?:be|been|sound|read)|(?:does|do|did)\snot\s(?:appear|occur"
-    r"|stand|come|exist)|never\s(?:appears?|occurs?)|is\s(?:not\s(?:in|part|there|said|used|written)"
-    r"|nowhere|absent))\b"
+    r"|stand|come|exist)|never\s(?:appears?|occurs?)|is\s(?:not\s(?:in|part|there|said|used|written)|nowhere|absent))\b"
 )
 _I_EN = re.compile(
     r"\b(?:i|we|one|you|some|many|people|others|critics|nobody|no\sone)\s(?:\w+\s)?(?:say|says|call|calls"
-    r"|argue|claim|think|write|add|answer|name|label|describe|speak|put|use|expect|prefer|reply|object"
-    r"|ask|read|see)\s(?:[\w']+\s){0,3}\W*$"
+    r"|argue|claim|think|write|add|answer|name|label|describe|speak|put|use|expect|prefer|reply|object|ask|read|see)\s(?:[\w']+\s){0,3}\W*$"
 )
 
 # "As I wrote above, this is …": the explanation's own earlier words, unless the text speaks next.
@@ -341,8 +342,7 @@ _PARAPHRASE_EN = re.compile(
     r"|narrative|theory|cliche|cliché|myth|attitude)\s(?:of|that|is|behind|here))\b"
 )
 _LOOSELY_EN = re.compile(
-    r"\b(?:essentially|basically|effectively|roughly|loosely|in\s(?:effect|essence|other\swords|short)"
-    r"|to\sthe\seffect|more\sor\sless)\b"
+    r"\b(?:essentially|basically|effectively|roughly|loosely|in\s(?:effect|essence|other\swords|short)|to\sthe\seffect|more\sor\sless)\b"
 )
 _NAMED_EN = re.compile(rf"\b{_PART}(?:\s(?:like|such\sas|is|are|was|were|as|itself))?[\s:,]*$")
 _TEXT_SPEAKS_EN = re.compile(rf"(?:{_OWN_EN.pattern})[^,]{{0,40}}\b{_SPEAKS}(?![\w'])")
@@ -402,7 +402,8 @@ def _is_contrast(before: str) -> bool:
         return False
     said = found.group()
     opaque = any(not word_classes().opaque.isdisjoint(base_forms(w)) for w in said.split())
-    return not (opaque or _OWN_EN.search(said))
+    asked = before[found.end("asks") :] if found["asks"] else said
+    return not (opaque or _TWICE_EN.search(said, 1) or _OWN_EN.search(asked))
 
 
 def _has_other_speaker(before: str) -> bool:
@@ -456,8 +457,7 @@ _ATTRIBUTED_KO = re.compile(
 )
 _ATTRIBUTED_AFTER_KO = re.compile(
     r"(?:[,과와]\s?□)*\s?(?:이?라는|다?는|이?란|같은)\s(?:\w+\s)?(?:말|단어|표현|문장|구절|용어|구호|글귀|문구|주장|낱말|어구|해시태그|식)"
-    r"|\s?(?:이?라고|고)\s(?:\w+\s)?(?:쓰|쓴|썼|말|적|부르|부른|불|표현|외치|외친|주장|한다|하며|했|묻|지칭|언급)"
-    r"|\s?(?:이?라며|이?라는\s말)"
+    r"|\s?(?:이?라고|고)\s(?:\w+\s)?(?:쓰|쓴|썼|말|적|부르|부른|불|표현|외치|외친|주장|한다|하며|했|묻|지칭|언급)|\s?(?:이?라며|이?라는\s말)"
 )
 _GLOSS_AFTER_KO = re.compile(
     r"\s?(?:을|를|이?라는|임을|이?란|라고)?\s?(?:뜻|의미|암시|가리키|가리킨|지칭하는|뜻하|나타내|함축|시사)"
@@ -467,12 +467,10 @@ _ELSEWHERE_KO = re.compile(
     r"|운영자|친구|누군가)(?:은|는|이|가|에서|에는|에)?\s[^□]{0,40}$|(?:만약|만일|대신)[^□]{0,40}$"
 )
 _OWN_WORDS_KO = re.compile(
-    r"(?:앞에서|앞서|위에서|이미|전술한|상술한)\s?(?:\w+\s)?(?:말|언급|설명|서술|적|쓴|밝|지적|본|바와)"
-    r"|(?:내가|제가|필자가)\s(?:\w+\s)?(?:말|쓴|썼|부른|적)"
+    r"(?:앞에서|앞서|위에서|이미|전술한|상술한)\s?(?:\w+\s)?(?:말|언급|설명|서술|적|쓴|밝|지적|본|바와)|(?:내가|제가|필자가)\s(?:\w+\s)?(?:말|쓴|썼|부른|적)"
 )
 _ELSEWHERE_AFTER_KO = re.compile(
-    r"\s?(?:대신|와\s달리|과\s달리|이?라고\s(?:썼다면|했다면|말했다면|하지\s않|쓰지\s않)"
-    r"|이?라는\s(?:말|표현|단어)(?:은|는|이|가)\s(?:없|나오지|쓰이지))"
+    r"\s?(?:대신|와\s달리|과\s달리|이?라고\s(?:썼다면|했다면|말했다면|하지\s않|쓰지\s않)|이?라는\s(?:말|표현|단어)(?:은|는|이|가)\s(?:없|나오지|쓰이지))"
 )
 
 

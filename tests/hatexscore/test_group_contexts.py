@@ -136,3 +136,33 @@ def test_who_rejects_a_claim_does_not_attack_the_group(no: str, what: str) -> No
 def test_who_rejects_the_group_does() -> None:
     said = score("No immigrants here.", "It rejects immigrants. Not hateful.", "non-hateful")
     assert [each.attacked for each in said.evidence if each.kind == "group"] == [True]
+
+
+GROUND_DENIALS = (
+    "doesn't target anyone",
+    "does not attack anybody",
+    "isn't aimed at a person",
+    "never mocks people",
+    "attacks nobody",
+    "insults a driver without targeting anyone",
+)
+
+
+@pytest.mark.parametrize("no", GROUND_DENIALS)
+@pytest.mark.parametrize("ground", ["because of", "due to", "on the basis of", "based on"])
+@pytest.mark.parametrize("opening", ["It", "The post is rude, but it"])
+def test_a_denied_ground_is_none(no: str, ground: str, opening: str) -> None:
+    said = score(
+        "You drive like an idiot.",
+        f"{opening} {no} {ground} race, religion or gender. Not hateful.",
+        "non-hateful",
+    )
+    groups = [each for each in said.evidence if each.kind == "group"]
+    assert [(each.counts, each.attacked) for each in groups] == [(False, False)] * 3
+    assert said.components.tgi is None
+
+
+@pytest.mark.parametrize("ground", ["because of", "due to", "on the basis of"])
+def test_a_ground_that_holds_is_one(ground: str) -> None:
+    said = score("They are all thieves.", f"It attacks them {ground} their religion. Hateful.")
+    assert said.components.tgi == 1

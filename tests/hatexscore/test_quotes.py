@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
+from services.hatexscore.quote_kinds import attributed
 from services.hatexscore.quote_search import fold, is_trivial, locate
 from services.hatexscore.quotes import (
     MASK,
@@ -253,3 +254,25 @@ def test_a_line_quotes_what_the_text_holds(explanation: str, expected: list[str]
     found = quotations(plain)
     assert [one.text for one in found] == expected
     assert [explanation[one.start : one.end] for one in found] == expected
+
+
+DENIALS = (
+    *("It doesn't say", "It doesn’t say", "The author didn't write", "They don't say"),
+    *("The post doesn't use the word", "It isn't a post that says", "Nor does it use the word"),
+    *("It does not go so far as to say", "The post stops short of calling them"),
+    *("Nowhere does the post say", "Nobody is called", "It refrains from calling anyone"),
+)
+SAYINGS = (
+    *("It says", "It doesn't only say", "It doesn't just use the word", "It isn't kind and says"),
+    *("It doesn't hesitate to say", "The post doesn't stop short of calling them"),
+    "According to the author, they are",
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "is_said"), [(one, False) for one in DENIALS] + [(one, True) for one in SAYINGS]
+)
+def test_what_is_denied_is_no_word_of_the_text(said: str, is_said: bool) -> None:
+    explanation = f'{said} "get out".'
+    quoted = quotations(explanation)
+    assert bool(attributed(explanation, "en", quoted)) == is_said
