@@ -12,7 +12,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
@@ -97,6 +97,7 @@ class Vocabulary:
     """The words in force. `name` is None for a caller's own.
 
     listed: the side of every word, folded, those that are left to a negation included.
+    of_decision: nobody named it: it is that of the decision's own word (`vocabulary_of_decision`).
     """
 
     name: VocabularyName | None
@@ -104,6 +105,7 @@ class Vocabulary:
     pattern: re.Pattern[str]
     known: Mapping[str, LabelWord]
     listed: Mapping[str, Label]
+    of_decision: bool = False
 
     def find(self, plain: str, original: str, *, in_line: bool = False) -> Iterator[WordInText]:
         """The words in `plain`, which is `original` in lower case, character for character."""
@@ -144,6 +146,19 @@ class Vocabulary:
         if listed or not negation or folded[negation.end() :] not in self.known:
             return listed
         return other_side(self.known[folded[negation.end() :]].side)
+
+    def is_open_to(self, denied: LabelWord, plain: str) -> bool:
+        """Is denied hate no verdict here: "not hate speech, but derogatory" of a decision "safe"?
+
+        plain: the explanation in lower case.
+        """
+        hate = built_in("hate").listed
+        if not self.of_decision or denied.is_decisive or fold(denied.text) not in hate:
+            return False
+        found = (
+            one.word for read in (self, built_in("default")) for one in read.find(plain, plain)
+        )
+        return any(one.side == "hateful" and fold(one.text) not in hate for one in found)
 
     def side(self, label: Label) -> tuple[str, ...]:
         """The words of one side, as written."""
@@ -241,10 +256,33 @@ def _is_within_a_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
+def vocabulary_of_decision(word: str) -> Vocabulary:
+    """What a decision's own word puts in force. The words of hate are read there, too."""
+    name = vocabulary_of_word(word)
+    return built_in(name) if name == "default" else _with_words_of_hate(name)
+
+
+@cache
+def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
+    """Of the second rank, affirmed or denied: a verdict in the task's own words goes before them.
+
+    Unlike a caller who names the vocabulary, one who sends "KEEP" has not said that "not hateful"
+    is no verdict.
+    """
+    hate = {fold(one.text): replace(one, kind="second") for one in built_in("hate").words}
+    own = [
+        one
+        for one in built_in(name).words
+        if one.kind != "one_way" or one.side != "hateful" or fold(one.text) not in hate
+    ]
+    return replace(_compiled(name, [*own, *hate.values()]), of_decision=True)
+
+
 def vocabulary_of_word(word: str) -> VocabularyName:
-    """The vocabulary that a decision's own word puts in force: its only task, else `default`."""
+    """The vocabulary that a decision's own word puts in force: its only task, else `default`, which
+    reads all words of hate alike: hateful, hate speech, no hate."""
     folded = fold(word)
-    if folded in {"hateful", "non hateful", "nonhateful"}:
+    if built_in("hate").label_of(folded) is not None:
         return "default"
     tasks = [name for name in TASKS if _counts(built_in(name), folded)]
     return tasks[0] if len(tasks) == 1 else "default"
