@@ -2,9 +2,9 @@
 
 A worker asks each server of its catalogue now and then; whatever it answers, it is there. One that
 is away is asked again after 10 s, then ever later, up to 5 min. A classification server whose
-outputs cannot be read is `failed`, with the sentence that its jobs would end with. What it can do is asked beside
-that, one server after the other, so that a slow one holds up no look at the others. Source: specs
-"models" §2.4, §5.2.
+outputs cannot be read is `failed`, with the sentence that its jobs would end with. What a server
+can do is asked beside that, one after the other, so that a slow one holds up no look at the others.
+Source: specs "models" §2.4, §5.2.
 """
 
 from __future__ import annotations
