@@ -437,8 +437,8 @@ def _sentences(
     for span in spans:
         text = plain[max(span[0], span[1] - REST) : span[1]]
         words = _labels(text, vocabulary)
-        cued = _CUE.search(text) or _VALUED.search(text) or names_act(text)
-        cued = cued or (others is not None and _labels(text, others))
+        cued = bool(_CUE.search(text) or _VALUED.search(text) or names_act(text))
+        cued = cued or (others is not None and bool(_labels(text, others)))
         if span in held or words or cued:
             own, offset = tuple(held.get(span, ())), span[1] - len(text)
             read = {one.word.start - offset for one in own}
