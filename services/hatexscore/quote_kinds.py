@@ -12,13 +12,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from services.hatexscore.inflection import base_forms
 from services.hatexscore.negation import word_classes
 from services.hatexscore.quote_speakers import speaks_in_the_case
 from services.hatexscore.quote_spelling import idioms, is_label, plain_name
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
-from services.hatexscore.words import Language, sentences
+from services.hatexscore.words import Language, base_forms, sentences
 from shared.job_context import check_each
 
 REACH = 240  # characters of the clause on either side of a quotation

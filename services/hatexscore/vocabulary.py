@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
-from services.hatexscore.inflection import ENGLISH_WORD, participles
 from services.hatexscore.report import Form, Label, VocabularyName
+from services.hatexscore.words import ENGLISH_WORD, participles
 from shared.cached import cache_results
 
 FOLDER = Path(__file__).parent / "data" / "vocabularies"
