@@ -81,6 +81,7 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
         "source": found.source,
         "revision": found.revision,
         "preset": asked.preset,
+        "protocol": asked.protocol,
         "served_name": asked.served_name,
         "api_key_env": _variable(asked.api_key_env),
         "task": asked.task,

@@ -50,6 +50,7 @@ NOWHERE = (
     "no service is up in {folder}: one that starts reads models.toml as it does. --var names "
     f"another folder, REDIS_URL a service elsewhere; {WITH_COMPOSE}"
 )
+PROTOCOLS = ("vllm", "sglang", "tei", "infinity")  # kserve-v2 needs a table of its own
 TASKS = ("hate", "nli", "sentiment", "free")
 MOST_LANGUAGES = 3  # of a model, in a row of the list
 
@@ -104,6 +105,7 @@ def _add_label_keys(one: argparse.ArgumentParser) -> None:
     activations = ("softmax", "sigmoid", "one-output")
     one.add_argument("--activation", choices=activations, help="where its files do not say")
     one.add_argument("--languages", metavar="TAG[,TAG]", help="it was trained on, as in en,hi-Latn")
+    one.add_argument("--protocol", choices=PROTOCOLS, help="of a classify: server that names none")
     one.add_argument("--served-name", metavar="NAME", help="what its server calls it; else --name")
     one.add_argument("--api-key-env", metavar="VARIABLE", help="it holds the key of its server")
 

@@ -99,7 +99,8 @@ class ModelBoard:
         for name, pointer in _named_models(contract, request):
             status = self._statuses.get(name)
             if status is not None and status.state in UNUSABLE:
-                detail = f"{status.reason}. `touchstone models check {name}` says more"
+                advice = f"`touchstone models check {name}` says more; mended, it is read anew by"
+                detail = f"{status.reason}. {advice} `touchstone models reload`"
                 raise ModelUnusable(detail, pointer=pointer)
 
     def watch(self) -> AbstractAsyncContextManager[None]:

@@ -195,7 +195,11 @@ def _believed(
 ) -> tuple[Reading | None, bool]:
     """The chosen reading, or another that says the same with confidence by a word of no lower
     rank, where none says the opposite; and whether that leaves nothing of it."""
-    if chosen is None or not _is_uncertain(plain, vocabulary, language, chosen, live):
+    if chosen is None:
+        return None, False
+    if chosen.label == "non-hateful" and vocabulary.is_open_to(chosen.word.word, plain):
+        return None, True
+    if not _is_uncertain(plain, vocabulary, language, chosen, live):
         return chosen, False
     if any(one.label not in (None, chosen.label) for one in live):
         return None, True

@@ -42,7 +42,7 @@ from services.hatexscore.vocabulary import (
     built_in,
     custom_vocabulary,
     invalid_label,
-    vocabulary_of_word,
+    vocabulary_of_decision,
 )
 from shared.contracts import (
     MAX_TEXT,
@@ -320,7 +320,9 @@ def hateful_labels(request: HatexscoreRequest, labels: Sequence[str]) -> tuple[s
 def _in_force(labels: VocabularyName | OwnLabels | None, sent: str | None) -> Vocabulary:
     if isinstance(labels, dict):
         return custom_vocabulary(labels)
-    return built_in(labels or (vocabulary_of_word(sent) if sent else "default"))
+    if labels is None and sent:
+        return vocabulary_of_decision(sent)
+    return built_in(labels or "default")
 
 
 def _side(vocabulary: Vocabulary, sent: str) -> Label | None:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from services.hatexscore.cues_en import DEFERS, TEXT_NOUN
 from services.hatexscore.decision_acts import names_act
-from services.hatexscore.vocabulary import Reading, Vocabulary, WordInText
+from services.hatexscore.vocabulary import Reading, Vocabulary, WordInText, built_in
 
 Span = tuple[int, int]  # half-open character offsets
 REST = 600  # characters of a sentence of which no conclusion is read, from its end
@@ -433,11 +433,12 @@ def _sentences(
     held: dict[Span, list[Reading]] = {}
     for one in readings:
         held.setdefault((one.start, one.end), []).append(one)
-    met = []
+    met, others = [], built_in("default") if vocabulary.of_decision else None
     for span in spans:
         text = plain[max(span[0], span[1] - REST) : span[1]]
         words = _labels(text, vocabulary)
-        cued = _CUE.search(text) or _VALUED.search(text) or names_act(text)
+        cued = bool(_CUE.search(text) or _VALUED.search(text) or names_act(text))
+        cued = cued or (others is not None and bool(_labels(text, others)))
         if span in held or words or cued:
             own, offset = tuple(held.get(span, ())), span[1] - len(text)
             read = {one.word.start - offset for one in own}

@@ -81,6 +81,7 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
         attacked=attacked,
         warnings=(
             *parsed.warnings,
+            *_vocabulary_warnings(request),
             *_hallucination_warnings(parsed),
             *_pointless_warnings(parsed),
             *_search_warnings(parsed),
@@ -109,6 +110,16 @@ def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | Non
 
 def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
     return read_conclusion(request.explanation, request.vocabulary, language)
+
+
+def _vocabulary_warnings(request: HatexscoreRequest) -> tuple[str, ...]:
+    """One that nobody named is told of: other words for the same decision may have another."""
+    if not request.vocabulary.of_decision:
+        return ()
+    return (
+        f"the explanation is read in the vocabulary {request.vocabulary.name}, after the word of "
+        "the decision, and in the words of hate: `labels` names another",
+    )
 
 
 def _hallucination_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:

@@ -198,7 +198,11 @@ def conclusion(report: HatexscoreResult) -> str:
             f"{report.predicted_label}. Who is shown both has no definitive decision, so HTC is 0."
         )
     if report.components.htc != 1:
-        return "Nothing in the explanation states whether the text is hateful."
+        used = report.provenance.parameters.get("vocabulary", "default")
+        words = f"the vocabulary {used}" if isinstance(used, str) else "your labels"
+        is_hate = used in ("default", "hate")
+        said = "whether the text is hateful" if is_hate else f"a decision in the words of {words}"
+        return f"Nothing in the explanation states {said}."
     if report.stated_label is None:
         return "One of the released code's keywords occurs, though none that names a label."
     keyword = report.provenance.variant == "reference"

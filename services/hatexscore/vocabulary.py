@@ -2,8 +2,7 @@
 
 Source: our own; Hu & Lee, arXiv:2601.13547, Table 8 asks for "hateful" and "non-hateful" alone, and
 callers ask for other words. The built-in ones are `data/vocabularies/{name}.json`. `Reading` is one
-such word of an explanation with the clause that uses it, as the rules of its language read it;
-`base_forms` are the English words that a word may be an inflection of.
+such word of an explanation with the clause that uses it, as the rules of its language read it.
 """
 
 from __future__ import annotations
@@ -12,12 +11,13 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
 from services.hatexscore.report import Form, Label, VocabularyName
+from services.hatexscore.words import ENGLISH_WORD, participles
 from shared.cached import cache_results
 
 FOLDER = Path(__file__).parent / "data" / "vocabularies"
@@ -97,6 +97,7 @@ class Vocabulary:
     """The words in force. `name` is None for a caller's own.
 
     listed: the side of every word, folded, those that are left to a negation included.
+    of_decision: nobody named it: it is that of the decision's own word (`vocabulary_of_decision`).
     """
 
     name: VocabularyName | None
@@ -104,6 +105,7 @@ class Vocabulary:
     pattern: re.Pattern[str]
     known: Mapping[str, LabelWord]
     listed: Mapping[str, Label]
+    of_decision: bool = False
 
     def find(self, plain: str, original: str, *, in_line: bool = False) -> Iterator[WordInText]:
         """The words in `plain`, which is `original` in lower case, character for character."""
@@ -144,6 +146,19 @@ class Vocabulary:
         if listed or not negation or folded[negation.end() :] not in self.known:
             return listed
         return other_side(self.known[folded[negation.end() :]].side)
+
+    def is_open_to(self, denied: LabelWord, plain: str) -> bool:
+        """Is denied hate no verdict here: "not hate speech, but derogatory" of a decision "safe"?
+
+        plain: the explanation in lower case.
+        """
+        hate = built_in("hate").listed
+        if not self.of_decision or denied.is_decisive or fold(denied.text) not in hate:
+            return False
+        found = (
+            one.word for read in (self, built_in("default")) for one in read.find(plain, plain)
+        )
+        return any(one.side == "hateful" and fold(one.text) not in hate for one in found)
 
     def side(self, label: Label) -> tuple[str, ...]:
         """The words of one side, as written."""
@@ -241,10 +256,33 @@ def _is_within_a_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
+def vocabulary_of_decision(word: str) -> Vocabulary:
+    """What a decision's own word puts in force. The words of hate are read there, too."""
+    name = vocabulary_of_word(word)
+    return built_in(name) if name == "default" else _with_words_of_hate(name)
+
+
+@cache
+def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
+    """Of the second rank, affirmed or denied: a verdict in the task's own words goes before them.
+
+    Unlike a caller who names the vocabulary, one who sends "KEEP" has not said that "not hateful"
+    is no verdict.
+    """
+    hate = {fold(one.text): replace(one, kind="second") for one in built_in("hate").words}
+    own = [
+        one
+        for one in built_in(name).words
+        if one.kind != "one_way" or one.side != "hateful" or fold(one.text) not in hate
+    ]
+    return replace(_compiled(name, [*own, *hate.values()]), of_decision=True)
+
+
 def vocabulary_of_word(word: str) -> VocabularyName:
-    """The vocabulary that a decision's own word puts in force: its only task, else `default`."""
+    """The vocabulary that a decision's own word puts in force: its only task, else `default`, which
+    reads all words of hate alike: hateful, hate speech, no hate."""
     folded = fold(word)
-    if folded in {"hateful", "non hateful", "nonhateful"}:
+    if built_in("hate").label_of(folded) is not None:
         return "default"
     tasks = [name for name in TASKS if _counts(built_in(name), folded)]
     return tasks[0] if len(tasks) == 1 else "default"
@@ -335,66 +373,3 @@ class Reading:
     clause: Clause
     label: Label | None
     turns: bool = False
-
-
-# English words that are forms of one: by the endings of nouns and verbs, or by a list.
-ENGLISH_WORD = re.compile(r"[A-Za-z]{2,24}(?:['\u2019][A-Za-z]{1,2})?")
-POSSESSIVE = re.compile(r"['\u2019][sS]\Z")
-_VOWEL = re.compile("[aeiouy]")
-SHORTEST_FORM = 3  # letters: "bring" is no "br"
-
-
-def base_forms(word: str) -> frozenset[str]:
-    """The words that it may be an inflection of, itself among them: parasites, cheats, running.
-
-    Endings of nouns and verbs, and irregular forms from a list; nothing that makes another part of
-    speech of a word: "dirtiness" is not "dirty".
-    """
-    plain = POSSESSIVE.sub("", word.lower())
-    found = {form for form in _stems(plain) if len(form) >= SHORTEST_FORM and _VOWEL.search(form)}
-    return frozenset({plain, irregular_forms().get(plain, plain)} | found)
-
-
-def _stems(word: str) -> Iterator[str]:
-    for ending, put in _ENDINGS:
-        if word.endswith(ending):
-            stem = word[: len(word) - len(ending)]
-            yield stem + put
-            if not put and ending in ("ed", "ing") and len(stem) > 2 and stem[-1] == stem[-2]:
-                yield stem[:-1]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        yield word[:-1]
-
-
-_ENDINGS = (
-    ("ies", "y"),
-    *((f"{sibilant}es", sibilant) for sibilant in ("s", "x", "z", "ch", "sh", "o")),
-    ("ves", "f"),
-    ("ves", "fe"),
-    ("ied", "y"),
-    ("ed", ""),
-    ("ed", "e"),
-    ("ing", ""),
-    ("ing", "e"),
-)
-
-
-@cache
-def irregular_forms() -> dict[str, str]:
-    """Irregular form → base form: "took" → "take"."""
-    content = json.loads((FOLDER.parent / "irregular_forms.en.json").read_text(encoding="utf-8"))
-    return {form: base for base, forms in content.items() for form in forms.split()}
-
-
-_DOUBLED = re.compile(r"[^aeiou]?[aeiou][bdgklmnprt]\Z")
-
-
-def participles(word: str) -> tuple[str, ...]:
-    """What a verb may be in "should be ...": removed, flagged, denied, kept."""
-    irregular = tuple(form for form, base in irregular_forms().items() if base == word)
-    if word.endswith("e"):
-        return (*irregular, f"{word}d")
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return (*irregular, f"{word[:-1]}ied")
-    doubled = (f"{word}{word[-1]}ed",) if _DOUBLED.search(word) else ()
-    return (*irregular, f"{word}ed", *doubled)

@@ -21,6 +21,7 @@ INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
 LFS_POINTER = b"version https://git-lfs"
 MOST_HEADER = 100_000_000  # bytes, as safetensors has it
 PICKLE = "pytorch_model.bin"
+ANEW = "fetch or copy it again, then run `touchstone models reload`"
 SERVE_IT = "serve it, and name it as openai:"
 ROWS = (
     "a head has as many rows as `id2label` of its config.json has names, and two where there is "
@@ -125,14 +126,14 @@ def _unreadable(file: Path) -> str | None:
             return "is a pointer of Git LFS, not the weights: run `git lfs pull` there"
         length = int.from_bytes(first, "little")
         if not 0 < length <= min(MOST_HEADER, size - 8):
-            return "is no file of safetensors, or cut off: fetch or copy it again"
+            return f"is no file of safetensors, or cut off: {ANEW}"
         try:
             tensors = json.loads(stream.read(length))
             ends = [one["data_offsets"][1] for name, one in tensors.items() if name[:2] != "__"]
             whole = 8 + length + max(ends, default=0) == size
         except (ValueError, AttributeError, LookupError, TypeError):
-            return "is no file of safetensors: fetch or copy it again"
-    return None if whole else "is cut off, or has bytes too many: fetch or copy it again"
+            return f"is no file of safetensors: {ANEW}"
+    return None if whole else f"is cut off, or has bytes too many: {ANEW}"
 
 
 def _check_downloaded(entry: ModelEntry, folder: Path) -> None:

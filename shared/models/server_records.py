@@ -31,6 +31,7 @@ from shared.redis_client import client
 RECORDS = "touchstone:model-servers"  # model → ServerRecord
 PROBING = "touchstone:model-server-probe:"  # + model: some worker asks it now
 DAY = 86_400.0  # seconds that a record, and what a process learned, holds
+UNUSABLE_SECONDS = 60.0  # that one holds of a server of no use: it may have been mended
 FORGOTTEN_SECONDS = 2 * 86_400
 CLAIM_SECONDS = 600  # the longest that a probe takes; one that died is claimed again after it
 SETTLED_SECONDS = 600.0  # a refusal sooner contradicts nothing: what is known is as good as new
@@ -90,8 +91,9 @@ class ServerRecord(Message):
     abilities: ServerAbilities
 
     def is_due(self, entry: ModelEntry, now: float) -> bool:
-        """Whether the server is to be asked again."""
-        return now - self.at >= DAY or self.entry != fingerprint(entry)
+        """Whether the server is to be asked again: daily, sooner where it may have been mended."""
+        good = DAY if self.abilities.is_usable else UNUSABLE_SECONDS
+        return now - self.at >= good or self.entry != fingerprint(entry)
 
 
 def fingerprint(entry: ModelEntry) -> str:

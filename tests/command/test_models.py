@@ -318,6 +318,13 @@ def test_a_preset_of_another_kind_than_the_files_is_refused(
     assert not load_catalogue(place / "models.toml").entries
 
 
+def test_the_kind_of_a_server_that_does_not_say_it_is_stated(place: Path) -> None:
+    assert models.main(["add", "classify:http://gpu:1", "--protocol", "tei"]) == 0
+    [entry] = load_catalogue(place / "models.toml").entries
+    assert entry.protocol == "tei"
+    assert models.main(["add", "openai:http://gpu:2/v1", "--protocol", "tei"]) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "name", "said"),
     [

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from services.hatexscore.conclusion import read_conclusion
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.kernel import Floats
 from services.hatexscore.metric import SERVICE
+from services.hatexscore.verdict import conclusion
 from shared.errors import BadInput
 from shared.problems import validation_problem
 from tests.hatexscore.fake import FakeClassifier, bound
@@ -47,6 +49,51 @@ def test_the_decision_is_reported_in_both_words() -> None:
     assert report.conclusion is not None
     assert (report.conclusion.word, report.conclusion.form) == ("toxic", "classification")
     assert (report.conclusion.label, report.conclusion.confidence) == ("hateful", "plain")
+
+
+@pytest.mark.parametrize("sent", ["KEEP", "safe", "benign", "REMOVE", "unsafe", "toxic"])
+def test_a_verdict_on_hate_is_read_beside_the_words_of_any_decision(sent: str) -> None:
+    known = ask(predicted_label=sent)
+    assert known.vocabulary.of_decision
+    for said in ("Conclusion: not hateful.", "It is not hate speech.", "It contains no hate."):
+        assert concluded(said, known) == ("non-hateful", False)
+    assert concluded("The post is hateful.", known) == ("hateful", False)
+    for said in ("It is not hate speech, but it is derogatory.", "The post is inappropriate."):
+        assert concluded(said, known) == (None, True)  # another task's verdict: unread, not absent
+    assert concluded("It speaks of drivers and a bus.", known) == (None, False)
+
+
+def concluded(said: str, request: HatexscoreRequest) -> tuple[str | None, bool]:
+    """What the rules read, and whether there may be a verdict that they do not read."""
+    read = read_conclusion(said, request.vocabulary, "en")
+    return read.conclusion.label if read.conclusion else None, bool(read.unread)
+
+
+@pytest.mark.parametrize(
+    ("sent", "said", "label"),
+    [
+        ("toxic", "It is toxic, but not hate speech.", "hateful"),
+        ("unsafe", "It is not hate speech, but it is unsafe.", "hateful"),
+        ("KEEP", "The post is not hateful. It breaks our rules.", "hateful"),
+        ("REMOVE", "The post is hateful in tone, yet it complies with the policy.", "non-hateful"),
+    ],
+)
+def test_the_own_words_of_a_task_go_before_those_of_hate(sent: str, said: str, label: str) -> None:
+    assert concluded(said, ask(predicted_label=sent)) == (label, False)
+
+
+def test_a_vocabulary_that_nobody_named_is_told_of() -> None:
+    with bound(FakeClassifier()):
+        kept = score(ask(predicted_label="KEEP", explanation="Conclusion: not hateful."))
+        named = score(ask(predicted_label="KEEP", labels="policy", explanation="It is a bus."))
+        plain = score(ask(predicted_label="no hate", explanation="Conclusion: not hateful."))
+    assert (kept.components.htc, plain.components.htc, named.components.htc) == (1, 1, 0)
+    assert [any("vocabulary" in one for one in of.warnings) for of in (kept, named, plain)] == [
+        True,
+        False,
+        False,
+    ]
+    assert "in the words of the vocabulary policy" in conclusion(named)
 
 
 def test_own_words_replace_the_built_in_ones() -> None:

@@ -68,6 +68,7 @@ def test_a_word_is_found_without_any_of_its_blanks(name: VocabularyName) -> None
         ("hateful", "default"),
         ("harmless", "default"),  # toxicity and safety both have it
         ("neither", "three-way"),
+        *((word, "default") for word in ("hate", "hate speech", "Not hateful", "no hate", "仇恨")),
     ],
 )
 def test_a_decision_puts_its_only_vocabulary_in_force(word: str, name: str) -> None:

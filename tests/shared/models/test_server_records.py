@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from services import server_watch
 from shared.errors import BadInput
 from shared.models import server_records
+from shared.models.availability import ModelStates
+from shared.models.catalogue import Catalogue
 from shared.models.entry import ModelEntry
 from shared.models.server_connection import FieldRefused
 from shared.models.server_records import (
     DAY,
     PROBING,
     RECORDS,
+    UNUSABLE_SECONDS,
     ServerAbilities,
     ServerRecord,
     ServerState,
@@ -76,6 +81,48 @@ def test_it_is_asked_again_after_a_day_a_change_and_a_contradiction(broker: redi
     contradicted.add("m")
     assert refresh(other, probe)
     assert not refresh(other, probe)
+
+
+def test_a_classification_server_of_no_use_is_failed_until_it_is_mended(
+    broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In every process, whoever asked; one of a language model is left to its jobs."""
+    head = ModelEntry(name="m", kind="classifier", source="classify:http://127.0.0.1:1")
+    monkeypatch.setattr(server_watch, "connection_error", lambda _: None)
+    probe = Probe(error="the server does not say of which kind it is: set `protocol`")
+    monkeypatch.setattr(server_watch, "_abilities", probe)
+    for entry, state in ((head, "failed"), (ENTRY, "ready")):
+        broker.delete(RECORDS)
+        held = [ModelStates(), ModelStates()]
+        for states in held:
+            watch = server_watch.ServerWatch(Catalogue((entry,), Path()), states)
+            watch.check()
+            watch.record()
+            watch._due.clear()
+            watch.check()  # that it answers does not make it ready again
+        assert [getattr(one.get("m"), "state", None) for one in held] == [state] * 2
+        assert [getattr(one.get("m"), "reason", None) for one in held] == [
+            probe.known["error"] if state == "failed" else ""
+        ] * 2
+    assert probe.asked == 2
+    seen = ServerRecord(at=0, entry=fingerprint(head), abilities=probe(head))
+    assert seen.is_due(head, UNUSABLE_SECONDS)  # it may have been mended
+
+
+def test_a_mended_classification_server_is_ready(
+    broker: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = ModelEntry(name="m", kind="classifier", source="classify:http://127.0.0.1:1")
+    monkeypatch.setattr(server_watch, "connection_error", lambda _: None)
+    states = ModelStates()
+    watch = server_watch.ServerWatch(Catalogue((head,), Path()), states)
+    for error, state in (("it says nothing", "failed"), (None, "ready")):
+        monkeypatch.setattr(server_watch, "_abilities", Probe(error=error))
+        broker.delete(RECORDS)  # as after its time
+        watch._record_due.clear()
+        watch.check()
+        watch.record()
+        assert getattr(states.get("m"), "state", None) == state
 
 
 def test_one_worker_asks_at_a_time_and_one_that_died_blocks_nobody(broker: redis.Redis) -> None:
