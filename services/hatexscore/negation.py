@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from services.hatexscore.words import base_forms
+from services.hatexscore.vocabulary import base_forms
 
 Span = tuple[int, int]  # half-open character offsets
 

@@ -17,7 +17,8 @@ from services.hatexscore.quote_speakers import speaks_in_the_case
 from services.hatexscore.quote_spelling import idioms, is_label, plain_name
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
-from services.hatexscore.words import Language, base_forms, sentences
+from services.hatexscore.vocabulary import base_forms
+from services.hatexscore.words import Language, sentences
 from shared.job_context import check_each
 
 REACH = 240  # characters of the clause on either side of a quotation

@@ -20,7 +20,8 @@ from rapidfuzz.process import extractOne
 
 from services.hatexscore.quote_spelling import Spellings, without_brackets
 from services.hatexscore.quotes import HAN_CLASS, Quotation, Span, count_units
-from services.hatexscore.words import ENGLISH_WORD, POSSESSIVE, Language, base_forms, words
+from services.hatexscore.vocabulary import ENGLISH_WORD, POSSESSIVE, base_forms
+from services.hatexscore.words import Language, words
 from shared.cached import cached_property
 from shared.job_context import check, check_each
 

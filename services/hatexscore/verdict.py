@@ -22,10 +22,7 @@ NOT_AGAINST_CHANCE = (
     " Of a non-hateful decision little movement is wanted: its quotes are not held against chance."
 )
 CONFLICT = " It concludes otherwise than the decision that was sent."
-EMPTY = (
-    "There is no explanation: it is empty, so that nothing is concluded, quoted or named. Its "
-    "score is {} of 1."
-)
+EMPTY = "There is no explanation: it is empty, so that nothing is concluded. Its score is {} of 1."
 EVEN = 0.5  # share of random spans beaten, by chance
 CONSISTENT = {
     1.0: "and is consistent",
@@ -199,10 +196,10 @@ def conclusion(report: HatexscoreResult) -> str:
         )
     if report.components.htc != 1:
         used = report.provenance.parameters.get("vocabulary", "default")
+        if used in ("default", "hate"):
+            return "Nothing in the explanation states whether the text is hateful."
         words = f"the vocabulary {used}" if isinstance(used, str) else "your labels"
-        is_hate = used in ("default", "hate")
-        said = "whether the text is hateful" if is_hate else f"a decision in the words of {words}"
-        return f"Nothing in the explanation states {said}."
+        return f"Nothing in the explanation states a decision in the words of {words}."
     if report.stated_label is None:
         return "One of the released code's keywords occurs, though none that names a label."
     keyword = report.provenance.variant == "reference"

@@ -158,6 +158,13 @@ def warnings(rows: Clustered, effective: float) -> Iterator[str]:
             yield f"the largest cluster holds {largest:.0%} of the rows"
 
 
+def run_places(starts: Integers, sizes: Integers) -> Integers:
+    """start, start + 1, … of each run of its size, one after the other."""
+    ends = np.cumsum(sizes)
+    firsts: Integers = np.repeat(starts - (ends - sizes), sizes)
+    return firsts + np.arange(ends[-1])
+
+
 def without_repeats(rows: Sequence[Hashable]) -> tuple[list[int], int]:
     """(places of the first of equal rows, in order; how many repeat another)."""
     first: dict[Hashable, int] = {}

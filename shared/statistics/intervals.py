@@ -36,6 +36,7 @@ from shared.statistics.clusters import (
     clustered,
     finite,
     in_order,
+    run_places,
     spread,
     warnings,
 )
@@ -233,21 +234,11 @@ def statistic(
     return _accelerated(made, np.array(drawn), np.array(left), how)
 
 
-def run_places(starts: Integers, sizes: Integers) -> Integers:
-    """start, start + 1, … of each run of its size, one after the other."""
-    ends = np.cumsum(sizes)
-    firsts: Integers = np.repeat(starts - (ends - sizes), sizes)
-    return firsts + np.arange(ends[-1])
-
-
 def correlation(
     name: str, pairs: Floats, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
     """Pearson's r of (n, 2) pairs, [-1, 1]; None where a column is constant or n < 3."""
-    if len(pairs) < 3:
-        return _counted(None, len(pairs), len(set(keys)) if keys is not None else len(pairs))
-    finite(pairs)
-    if not np.ptp(pairs, axis=0).all():
+    if len(pairs) < 3 or not np.ptp(finite(pairs), axis=0).all():
         return _counted(None, len(pairs), len(set(keys)) if keys is not None else len(pairs))
     return ratio(name, moments(pairs), pearson, keys, how)
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from shared.statistics.bootstrap import Resampling
-from shared.statistics.clusters import Floats, Integers, in_order
-from shared.statistics.intervals import Keys, run_places
+from shared.statistics.clusters import Floats, Integers, in_order, run_places
+from shared.statistics.intervals import Keys
 from shared.statistics.seeds import generator
 
 FOLDS = 5

@@ -78,7 +78,7 @@ def test_a_text_of_more_results_than_lines_says_so(client: httpx.Client, engine:
         page = client.get(f"/texts/{KEY}").text
         assert "there is room for" not in page
         said = {"text": TEXT, "explanation": f"Because of {number}."}
-        scored(client, engine, "hatexscore", OWN | said)
+        scored(client, engine, "hatexscore", {**OWN, **said})
     page = client.get(f"/texts/{KEY}").text
     assert f"{MOST_LANES} lines: there is room for 8 of {MOST_LANES + 1} results" in page
 
