@@ -79,12 +79,18 @@ def test_in_bfloat16_a_row_keeps_its_tolerance() -> None:
 
 
 @on_intel
-def test_on_intel_the_mode_is_chosen_and_it_is_what_holds_the_bits() -> None:
-    chosen, weaker = company({}), company({MODE: "AUTO"})
+def test_on_intel_the_mode_is_chosen_that_holds_the_bits() -> None:
+    chosen = company({})
     assert chosen["mode"].endswith(",STRICT")
     assert [chosen[service] for service in ("classifier", "similarity")] == [
         {"numerics": "bytes", "apart": 0.0}
     ] * 2
+
+
+@on_intel
+@pytest.mark.nightly  # whether other modes move a bit depends on the processor
+def test_on_intel_it_is_the_mode_that_holds_the_bits() -> None:
+    weaker = company({MODE: "AUTO"})
     assert weaker["mode"] == "AUTO"  # the user's own choice
     assert max(weaker[service]["apart"] for service in ("classifier", "similarity")) > 0
     assert {weaker[service]["numerics"] for service in ("classifier", "similarity")} == {
