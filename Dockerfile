@@ -13,17 +13,17 @@ ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1
 FROM base AS build
 RUN python -m venv /venv
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-COPY install.sh pyproject.toml README.md LICENSE ./
-COPY requirements/*.lock requirements/
+COPY pyproject.toml README.md LICENSE ./
+COPY requirements/install.sh requirements/*.lock requirements/
 
 FROM build AS build-guide
-RUN sh install.sh /venv/bin/python guide
+RUN sh requirements/install.sh /venv/bin/python guide
 COPY mkdocs.yml .
 COPY docs/guide docs/guide
 RUN NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
 
 FROM build AS build-gateway
-RUN sh install.sh /venv/bin/python gateway object-storage
+RUN sh requirements/install.sh /venv/bin/python gateway object-storage
 COPY shared shared
 COPY services services
 COPY sdk sdk
@@ -33,7 +33,7 @@ RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && /venv/bin/pip uninstall --yes setuptools pip
 
 FROM build AS build-metrics
-RUN sh install.sh /venv/bin/python metrics
+RUN sh requirements/install.sh /venv/bin/python metrics
 COPY shared shared
 COPY services services
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
@@ -42,7 +42,7 @@ RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
 
 FROM build AS build-models
 RUN PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu \
-    sh install.sh /venv/bin/python models openvino torch-cpu
+    sh requirements/install.sh /venv/bin/python models openvino torch-cpu
 COPY shared shared
 COPY services services
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
@@ -50,7 +50,7 @@ RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && /venv/bin/pip uninstall --yes pip
 
 FROM build AS build-models-gpu
-RUN sh install.sh /venv/bin/python models torch-gpu
+RUN sh requirements/install.sh /venv/bin/python models torch-gpu
 COPY shared shared
 COPY services services
 RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \

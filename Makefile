@@ -16,27 +16,27 @@ help:  ## what there is
 
 LOCKS := $(filter-out requirements/dev.lock,$(wildcard requirements/*.lock))
 
-$(VENV)/runtime: install.sh $(LOCKS) pyproject.toml sdk/pyproject.toml
-	@test -x $(BIN)/python || sh python.sh '$(PYTHON)' $(VENV)
-	COMPILE=later sh install.sh $(BIN)/python
+$(VENV)/runtime: requirements/install.sh $(LOCKS) pyproject.toml sdk/pyproject.toml
+	@test -x $(BIN)/python || sh requirements/python.sh '$(PYTHON)' $(VENV)
+	COMPILE=later sh requirements/install.sh $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable sdk
 	touch $@
 
 $(VENV)/dev: $(VENV)/runtime requirements/dev.lock
-	COMPILE=later sh install.sh $(BIN)/python dev
+	COMPILE=later sh requirements/install.sh $(BIN)/python dev
 	touch $@
 
 venv: $(VENV)/dev  ## the virtual environment, with what developers need
 
 secrets:  ## ./secrets for docker-compose.yml: made once, what is there stays
-	@sh secrets.sh
+	@sh cli/secrets.sh
 
 demo: $(VENV)/runtime  ## score examples/posts.jsonl through the whole service, print a table, stop
-	$(RUN) -m services.stack demo
+	$(RUN) -m cli.stack demo
 
 serve: $(VENV)/runtime  ## the same service, until Ctrl-C
-	$(RUN) -m services.stack serve
+	$(RUN) -m cli.stack serve
 
 MET := .pytest_cache/answers
 # One thread a process: there are more processes than cores, and threads that wait for each other
@@ -65,8 +65,8 @@ lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests a
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m services.stack.manifests check
-	$(BIN)/python -m services.stack.reference check
+	$(BIN)/python -m cli.generators.manifests check
+	$(BIN)/python -m cli.generators.reference check
 
 bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
 	$(RUN) -m bench
@@ -90,10 +90,10 @@ clients: $(VENV)/dev  ## lint the API's description; generate clients, compile a
 	$(RUN) -m tests.clients
 
 reference: $(VENV)/dev  ## the pages of the guide that are made from the code
-	$(RUN) -m services.stack.reference write
+	$(RUN) -m cli.generators.reference write
 
 $(VENV)/guide: $(VENV)/runtime requirements/guide.lock
-	sh install.sh $(BIN)/python guide
+	sh requirements/install.sh $(BIN)/python guide
 	touch $@
 
 guide: $(VENV)/guide  ## the guide, in site/, which the service shows at /guide; dead links fail

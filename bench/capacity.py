@@ -32,15 +32,15 @@ from rich.console import Console
 
 from bench.environment import environment
 from bench.queueing import BUSIEST, Station, sized
-from services.bindings import local
 from services.registry import metrics, service
-from shared import telemetry
-from shared.errors import ScoringError
-from shared.metric import Metric
+from services.worker import local
+from shared.contracts.errors import ScoringError
+from shared.contracts.service import MetricContract
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.service_contract import MetricContract
-from shared.settings import settings
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process import telemetry
+from shared.process.settings import settings
+from shared.reports.metric import Metric
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 PAGE = Path("docs/guide/capacity.md")

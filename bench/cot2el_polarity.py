@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.environment import environment
-from services.bindings import local
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.metric import SERVICE
 from services.cot2el.polarity import negations
 from services.cot2el.segmentation import sentences
+from services.worker import local
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.statistics import intervals
 
 ROOT = Path(__file__).parents[1]

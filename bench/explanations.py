@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import mannwhitneyu
 
-from services.bindings import local
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from services.hatexscore.verdict import quotes
-from shared.models.catalogue import load_catalogue
+from services.worker import local
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 
 DATA = Path("../shared/data")

@@ -30,12 +30,12 @@ import numpy as np
 import torch
 
 from bench.environment import environment
-from services.bindings import local
+from services.inference.numerics import computes_bfloat16, computes_int8, fast_arithmetic
 from services.registry import metrics, service
-from shared.errors import ScoringError
+from services.worker import local
+from shared.contracts.errors import ScoringError
 from shared.models import ports
-from shared.models.catalogue import Catalogue, load_catalogue
-from shared.numerics import computes_bfloat16, computes_int8, fast_arithmetic
+from shared.models.catalogue.catalogue import Catalogue, load_catalogue
 
 Dtype = Literal["float32", "bfloat16", "int8"]
 Json = dict[str, Any]

@@ -21,18 +21,18 @@ import httpx
 import numpy as np
 
 from bench.environment import environment
+from cli.stack.stack import running
 from services.ftc.batch_report import Row
 from services.ftc.contract import FtcRequest
 from services.ftc.extraction import extract
 from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS, FtcBatchReport, FtcBatchReportRequest, FtcResult
 from services.inference.embedded.adapter import normalize_text
-from services.inference.embedded.nli import NLI, read
-from services.stack.stack import running
-from shared import telemetry
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
-from shared.settings import settings
+from shared.contracts.messages import Scored
+from shared.process import telemetry
+from shared.process.settings import settings
+from shared.reports.estimates import BatchStatistics
+from training.nli import NLI, read
 
 
 def batch_report(rows: Any, request: Any) -> FtcBatchReport:

@@ -20,17 +20,17 @@ import torch
 from bench import hlv_items
 from bench.agreement import difference
 from bench.environment import environment
-from services.bindings import local
 from services.ftc import phrases
 from services.ftc.contract import FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import FtcResult
+from services.worker import local
+from shared.contracts.calls import Example
+from shared.contracts.judgement import Judgement
 from shared.models import ports
-from shared.models.calls import Example
-from shared.models.catalogue import load_catalogue
-from shared.models.judgement import Judgement
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import Judge, Models
-from shared.settings import settings
+from shared.process.settings import settings
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch

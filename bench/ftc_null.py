@@ -19,16 +19,16 @@ import numpy as np
 
 from bench.environment import environment
 from bench.ftc_esnli import SEED, batch_report, items
-from services.bindings import local
 from services.ftc.contract import FtcRequest
 from services.ftc.extraction import extract
 from services.ftc.metric import SERVICE
 from services.ftc.nulls import random_phrases
 from services.ftc.report import FtcBatchReportRequest
-from shared.contracts import Scored
+from services.worker import local
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.report_contracts import Interval
+from shared.models.catalogue.catalogue import load_catalogue
 
 ROOT = Path(__file__).parents[1]
 ROWS = ("human", "random_phrase", "other_items")

@@ -33,10 +33,10 @@ from sqlalchemy import Engine, create_engine, text
 
 from bench.environment import environment
 from bench.http_load import Loaded, closed, paced
-from services.stack.servers import HOST, Child, Postgres, free_port, redis_child, redis_url
+from cli.stack.servers import HOST, Child, Postgres, free_port, redis_child, redis_url
 from shared.ledger.engine import sqlalchemy_url
 from shared.ledger.migrate import migrate
-from shared.queue import task_name
+from shared.queue.broker import task_name
 
 SCORES, NOOP = "/v1/scores/hatexscore", "/v1/noop"
 BULK, A_CALL = f"{SCORES}:batchCreate", 1_000

@@ -26,8 +26,8 @@ from bench.environment import environment
 from bench.hlv_items import byte_words
 from services.haf.prompts import justify_prompt
 from services.inference.local_models import LocalModels
-from shared.models.calls import Completion, Prompt, Sampling
-from shared.models.catalogue import load_catalogue
+from shared.contracts.calls import Completion, Prompt, Sampling
+from shared.models.catalogue.catalogue import load_catalogue
 
 THREADS = 2
 READS = 1_024  # tokens

@@ -19,12 +19,12 @@ from bench import golden_model
 from bench.golden import canonical, exact, mapped, read, written
 from bench.golden_bodies import BODIES
 from bench.golden_text import settled
-from services.local import EMBEDDED, LocalService
+from cli.local import EMBEDDED, LocalService
 from services.registry import contracts, metrics, service
-from shared.contracts import ModelUse, Report, Scored
-from shared.estimates import BatchStatistics
-from shared.metric import Metric
+from shared.contracts.messages import ModelUse, Report, Scored
 from shared.models import ports
+from shared.reports.estimates import BatchStatistics
+from shared.reports.metric import Metric
 
 FILE = Path(__file__).parents[1] / "tests" / "data" / "golden_results.jsonl"
 VARIANTS = ("robust", "paper", "reference")

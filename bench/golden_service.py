@@ -1,6 +1,6 @@
 """What the service answers, section by section: each entry a name and JSON that must not change.
 
-The public interfaces alone: `python -m services.stack serve`, HTTP, files of the repository.
+The public interfaces alone: `python -m cli.stack serve`, HTTP, files of the repository.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ def running() -> Iterator[httpx.Client]:
         entry = golden_model.ENTRY.format(name=golden_model.NAME, url=model)
         (place / "models.toml").write_text(catalogue + entry, "utf-8")
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "services.stack", "serve", "--var", f"{place}/var", "--port=0"],
+            [sys.executable, "-m", "cli.stack", "serve", "--var", f"{place}/var", "--port=0"],
             cwd=ROOT,
             env=_environment() | {"TOUCHSTONE_MODELS_FILE": str(place / "models.toml")},
             stdout=subprocess.DEVNULL,

@@ -25,16 +25,16 @@ import numpy as np
 import torch
 
 from bench.environment import environment
-from services.bindings import local
 from services.registry import metrics, service
 from services.scheduler.batch_files import Reader
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
-from shared.metric import Metric
+from services.worker import local
+from shared.contracts.calls import Example, ExampleRows, Row
+from shared.contracts.messages import Scored
 from shared.models import ports
-from shared.models.calls import Example, ExampleRows, Row
-from shared.models.catalogue import load_catalogue
-from shared.settings import settings
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.settings import settings
+from shared.reports.estimates import BatchStatistics
+from shared.reports.metric import Metric
 
 MOST = 1.1  # of an exponent
 TRIES = 2

@@ -40,13 +40,13 @@ from services.haf.metric import SERVICE
 from services.haf.model_calls import TEMPLATES, compared_with, decision_target
 from services.haf.report import HafComponents, HafResult
 from services.haf.transcript import Exchange, Transcript
+from services.inference.weights.loader import without_progress
 from services.similarity.encoders import LocalSimilarityModels
-from services.weights.loader import without_progress
-from shared.contracts import ModelUse
-from shared.models.calls import Pair
-from shared.models.catalogue import Catalogue
-from shared.models.checkpoint import BASE
-from shared.models.entry import ModelEntry
+from shared.contracts.calls import Pair
+from shared.contracts.messages import ModelUse
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.checkpoint import BASE
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.ports import Floats, Models, Similarity, bind
 
 score_batch = SERVICE.score_batch

@@ -23,14 +23,14 @@ import httpx
 import torch
 
 from bench.environment import environment
+from cli.stack.stack import running
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.inference.local_models import LocalModels
-from services.stack.stack import running
-from shared import telemetry
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.settings import settings
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process import telemetry
+from shared.process.settings import settings
 
 score_batch = SERVICE.score_batch
 

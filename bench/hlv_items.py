@@ -23,13 +23,13 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from bench.environment import environment
-from services.bindings import local
 from services.cot2el.contract import CONTRACT as COT2EL
 from services.cot2el.metric import SERVICE as COT2EL_SERVICE
 from services.hlv.contract import CONTRACT as HLV
 from services.hlv.metric import SERVICE as HLV_SERVICE
+from services.worker import local
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 
 refine_batch = COT2EL_SERVICE.score_batch
 score_batch = HLV_SERVICE.score_batch

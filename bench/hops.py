@@ -22,16 +22,16 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from bench.environment import environment
+from cli.stack.servers import Child, Postgres, free_port, redis_child, redis_url
 from services import worker
-from services.bindings import models_for
 from services.gateway.app import create_app
 from services.hatexscore.contract import CONTRACT
-from services.stack.servers import Child, Postgres, free_port, redis_child, redis_url
+from services.worker import models_for
 from shared.ledger.engine import ledger
 from shared.ledger.migrate import migrate
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.settings import settings
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.settings import settings
 from shared.worker import registered
 from shared.worker.job import run_job
 

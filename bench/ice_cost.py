@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from services.bindings import local
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
-from shared.contracts import MAX_TEXT
+from services.worker import local
+from shared.contracts.messages import MAX_TEXT
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 
 score_batch = SERVICE.score_batch
 

@@ -22,7 +22,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from services.bindings import local
 from services.ice.batch_messages import (
     IceBatchReport,
     IceBatchReportRequest,
@@ -31,11 +30,12 @@ from services.ice.batch_messages import (
 from services.ice.batch_tables import ScoredIce, name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from services.worker import local
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.report_contracts import Interval
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.reports.estimates import BatchStatistics
 
 score_batch = SERVICE.score_batch
 

@@ -25,10 +25,10 @@ from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.inference.causal import LocalLanguageModel
-from services.weights.loader import LoadedModel
-from shared.contracts import ModelKind, ModelUse
+from services.inference.weights.loader import LoadedModel
+from shared.contracts.calls import Template
+from shared.contracts.messages import ModelKind, ModelUse
 from shared.models import ports
-from shared.models.calls import Template
 from shared.models.ports import Models
 
 score_batch = SERVICE.score_batch

@@ -13,14 +13,14 @@ from typing import Any
 
 import httpx
 
+from cli.stack.stack import running
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.inference.local_models import LocalModels
-from services.stack.stack import running
-from shared import telemetry
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.settings import settings
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process import telemetry
+from shared.process.settings import settings
 
 score_batch = SERVICE.score_batch
 

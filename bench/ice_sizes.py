@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from bench.environment import environment
-from services.bindings import local
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceTest
+from services.worker import local
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.statistics.intervals import mean
 
 EACH = 6  # explanations a text and kind

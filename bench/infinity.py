@@ -32,14 +32,14 @@ import httpx
 import torch
 
 from bench.environment import environment
+from cli.stack.servers import HOST, Child, free_port
+from cli.stack.stack import running
 from services.inference.local_models import LocalModels
-from services.stack.servers import HOST, Child, free_port
-from services.stack.stack import running
-from shared import telemetry
-from shared.models.calls import Example
-from shared.models.catalogue import load_catalogue
-from shared.models.checkpoint import base_folder
-from shared.settings import settings
+from shared.contracts.calls import Example
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.checkpoint import base_folder
+from shared.process import telemetry
+from shared.process.settings import settings
 
 POSTS = Path("examples/posts.jsonl")
 CLIENTS = (1, 8, 64)

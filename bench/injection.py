@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 
 from bench.environment import environment
-from services.bindings import local
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
-from shared.elicitation import ExplanationsElicitation
+from services.worker import local
+from shared.contracts.calls import Example
+from shared.contracts.elicitation import ExplanationsElicitation
 from shared.models import ports
-from shared.models.calls import Example
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 
 LABELS = ("hateful", "non-hateful")
 POSTS = {

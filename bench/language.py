@@ -1,4 +1,4 @@
-"""How often `shared.language` decides, how often it is right, and what HateXScore then says.
+"""How often `shared.text.language` decides, how often it is right, and what HateXScore then says.
 
 Figures alone, never a text.
 
@@ -20,13 +20,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from services.bindings import local
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
-from shared.language import UNDECIDED, find_language
-from shared.models.catalogue import load_catalogue
+from services.worker import local
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
+from shared.text.language import UNDECIDED, find_language
 
 DATA = Path("../shared/data")
 FILES = ("multilingual_hatecheck.jsonl", "korean_beep.jsonl")

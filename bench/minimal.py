@@ -18,7 +18,7 @@ from sqlalchemy import JSON, Column, MetaData, String, Table, create_engine, ins
 
 from bench.services.noop.contract import NoopRequest
 from services.hatexscore.contract import HatexscoreRequest
-from shared.contracts import JobRequest
+from shared.contracts.messages import JobRequest
 from shared.ledger.engine import sqlalchemy_url
 
 ROWS = Table(

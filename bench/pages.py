@@ -23,11 +23,11 @@ import httpx
 from sqlalchemy import Engine, create_engine, text
 
 from bench.environment import environment
+from cli.stack.servers import HOST, Child, Postgres, free_port, redis_child, redis_url
 from services.registry import fact_plan
-from services.stack.servers import HOST, Child, Postgres, free_port, redis_child, redis_url
+from shared.contracts.reports import SystemComparison
 from shared.ledger.engine import sqlalchemy_url
 from shared.ledger.migrate import migrate
-from shared.report_contracts import SystemComparison
 
 LINES, ROUNDS = 50_000, 10
 START_SECONDS = 120

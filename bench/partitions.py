@@ -27,10 +27,10 @@ import psutil
 from sqlalchemy import Engine, create_engine, make_url, text
 
 from bench.environment import environment
+from cli.stack.servers import Postgres
 from services.scheduler.facts import AT_ONCE
-from services.stack.servers import Postgres
+from shared.contracts.facts import FactPlan, SurprisingRules
 from shared.ledger import jobs, leases, partitions, result_facts, retention
-from shared.ledger.batch_lines import SurprisingRules
 from shared.ledger.claim_order import ClaimOrder, MetricQueue
 from shared.ledger.engine import encode_json, sqlalchemy_url
 from shared.ledger.leases import ClaimTerms
@@ -43,7 +43,7 @@ TERM = DAYS * DAY
 BYTES = 1_050  # of a request; a result has three times as many
 NOOP = MetricQueue("noop", batch=False)
 TERMS = ClaimTerms(timedelta(minutes=1), max_attempts=3)
-PLAN = result_facts.FactPlan(SurprisingRules(()))
+PLAN = FactPlan(SurprisingRules(()))
 FILL = """
     INSERT INTO jobs (id, metric, status, request, result, attempts, resend_at, created_at,
         started_at, finished_at, has_facts)
@@ -185,7 +185,7 @@ def _accept(ledger: Ledger, request: Json) -> str:
     return made.job.id
 
 
-def _plan(_: str) -> result_facts.FactPlan:
+def _plan(_: str) -> FactPlan:
     return PLAN
 
 

@@ -26,9 +26,7 @@ from services.consistency.contract import ConsistencyRequest
 from services.consistency.metric import SERVICE
 from services.consistency.report import ConsistencyNull, ConsistencyResult
 from services.consistency.verdict import nulls_of
-from shared.contracts import ModelKind, ModelUse
-from shared.models import ports
-from shared.models.calls import (
+from shared.contracts.calls import (
     MASK_TEXT,
     Completion,
     Example,
@@ -38,7 +36,9 @@ from shared.models.calls import (
     WordRows,
     WrittenToken,
 )
-from shared.models.judgement import Judgement
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelKind, ModelUse
+from shared.models import ports
 from shared.models.label_readout import of_head
 from shared.models.word_rows import judged_words
 from shared.statistics.seeds import generator

@@ -27,13 +27,13 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE as HATEXSCORE
 from services.hlv.contract import HlvRequest
 from services.hlv.metric import SERVICE as HLV
-from shared.contracts import ModelKind, ModelUse, Scored
-from shared.estimates import BatchStatistics
+from shared.contracts.calls import Example, Pair
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelKind, ModelUse, Scored
 from shared.models import ports
-from shared.models.calls import Example, Pair
-from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
+from shared.reports.estimates import BatchStatistics
 from shared.statistics import intervals
 from shared.statistics.comparison import paired
 from shared.statistics.seeds import generator

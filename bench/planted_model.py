@@ -24,11 +24,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from bench.planted_texts import LONGEST, WORDS, Plant, by_arithmetic
-from shared.contracts import ModelKind, ModelUse
+from shared.contracts.calls import Example, ExampleRows, Row, Tokens
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelKind, ModelUse
 from shared.models import ports
-from shared.models.calls import Example, ExampleRows, Row, Tokens
-from shared.models.entry import Ability
-from shared.models.judgement import Judgement
+from shared.models.catalogue.entry import Ability
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
 from shared.statistics.seeds import generator

@@ -24,19 +24,19 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from services.bindings import local
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import ParsedExplanation, where_rules_read
 from services.hatexscore.reader import read_by_model, reader_prompt
 from services.hatexscore.variants import VARIANTS
-from shared.contracts import Message
-from shared.errors import ScoringError
-from shared.language import canonical
-from shared.models.catalogue import load_catalogue
+from services.worker import local
+from shared.contracts.errors import ScoringError
+from shared.contracts.messages import Message
+from shared.contracts.validation_messages import plain
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
-from shared.settings import disable_download, settings_or_exit
+from shared.process.settings import disable_download, settings_or_exit
 from shared.statistics.agreement import kappa_of_pairs
-from shared.validation_messages import plain
+from shared.text.language import canonical
 
 OWN = Path(__file__).with_suffix(".jsonl")
 RULED = frozenset({"en", "zh", "ko"})

@@ -31,19 +31,15 @@ from transformers import AutoTokenizer
 from bench.environment import environment
 from bench.explanations import marked_runs
 from bench.ice_faithfulness import COMPUTED, DATA, marked_spans, posts
-from services.bindings import local
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE as HATEXSCORE
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.inference.embedded.adapter import Split, load_adapter, save_adapter
-from services.inference.embedded.calibration import best_temperature
-from services.inference.embedded.hate import HATE
-from services.inference.embedded.train import THREADS
-from services.inference.embedded.training import TrainingConfig, columns, logits, train
+from services.worker import local
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.models.checkpoint import BASE_SHA256, NOTE, EmbeddedMetadata, base_folder
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.checkpoint import BASE_SHA256, NOTE, EmbeddedMetadata, base_folder
 from shared.statistics.clusters import Floats
 from shared.statistics.components import (
     FACTORS,
@@ -55,6 +51,10 @@ from shared.statistics.components import (
     survival_observed,
 )
 from shared.statistics.seeds import generator
+from training.calibration import best_temperature
+from training.hate import HATE
+from training.train import THREADS
+from training.training import TrainingConfig, columns, logits, train
 
 TEXTS, ADAPTERS, SEEDS, SPLITS, POOL = 100, 5, 3, 200, 60
 INFILLS = 4  # fills that are averaged

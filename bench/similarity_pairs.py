@@ -27,15 +27,15 @@ import torch
 from transformers import AutoTokenizer, RobertaConfig, RobertaForSequenceClassification
 
 from bench.environment import CPUINFO, environment
+from services.inference.numerics import tolerance
+from services.inference.weights.loader import load_encoder, without_progress
 from services.similarity.cache import Cache
 from services.similarity.encoders import CrossEncoder
 from services.similarity.layers import optimize_layers
-from services.weights.loader import load_encoder, without_progress
-from shared.models.calls import Pair
-from shared.models.catalogue import Catalogue
-from shared.models.checkpoint import base_folder
-from shared.models.entry import ModelEntry
-from shared.numerics import tolerance
+from shared.contracts.calls import Pair
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.checkpoint import base_folder
+from shared.models.catalogue.entry import ModelEntry
 
 REASONS, WORDS, PAIRS = 16, 14, 20
 HIDDEN, INNER, LAYERS = 768, 3_072, 6

@@ -25,12 +25,12 @@ import numpy as np
 from bench.environment import environment
 from bench.ice_faithfulness import DATA
 from bench.reliability import SHARE, SPLITS, SURVIVES, explained, ranged, with_ends
-from services.bindings import local
 from services.hlv.contract import HlvRequest
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvMeasured
+from services.worker import local
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.statistics.clusters import Floats
 from shared.statistics.components import survival_observed
 from shared.statistics.seeds import generator

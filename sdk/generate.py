@@ -26,7 +26,7 @@ TERMS = PACKAGE / "_terms.py"
 LANGUAGES = PACKAGE / "_languages.py"
 DESCRIPTION = ROOT.parent / "docs" / "openapi.json"
 PLAIN_NAMES = ROOT.parent / "services" / "gateway" / "pages" / "terms.toml"
-LANGUAGE_NAMES = ROOT.parent / "shared" / "language_names.py"
+LANGUAGE_NAMES = ROOT.parent / "shared" / "contracts" / "language_names.py"
 WORDS_OF_STATISTICS = "words"  # no metric has them as parts
 HEADING = "# Made by sdk/generate.py from {source}; do not edit.\n"
 MODELS_HEADING = (
@@ -122,7 +122,7 @@ def terms() -> str:
 def languages() -> str:
     """The content of _languages.py: the service's own, without what only its authors look for."""
     _, names = LANGUAGE_NAMES.read_text("utf-8").split("from __future__ import annotations\n")
-    heading = HEADING.format(source="shared/language_names.py")
+    heading = HEADING.format(source="shared/contracts/language_names.py")
     said = '"""What people call a language: tables say `Korean (ko)`, messages have the code."""'
     return f"{said}\n\n{heading}\nfrom __future__ import annotations\n{names}"
 

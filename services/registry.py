@@ -1,40 +1,81 @@
-"""The services there are, as `services.discovery` finds them; nothing else names one.
+"""The services: every folder of `services` with a `contract.py`, and how its results are shown.
 
-The gateway and the scheduler import contracts only; a worker loads what stands behind.
+Nothing else names a service. Only contracts are imported here; a worker imports the code behind
+them (`service`).
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import pkgutil
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
-from services.discovery import all_contracts as all_contracts
-from services.discovery import contracts as contracts
-from services.discovery import metrics as metrics
-from services.discovery import reported as reported
-from shared.contracts import Finding
-from shared.ledger.batch_lines import FAILED, SurprisingRules
-from shared.ledger.result_facts import FactPlan
-from shared.service_contract import MetricContract, SurprisingRule
-from shared.settings import Settings, settings_or_exit
-from shared.settings_sources import QUEUES
-
-if TYPE_CHECKING:
-    from shared.metric import Service
+import services
+from shared.contracts.facts import FAILED, FactPlan, SurprisingRules
+from shared.contracts.messages import Finding
+from shared.contracts.service import (
+    MetricContract,
+    ReportedContract,
+    Service,
+    ServiceContract,
+    SurprisingRule,
+)
+from shared.process.settings import Settings, settings_or_exit
+from shared.process.settings_sources import QUEUES
 
 UNDEFINED = SurprisingRule(
     name="undefined", path="$ ? (@.score == null)", says="the metric is undefined here"
 )
 
 EARLIER = Finding("undecided", "An earlier version made this result.")
+
+
+@lru_cache(maxsize=1)
+def contracts() -> dict[str, ServiceContract]:
+    """name → contract, in the order of names."""
+    return {folder: _contract(folder) for folder in _folders()}
+
+
+@lru_cache(maxsize=1)
+def metrics() -> dict[str, MetricContract]:
+    """Those that score explanations."""
+    found = contracts().items()
+    return {name: one for name, one in found if isinstance(one, MetricContract)}
+
+
+@lru_cache(maxsize=1)
+def reported() -> dict[str, ReportedContract]:
+    """Those whose many results are summed up: the metrics, and whatever else has batch reports."""
+    found = contracts().items()
+    return {name: one for name, one in found if isinstance(one, ReportedContract)}
+
+
+@lru_cache(maxsize=1)
+def all_contracts() -> dict[str, ServiceContract]:
+    """name → contract of everything that takes jobs: the services, and the batch reports."""
+    batches = [one.batch for one in reported().values()]
+    return {**contracts(), **{batch.name: batch for batch in batches}}
+
+
+def _folders() -> list[str]:
+    return sorted(
+        folder.name
+        for folder in pkgutil.iter_modules(services.__path__)
+        if folder.ispkg and importlib.util.find_spec(f"services.{folder.name}.contract")
+    )
+
+
+def _contract(folder: str) -> ServiceContract:
+    found: ServiceContract = importlib.import_module(f"services.{folder}.contract").CONTRACT
+    return found
 
 
 def process_settings() -> Settings:

@@ -11,7 +11,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.abc import MetaPathFinder
@@ -19,33 +19,67 @@ from pathlib import Path
 
 from celery import signals
 
-from services.bindings import MODEL_SERVICES, has_local_models, models_for
 from services.explanations.explained_scores import bind_explainer
+from services.inference.server_watch import ServerWatch
 from services.registry import contracts, process_settings, service
-from services.server_watch import ServerWatch
-from shared import queue, telemetry
-from shared.errors import ScoringError
-from shared.job_context import limit_wait
+from shared.contracts.errors import ScoringError
 from shared.models import ports
-from shared.models.availability import ModelStates, StatusSender
-from shared.models.catalogue import Catalogue, load_catalogue
-from shared.models.ports import describe
-from shared.models.reload import CatalogueReload
-from shared.priority import NICENESS
-from shared.settings import Settings, disable_download, settings
-from shared.stop_signal import setting
+from shared.models.catalogue.availability import ModelStates, StatusSender
+from shared.models.catalogue.catalogue import Catalogue, load_catalogue
+from shared.models.catalogue.reload import CatalogueReload
+from shared.models.ports import Models, describe
+from shared.models.remote import QueueModels
+from shared.process import telemetry
+from shared.process.settings import Settings, disable_download, settings
+from shared.process.stop_signal import setting
+from shared.queue import broker
+from shared.queue.job_context import limit_wait
+from shared.queue.priority import NICENESS
+from shared.queue.worker_board import WorkerSender
 from shared.worker import register, registered
 from shared.worker.batch_queues import BatchQueues, BatchRateLimiter, stopping
 from shared.worker.process import Health, load_in_background, preload
 from shared.worker.process import start_server as serve_health
 from shared.worker.tasks import RegisteredTask
 from shared.worker.watchdog import watchdog
-from shared.worker_board import WorkerSender
 
 AWAY_SECONDS = 15.0  # that a start waits for models that give no answer
 SWITCH_SECONDS = 0.0005  # a thread that wakes waits no longer for one that computes
+MODEL_SERVICES = frozenset({"inference", "similarity"})
+PATIENCE_SECONDS = 2.0  # of a worker's thread, for a model that another thread is loading
 
 logger = telemetry.logger(__name__)
+
+
+def has_local_models(services: Collection[str], chosen: Settings) -> bool:
+    """Whether a worker that serves these has its models in itself."""
+    return chosen.binding != "queue" or bool(MODEL_SERVICES & set(services))
+
+
+def models_for(
+    services: Collection[str],
+    catalogue: Catalogue,
+    chosen: Settings,
+    states: ModelStates | None = None,
+) -> Models:
+    """The models for a worker that serves these. `states`: of those that it holds."""
+    if not has_local_models(services, chosen):
+        return QueueModels(catalogue, states)
+    return local(catalogue, chosen.padded_tokens, states, PATIENCE_SECONDS)
+
+
+def local(
+    catalogue: Catalogue,
+    budget: int | None = None,
+    states: ModelStates | None = None,
+    patience: float | None = None,
+) -> Models:
+    """Models that live in this process. `budget`: padded tokens of a forward pass."""
+    from services.inference.local_models import LocalModels  # torch: only where models are held
+    from services.similarity.encoders import LocalSimilarityModels
+
+    similarities = LocalSimilarityModels(catalogue, None, states, patience)
+    return LocalModels(catalogue, similarities.similarity, budget, states, patience)
 
 
 def register_all(names: list[str]) -> None:
@@ -122,10 +156,10 @@ def parse(arguments: list[str] | None) -> list[str]:
 def run_worker(names: list[str], chosen: Settings) -> None:
     """Take jobs and calls of models until SIGTERM; those of batches on threads of their own."""
     calls = [f"model.{name}" for name in names if name in MODEL_SERVICES]
-    queues = [*calls, *map(queue.task_name, registered)]
+    queues = [*calls, *map(broker.task_name, registered)]
     pace = BatchRateLimiter(chosen.batch_share)
     threads = chosen.threads_for_batches
-    batches = BatchQueues([queue.batch_queue(name) for name in queues], threads, pace)
+    batches = BatchQueues([broker.batch_queue(name) for name in queues], threads, pace)
     signals.task_received.connect(lambda **_: pace.record_interactive(), weak=False)
     signals.worker_shutting_down.connect(setting(stopping), weak=False)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -159,7 +193,7 @@ def consume(queues: list[str], chosen: Settings) -> None:
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     level = ("--loglevel", chosen.log_level.upper())
     threads = ("--pool", "threads", "--concurrency", str(chosen.worker_threads))
-    queue.app.worker_main(["worker", *threads, *quiet, "--queues", ",".join(queues), *level])
+    broker.app.worker_main(["worker", *threads, *quiet, "--queues", ",".join(queues), *level])
 
 
 def health_of(names: list[str], states: ModelStates, chosen: Settings) -> Health:
@@ -203,7 +237,7 @@ def main(arguments: list[str] | None = None) -> None:
     disable_download()
     chosen = process_settings()
     try:
-        queue.take_from(names)
+        broker.take_from(names)
     except ValueError as error:
         sys.exit(str(error))
     telemetry.configure_logging(chosen.log_level, chosen.log_format)

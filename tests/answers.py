@@ -19,8 +19,8 @@ import jsonschema_rs
 
 from services.gateway.app import create_app
 from services.gateway.openapi_schemas import VALUES
-from shared.problems import QUOTA_EXCEEDED, TYPE_BASE, type_name
-from shared.settings import Settings
+from shared.contracts.problems import QUOTA_EXCEEDED, TYPE_BASE, type_name
+from shared.process.settings import Settings
 
 Json = dict[str, Any]
 MADE_UP = "echo"

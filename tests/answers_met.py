@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from services.stack.reference import errors
+from cli.generators.reference import errors
 from tests.answers import MET, PROBLEMS, description
 
 VARIABLE = "ANSWERS_MET"

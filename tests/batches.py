@@ -20,8 +20,8 @@ from services.scheduler.batch_files import BatchFileWorker
 from services.scheduler.failure_isolation import FailureIsolation
 from shared.ledger import leases
 from shared.ledger.tables import jobs
-from shared.models.catalogue import load_catalogue
-from shared.settings import Settings
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.settings import Settings
 from shared.worker import registered
 from shared.worker.job import MessageDelivery, run_job
 

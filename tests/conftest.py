@@ -20,15 +20,16 @@ import redis
 from sqlalchemy import Engine, text
 from xdist.scheduler import LoadFileScheduling
 
-from services.bindings import local
-from services.stack.servers import Postgres
-from shared import queue, redis_client
-from shared.encryption import new_key
+from cli.stack.servers import Postgres
+from services.worker import local
 from shared.ledger.engine import connect, ledger
 from shared.ledger.migrate import migrate
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.settings import Settings, settings
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process import redis_client
+from shared.process.encryption import new_key
+from shared.process.settings import Settings, settings
+from shared.queue import broker
 from tests.end_to_end.service import Service, serving
 from tests.patience import SECONDS, eventually
 from tests.servers import redis_server
@@ -220,9 +221,9 @@ def _settings(
 def _use_this_broker() -> None:
     """The queue reads its settings once a process: a test that asked it before these servers were
     there, in whatever order the tests run, must not leave it with another broker."""
-    queue.app.conf.update(queue.options())
-    queue.app._after_fork()  # forgets the pools of connections
-    for clients in (queue._redis, queue._sending_redis, queue._prompt_redis):
+    broker.app.conf.update(broker.options())
+    broker.app._after_fork()  # forgets the pools of connections
+    for clients in (broker._redis, broker._sending_redis, broker._prompt_redis):
         clients.cache_clear()
 
 

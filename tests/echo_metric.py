@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from shared.contracts import Evidence, Message, Provenance, Report, ScoreRequest, Variant
-from shared.errors import BadInput, ModelNotReady, Unavailable
-from shared.metric import Collected, Metric
-from shared.service_contract import MetricContract
+from shared.contracts.errors import BadInput, ModelNotReady, Unavailable
+from shared.contracts.messages import Evidence, Message, Provenance, Report, ScoreRequest, Variant
+from shared.contracts.service import MetricContract
+from shared.reports.metric import Collected, Metric
 
 
 class EchoRequest(ScoreRequest):

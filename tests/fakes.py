@@ -8,9 +8,7 @@ from typing import get_args
 
 import numpy as np
 
-from shared.contracts import ModelKind, ModelUse
-from shared.errors import BadInput, Unavailable
-from shared.models.calls import (
+from shared.contracts.calls import (
     MASK_TEXT,
     AttributionMethod,
     Attributions,
@@ -25,8 +23,10 @@ from shared.models.calls import (
     WordRows,
     WrittenToken,
 )
-from shared.models.entry import Ability
-from shared.models.judgement import Judgement
+from shared.contracts.errors import BadInput, Unavailable
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelKind, ModelUse
+from shared.models.catalogue.entry import Ability
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
 from shared.models.word_rows import judged_words

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from services.inference.local_models import LocalModels
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 from tests.inference.shapes import byte_tokenizer, save_bert, save_llama
 from tests.shared.models.openai.computing import ClassifierDouble, LanguageModelDouble, Style

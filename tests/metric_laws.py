@@ -16,8 +16,10 @@ from pydantic.fields import FieldInfo
 
 from bench.agreement import difference
 from services.registry import service
-from shared import contracts
-from shared.contracts import (
+from shared.contracts import messages
+from shared.contracts.errors import BadInput
+from shared.contracts.fields import messages_in
+from shared.contracts.messages import (
     LONGEST_REASON,
     TRANSPORT,
     Input,
@@ -29,12 +31,10 @@ from shared.contracts import (
     ScoreRequest,
     field_type,
 )
-from shared.errors import BadInput
-from shared.message_fields import messages_in
-from shared.metric import Metric
-from shared.null_report import Null
-from shared.redaction import RUN, all_internal, repeats, sent, without_text
-from shared.service_contract import MetricContract
+from shared.contracts.null_report import Null
+from shared.contracts.redaction import RUN, all_internal, repeats, sent, without_text
+from shared.contracts.service import MetricContract
+from shared.reports.metric import Metric
 
 AnyMetric = Metric[Any, Any, Any, Any]
 
@@ -215,7 +215,7 @@ def with_a_field(metric: AnyMetric, base: type[JobRequest], kind: Any) -> Iterat
     with pytest.MonkeyPatch.context() as patch:
         grown = request = create(base.__name__, __base__=base, added=(kind, ...))
         if base is not own:
-            patch.setattr(contracts, base.__name__, grown)
+            patch.setattr(messages, base.__name__, grown)
             request = create(own.__name__, __base__=(own, grown))
         contract = replace(metric.contract, request=request)
         yield type("Grown", (type(metric),), {"contract": contract})()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shared.contracts import ModelUse
-from shared.numerics import tolerance
+from services.inference.numerics import tolerance
+from shared.contracts.messages import ModelUse
 
 
 def as_promised(use: ModelUse, one: ArrayLike, other: ArrayLike) -> bool:

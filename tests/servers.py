@@ -12,7 +12,7 @@ from typing import Any
 import redis
 from sqlalchemy import Engine
 
-from services.stack.servers import Child, free_port, redis_child, redis_url
+from cli.stack.servers import Child, free_port, redis_child, redis_url
 from shared.ledger import jobs, leases
 from tests.patience import looks
 

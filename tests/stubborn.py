@@ -8,9 +8,10 @@ import time
 from dataclasses import replace
 
 from services.worker import run_worker
-from shared import job_context, telemetry
-from shared.metric import Service
-from shared.settings import settings
+from shared.contracts.service import Service
+from shared.process import telemetry
+from shared.process.settings import settings
+from shared.queue import job_context
 from shared.worker import register
 from shared.worker.process import Health
 from shared.worker.process import start_server as serve_health

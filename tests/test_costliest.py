@@ -22,10 +22,10 @@ from services.hlv.contract import CONTRACT as HLV
 from services.hlv.model_calls import run_judges
 from services.ice.contract import CONTRACT as ICE
 from services.ice.metric import SERVICE as ICE_SERVICE
+from shared.contracts.calls import Completion, Example, Pair, Prompt, Sampling
+from shared.contracts.request_cost import WorkLimit
 from shared.models import ports
-from shared.models.calls import Completion, Example, Pair, Prompt, Sampling
 from shared.models.ports import Floats, Models
-from shared.request_cost import WorkLimit
 from tests.fakes import FakeModel, FakeModels
 from tests.ice.planted import planted, word
 

@@ -13,7 +13,9 @@ SUFFIXES = ("_bucket", "_count", "_sum")
 
 def declared() -> set[str]:
     """The first argument of every Counter, Gauge, Histogram and Summary."""
-    files = [path for folder in ("services", "shared") for path in ROOT.glob(f"{folder}/**/*.py")]
+    files = [
+        path for folder in ("services", "shared", "cli") for path in ROOT.glob(f"{folder}/**/*.py")
+    ]
     found = "(?:Counter|Gauge|Histogram|Summary)\\(\\s*" + NAME.pattern
     return {name for path in files for name in re.findall(found, path.read_text("utf-8"))}
 

@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from services.gateway.pages.templates import render
 from services.inference.classifier import LocalClassifier
 from services.registry import metrics, page
-from shared.contracts import ReasonCode, Report, Scored, ScoreRequest
-from shared.estimates import BatchStatistics
-from shared.language import UNDECIDED
-from shared.service_contract import MetricContract
+from shared.contracts.messages import ReasonCode, Report, Scored, ScoreRequest
+from shared.contracts.service import MetricContract
+from shared.reports.estimates import BatchStatistics
+from shared.text.language import UNDECIDED
 from tests.metric_laws import metric_of
 
 pytestmark = pytest.mark.usefixtures("_embedded_models")

@@ -14,7 +14,7 @@ from services.ftc.contract import FtcRequest
 from services.ftc.metric import SERVICE as FTC
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE as HAF
-from shared.contracts import Report
+from shared.contracts.messages import Report
 from tests.cot2el import writers
 from tests.ftc import fake as ftc
 from tests.haf import fake as haf

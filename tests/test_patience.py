@@ -7,7 +7,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.job_context import LEAST_SECONDS, iter_retries, limit_wait
+from shared.queue.job_context import LEAST_SECONDS, iter_retries, limit_wait
 
 SECONDS = st.floats(0.1, 500)
 

@@ -21,14 +21,14 @@ from sqlalchemy import Engine
 
 import services
 from bench.capacity import _cost, size, table
+from cli.generators import manifests
 from services import registry, worker
 from services.gateway.app import create_app
 from services.registry import all_contracts, contracts, metrics, reported, service
-from services.stack import manifests
-from shared.contracts import Variant
-from shared.metric import Metric
-from shared.service_contract import MetricContract
-from shared.settings import Settings
+from shared.contracts.messages import Variant
+from shared.contracts.service import MetricContract
+from shared.process.settings import Settings
+from shared.reports.metric import Metric
 from shared.worker import registered
 from tests import metric_laws
 from tests.batches import Json, WorkedScene
@@ -48,7 +48,7 @@ FILES = {
 
 from pydantic import Field
 
-from shared.contracts import (Evidence, Message, Report)
+from shared.contracts.messages import (Evidence, Message, Report)
 
 
 class ToyComponents(Message):
@@ -73,8 +73,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from services.toy.report import ToyReport
-from shared.contracts import (Input, ScoreRequest)
-from shared.service_contract import (FormField, MetricContract, SurprisingRule)
+from shared.contracts.messages import (Input, ScoreRequest)
+from shared.contracts.service import (FormField, MetricContract, SurprisingRule)
 
 
 class ToyRequest(ScoreRequest):
@@ -115,7 +115,7 @@ from dataclasses import dataclass
 
 from services.toy.contract import ToyRequest
 from services.toy.report import ToyReport
-from shared.report_design import Block, Record, forest, record
+from shared.reports.pages.report_design import Block, Record, forest, record
 
 TEMPLATE = "toy/page.html"
 DETAILS = {"letter": "e"}
@@ -157,7 +157,7 @@ def share(text: str, letter: str) -> float:
 
 from dataclasses import dataclass
 
-from shared.contracts import (Variant)
+from shared.contracts.messages import (Variant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +182,7 @@ from services.toy import kernel
 from services.toy.contract import CONTRACT, ToyRequest
 from services.toy.report import ToyComponents, ToyReport
 from services.toy.variants import VARIANTS, ToyVariant
-from shared.metric import Collected, Metric
+from shared.reports.metric import Collected, Metric
 
 
 class Toy(Metric[ToyRequest, Collected, ToyReport, ToyVariant]):

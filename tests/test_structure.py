@@ -30,29 +30,35 @@ PROTECTION = {  # against costly and hostile requests, models that are away, and
     "services/gateway/answer_headers.py",
     "services/gateway/request_limits.py",
     "services/gateway/site_security.py",
-    "shared/cached.py",
-    "shared/thread_scheduling.py",
-    "shared/job_context.py",
+    "shared/process/cached.py",
+    "shared/queue/thread_scheduling.py",
+    "shared/queue/job_context.py",
     "shared/ledger/private_requests.py",
     "shared/ledger/claim_order.py",
-    "shared/models/availability.py",  # the gateway looks every 2 s: between or within the legs
-    "shared/priority.py",
-    "shared/priority_lock.py",
-    "shared/segments.py",
-    "shared/request_cost.py",
+    "shared/models/catalogue/availability.py",
+    "shared/queue/priority.py",
+    "shared/queue/priority_lock.py",
+    "shared/text/segments.py",
+    "shared/contracts/request_cost.py",
     "shared/worker/batch_queues.py",
     "shared/worker/watchdog.py",
-    "shared/worker_board.py",  # as the states of models
+    "shared/queue/worker_board.py",  # as the states of models
 }
 ONE_OF_EACH = {  # what -> (how it is made, where)
-    "a client of Redis": (r"\bRedis\.from_url\(", {"shared/redis_client.py"}),
-    "a result's provenance": (r"(?<!class )\bProvenance\(", {"shared/metric.py"}),
+    "a client of Redis": (r"\bRedis\.from_url\(", {"shared/process/redis_client.py"}),
+    "a result's provenance": (r"(?<!class )\bProvenance\(", {"shared/reports/metric.py"}),
     "a bootstrap's draws": (r"generator\([^)]*\"bootstrap\"", {"shared/statistics/bootstrap.py"}),
-    "a picture engine": (r"\bimport (vl_convert|matplotlib|altair)", {"shared/charts/process.py"}),
-    "a micro-batcher": (r"^class \w*Batcher\b", {"services/weights/batcher.py"}),
+    "a picture engine": (
+        r"\bimport (vl_convert|matplotlib|altair)",
+        {"shared/reports/charts/process.py"},
+    ),
+    "a micro-batcher": (r"^class \w*Batcher\b", {"services/inference/weights/batcher.py"}),
     "a loader of weights": (
         r"\.from_pretrained\(",
-        {"services/weights/loader.py", "services/inference/embedded/adapter.py"},  # handed to it
+        {
+            "services/inference/weights/loader.py",
+            "services/inference/embedded/adapter.py",
+        },  # handed to it
     ),
     "a keyed generator": (
         r"\b(Philox|SeedSequence|default_rng|RandomState)\(",
@@ -69,12 +75,12 @@ ONE_OF_EACH = {  # what -> (how it is made, where)
 }
 NAMING_A_METRIC = {  # beside its own folder
     "services/explanations/contract.py",  # examples
-    "shared/elicitation.py",  # whose prompts they are
+    "shared/contracts/elicitation.py",  # whose prompts they are
     "services/explanations/yes_or_no.py",  # whose decisions a yes may be
     "services/gateway/event_views.py",  # an example
     "services/gateway/pages/new_batches.py",  # what a form begins with
     "services/gateway/pages/try_it.py",
-    "services/stack/demo.py",
+    "cli/stack/demo.py",
 }
 NO_NOUNS = {"utils", "helpers", "common", "core", "manager", "misc"}
 

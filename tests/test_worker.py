@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from services import worker
-from services.bindings import models_for
 from services.registry import contracts
-from shared.contracts import Message
-from shared.errors import ScoringError, Unavailable
+from services.worker import models_for
+from shared.contracts.errors import ScoringError, Unavailable
+from shared.contracts.messages import Message
 from shared.models import ports
-from shared.models.catalogue import Catalogue
-from shared.settings import Settings, settings
+from shared.models.catalogue.catalogue import Catalogue
+from shared.process.settings import Settings, settings
 from shared.worker.process import Health
 from shared.worker.tasks import RegisteredTask
 from tests.patience import SECONDS, busy

@@ -12,10 +12,10 @@ from services.consistency.report import (
     ConsistencyResult,
 )
 from services.consistency.verdict import LEVEL, nulls_of
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import UNIT, BatchStatistics
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.estimates import UNIT, BatchStatistics
 from shared.statistics.intervals import Bounds
 
 Row = Scored[ConsistencyRequest, ConsistencyResult]

@@ -20,11 +20,11 @@ from services.consistency.report import (
 )
 from services.consistency.variants import VARIANTS, Contributions
 from services.consistency.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, Message, ModelName, Parameter
-from shared.elicitation import ExplainableRequest
-from shared.models.prompt_table import PromptKeys, parse_template
-from shared.request_cost import Size, Work, words_of
-from shared.service_contract import (
+from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.messages import MAX_TEXT, Input, Message, ModelName, Parameter
+from shared.contracts.prompt_table import PromptKeys, parse_template
+from shared.contracts.request_cost import Size, Work, words_of
+from shared.contracts.service import (
     ElicitedExplanation,
     FactPaths,
     FormField,

@@ -8,8 +8,8 @@ from services.consistency.contract import (
     ConsistencyRequest,
     ConsistencyTurn,
 )
-from shared.models.calls import Example, Prompt, Template, Turn
-from shared.models.prompt_table import parse_template
+from shared.contracts.calls import Example, Prompt, Template, Turn
+from shared.contracts.prompt_table import parse_template
 
 QUESTION = ConsistencyPrompt(
     turns=(

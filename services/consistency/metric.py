@@ -38,21 +38,21 @@ from services.consistency.report import (
     EditOperator,
 )
 from services.consistency.variants import VARIANTS, ConsistencyVariant
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Languages, NullReason, Scored
-from shared.estimates import BatchStatistics
-from shared.language import (
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Languages, NullReason, Scored
+from shared.models.ports import models
+from shared.reports.estimates import BatchStatistics
+from shared.reports.metric import Collected, Metric
+from shared.statistics import ranks
+from shared.statistics.placements import runs_of
+from shared.text.language import (
     LanguageCoverage,
     ModelLanguages,
     find_language,
     model_coverage,
     requested_language,
 )
-from shared.metric import Collected, Metric
-from shared.models.ports import models
-from shared.statistics import ranks
-from shared.statistics.placements import runs_of
-from shared.word_segmentation import words_obstacle
+from shared.text.word_segmentation import words_obstacle
 
 MOST_TOLD = 10**15  # placements that are counted in a report
 NOTHING = ConsistencyComponents(

@@ -19,17 +19,17 @@ from services.consistency.explanation_prompts import CHANGES, explanation_prompt
 from services.consistency.kernel import Bools, Floats, Predictions
 from services.consistency.variants import VARIANTS, ConsistencyVariant
 from services.consistency.words import TextWords, row_of, text_words
-from shared.contracts import LanguageRequest, ModelUse, NullReason, ReasonCode
-from shared.errors import BadInput, pointing_to
-from shared.job_context import check_each
-from shared.language import Obstacle, find_language, requested_language
-from shared.metric import Collected
-from shared.models.calls import Completion, Example, Prompt, WordJudgements, WordRow, WordRows
-from shared.models.judgement import Judgement, Unread, mass_warnings, text_cut
-from shared.models.labels import predict_label
+from shared.contracts.calls import Completion, Example, Prompt, WordJudgements, WordRow, WordRows
+from shared.contracts.errors import BadInput, pointing_to
+from shared.contracts.judgement import Judgement, Unread, mass_warnings, text_cut
+from shared.contracts.labels import predict_label
+from shared.contracts.messages import LanguageRequest, ModelUse, NullReason, ReasonCode
 from shared.models.ports import Judge, Writer, models
 from shared.models.word_rows import render_rows
+from shared.queue.job_context import check_each
+from shared.reports.metric import Collected
 from shared.statistics.seeds import generator
+from shared.text.language import Obstacle, find_language, requested_language
 
 FEWEST_WORDS = 3  # that contributions are compared over
 SCORED_AT_ONCE = 500  # prompts of a call

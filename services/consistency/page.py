@@ -14,10 +14,19 @@ from services.consistency.report import (
     ConsistencyWordValue,
 )
 from services.consistency.verdict import nulls_of, verdict
-from shared.charts.engine import Caption, Chart
-from shared.charts.shapes import histogram
-from shared.page_text import Mark, MarkedText, TokenRun, Verdict, Warm, level, pieces, runs
-from shared.report_design import Block, Record, count_bars, forest, record
+from shared.reports.charts.engine import Caption, Chart
+from shared.reports.charts.shapes import histogram
+from shared.reports.pages.page_text import (
+    Mark,
+    MarkedText,
+    TokenRun,
+    Verdict,
+    Warm,
+    level,
+    pieces,
+    runs,
+)
+from shared.reports.pages.report_design import Block, Record, count_bars, forest, record
 
 TEMPLATE = "consistency/page.html"
 MOST_WORDS = 2_000  # that are shaded

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.batch_contracts import BatchReport
-from shared.contracts import Column, Count, Evidence, Message, Word
-from shared.elicitation import ExplainableReport
-from shared.null_report import Null
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReport
+from shared.contracts.elicitation import ExplainableReport
+from shared.contracts.messages import Column, Count, Evidence, Message, Word
+from shared.contracts.null_report import Null
+from shared.contracts.reports import Interval
 
 ConsistencyPart = Literal["simulatability", "attribution"]
 EditOperator = Literal["delete", "mask"]

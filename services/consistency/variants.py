@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from shared.contracts import Variant
+from shared.contracts.messages import Variant
 
 Contributions = Literal["occlusion", "shapley"]
 Aggregation = Literal["sum", "ratios"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from services.consistency.report import ConsistencyNull, ConsistencyResult
-from shared.contracts import Finding
-from shared.page_text import Tone, Verdict, finding, significant
+from shared.contracts.messages import Finding
+from shared.reports.pages.page_text import Tone, Verdict, finding, significant
 
 LEVEL = 0.05
 EVEN = 0.5  # of a win rate

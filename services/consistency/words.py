@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.consistency.kernel import Bools
-from shared.models.calls import Example, WordRow, WordRows, WordSpan
-from shared.word_segmentation import word_spans
+from shared.contracts.calls import Example, WordRow, WordRows, WordSpan
+from shared.text.word_segmentation import word_spans
 
 SHORT = 3  # characters: of such words contributions are compared among themselves
 

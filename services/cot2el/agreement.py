@@ -13,7 +13,7 @@ import numpy as np
 from services.cot2el import kernel
 from services.cot2el.kernel import Floats
 from services.cot2el.report import Cot2elAgreement, Cot2elSimilarities
-from shared.questions import STANCES, Explanation, Stance
+from shared.contracts.questions import STANCES, Explanation, Stance
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "lexical": ("lexical_1", "lexical_2", "lexical_3"),

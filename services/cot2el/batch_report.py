@@ -19,10 +19,10 @@ from services.cot2el.report import (
     Cot2elResult,
     Cot2elValidated,
 )
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import UNIT, BatchStatistics
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import Floats
 
 Rows = Sequence[Scored[Cot2elRequest, Cot2elResult]]

@@ -12,10 +12,17 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.cot2el.report import Cot2elBatchReport, Cot2elResult
 from services.cot2el.verdict import in_a_word
-from shared.contracts import Input, LanguageRequest, LanguageTag, Message, ModelName, Parameter
-from shared.questions import Explanation, Options, Passage, Question, to_prompt
-from shared.request_cost import Size, Work, words_of
-from shared.service_contract import (
+from shared.contracts.messages import (
+    Input,
+    LanguageRequest,
+    LanguageTag,
+    Message,
+    ModelName,
+    Parameter,
+)
+from shared.contracts.questions import Explanation, Options, Passage, Question, to_prompt
+from shared.contracts.request_cost import Size, Work, words_of
+from shared.contracts.service import (
     ElicitedExplanation,
     FactPaths,
     FormField,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq, Levenshtein
 from rapidfuzz.process import cdist
 
-from shared.errors import TooCostly
-from shared.job_context import check
+from shared.contracts.errors import TooCostly
+from shared.queue.job_context import check
 
 MOST_STEPS = 1_000_000_000  # of difflib's; a minute or two of them
 FEW_STEPS = 100_000  # that difflib does itself, in a few milliseconds

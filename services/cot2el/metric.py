@@ -30,10 +30,13 @@ from services.cot2el.report import (
     Cot2elValidation,
 )
 from services.cot2el.variants import VARIANTS, Cot2elVariant
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Languages, Scored
-from shared.estimates import BatchStatistics
-from shared.language import (
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.language_names import language_name
+from shared.contracts.messages import Languages, Scored
+from shared.contracts.questions import Explanation, Stance, in_words
+from shared.reports.estimates import BatchStatistics
+from shared.reports.metric import Collected, Metric
+from shared.text.language import (
     LanguageCoverage,
     Obstacle,
     find_language,
@@ -41,9 +44,6 @@ from shared.language import (
     requested_language,
     rules_obstacle,
 )
-from shared.language_names import language_name
-from shared.metric import Collected, Metric
-from shared.questions import Explanation, Stance, in_words
 
 PROMPTED = ("en",)  # what the prompts of the three stages are written in
 

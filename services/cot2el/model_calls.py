@@ -18,14 +18,14 @@ from services.cot2el.contract import Cot2elRequest
 from services.cot2el.polarity_calls import nli_use, refine_drafts
 from services.cot2el.refinement import RefinedReasoning, align_draft
 from services.cot2el.stages import ReasoningDraft, drafts
-from shared.contracts import ModelUse
-from shared.errors import pointing_to
-from shared.language import ModelLanguages
-from shared.metric import Collected
-from shared.models.calls import Pair
+from shared.contracts.calls import Pair
+from shared.contracts.errors import pointing_to
+from shared.contracts.messages import ModelUse
+from shared.contracts.questions import Explanation
 from shared.models.ports import models
-from shared.questions import Explanation
-from shared.segments import segments
+from shared.reports.metric import Collected
+from shared.text.language import ModelLanguages
+from shared.text.segments import segments
 
 Texts = tuple[str, str]
 Cosines = dict[str, tuple[ModelUse, dict[Texts, float]]]  # similarity model → cosines

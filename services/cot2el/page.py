@@ -14,9 +14,9 @@ from services.cot2el.report import (
     Cot2elSimilarities,
 )
 from services.cot2el.verdict import verdict
-from shared.page_text import Mark, MarkedText, OptionRow, Verdict, choices, pieces
-from shared.questions import Stance, to_prompt
-from shared.report_design import (
+from shared.contracts.questions import Stance, to_prompt
+from shared.reports.pages.page_text import Mark, MarkedText, OptionRow, Verdict, choices, pieces
+from shared.reports.pages.report_design import (
     BAD,
     GOOD,
     NEUTRAL,

@@ -19,11 +19,11 @@ from services.cot2el.polarity import (
 from services.cot2el.refinement import AlignedReasoning, RefinedReasoning
 from services.cot2el.segmentation import Language
 from services.cot2el.variants import VARIANTS
-from shared.contracts import ModelUse
-from shared.errors import BadInput, pointing_to
-from shared.language import canonical
-from shared.models.calls import Example
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput, pointing_to
+from shared.contracts.messages import ModelUse
 from shared.models.ports import Judge, models
+from shared.text.language import canonical
 
 CONTRADICTION = "contradiction"
 LABELS = ("contradiction", "entailment", "neutral")

@@ -30,11 +30,11 @@ from services.cot2el.segmentation import (
 )
 from services.cot2el.stages import ReasoningDraft
 from services.cot2el.variants import VARIANTS
-from shared.errors import TooCostly
-from shared.job_context import check_each
-from shared.language import canonical
-from shared.questions import Explanation
+from shared.contracts.errors import TooCostly
+from shared.contracts.questions import Explanation
+from shared.queue.job_context import check_each
 from shared.statistics.seeds import generator
+from shared.text.language import canonical
 
 POOL_FILE = Path(__file__).parent / "data" / "other_items.en.json"  # written for this project
 RULED: tuple[Language, ...] = get_args(Language)

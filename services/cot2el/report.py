@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.batch_contracts import BatchReport
-from shared.contracts import Count, Evidence, Message, Report
-from shared.questions import Key, Stance
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReport
+from shared.contracts.messages import Count, Evidence, Message, Report
+from shared.contracts.questions import Key, Stance
+from shared.contracts.reports import Interval
 
 Share = Annotated[float, Field(ge=0, le=1)]
 PolarityOutcome = Literal["kept", "contradicted", "unread"]

@@ -23,11 +23,11 @@ from pydantic import (
 )
 
 from services.cot2el.contract import Cot2elRequest, Cot2elWriting
-from shared.contracts import MAX_TEXT
-from shared.errors import BadInput
-from shared.models.calls import Completion, Prompt, Sampling, Turn
+from shared.contracts.calls import Completion, Prompt, Sampling, Turn
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import MAX_TEXT
+from shared.contracts.questions import STANCES, Explanation, Option, choose
 from shared.models.ports import PromptOfRequest, generate
-from shared.questions import STANCES, Explanation, Option, choose
 
 OPEN, CLOSE = "<think>", "</think>"
 TRIES = 3

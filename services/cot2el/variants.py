@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from services.cot2el.contract import DEFAULT_SIMILARITY, Polarity
 from services.cot2el.segmentation import Granularity
-from shared.contracts import Variant
+from shared.contracts.messages import Variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

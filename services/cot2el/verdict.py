@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from services.cot2el.report import Cot2elResult
-from shared.contracts import Finding
-from shared.page_text import Tone, Verdict, finding, percent, significant
+from shared.contracts.messages import Finding
+from shared.reports.pages.page_text import Tone, Verdict, finding, percent, significant
 
 STATUS = {
     "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "

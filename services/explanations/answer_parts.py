@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
-from shared.decision_words import HATEFUL, KEY_NOUNS, NOT
-from shared.elicitation import PLACEHOLDERS
-from shared.models.calls import Completion, WrittenToken
-from shared.models.prompt_table import parse_template
+from shared.contracts.calls import Completion, WrittenToken
+from shared.contracts.elicitation import PLACEHOLDERS
+from shared.contracts.prompt_table import parse_template
+from shared.readers.decision_words import HATEFUL, KEY_NOUNS, NOT
 
 MARKS = (  # what opens and what closes a chain of thought
     ("<think>", "</think>"),

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from services.discovery import metrics
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.report import (
     ExplanationsBatchReport,
@@ -17,13 +16,14 @@ from services.explanations.report import (
     ExplanationsResult,
     ExplanationsScoreMean,
 )
-from shared.contracts import Scored
-from shared.elicitation import Outcome
-from shared.estimates import STATISTICS_VERSION, BatchStatistics
-from shared.gold_agreement import GoldSource, spans_of
-from shared.gold_metadata import Span
-from shared.page_text import counted
-from shared.settings import SERVICE_VERSION
+from services.registry import metrics
+from shared.contracts.elicitation import Outcome
+from shared.contracts.gold_metadata import Span
+from shared.contracts.messages import Scored
+from shared.process.settings import SERVICE_VERSION
+from shared.reports.estimates import STATISTICS_VERSION, BatchStatistics
+from shared.reports.gold_agreement import GoldSource, spans_of
+from shared.reports.pages.page_text import counted
 
 Row = Scored[ExplanationsRequest, ExplanationsResult]
 

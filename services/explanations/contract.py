@@ -34,16 +34,8 @@ from services.explanations.report import (
 )
 from services.explanations.score_requests import score_request, scoring_metric
 from services.explanations.verdict import FACTS, SURPRISING, ExplanationsContract, finding
-from shared.contracts import (
-    MOST_METADATA,
-    Input,
-    JobRequest,
-    LanguageTag,
-    MetadataValue,
-    Parameter,
-    ScoreRequest,
-)
-from shared.elicitation import (
+from shared.contracts.calls import MOST_CHARACTERS, WrittenToken
+from shared.contracts.elicitation import (
     DEFAULT_PROMPT,
     INPUTS,
     ExplanationsGeneration,
@@ -55,11 +47,19 @@ from shared.elicitation import (
     Style,
     given_inputs,
 )
-from shared.gold_contracts import GoldColumns
-from shared.models.calls import MOST_CHARACTERS, WrittenToken
-from shared.request_cost import Size, Work, words_of
-from shared.service_contract import ElicitedExplanation, FurtherRequest
-from shared.validation_messages import plain
+from shared.contracts.gold import GoldColumns
+from shared.contracts.messages import (
+    MOST_METADATA,
+    Input,
+    JobRequest,
+    LanguageTag,
+    MetadataValue,
+    Parameter,
+    ScoreRequest,
+)
+from shared.contracts.request_cost import Size, Work, words_of
+from shared.contracts.service import ElicitedExplanation, FurtherRequest
+from shared.contracts.validation_messages import plain
 
 MOST_METRICS = 16
 MOST_SEED = 2**63 - 1

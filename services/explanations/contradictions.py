@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from shared.decision_words import (
+from shared.readers.decision_words import (
     ASKING,
     CROSS,
     EMPTY_BOX,
@@ -28,7 +28,7 @@ from shared.decision_words import (
     TICKED_BOX,
     YES,
 )
-from shared.metric import StatedDecision
+from shared.reports.metric import StatedDecision
 
 LONGEST = 60  # characters of a unit that is no prose
 

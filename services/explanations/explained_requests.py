@@ -14,8 +14,7 @@ from pydantic import ValidationError
 
 from services.explanations.contract import CONTRACT, OWN_TOKENS, ExplanationsRequest
 from services.explanations.prompts import custom_prompt, get_prompt
-from shared.contracts import TRANSPORT, JobRequest
-from shared.elicitation import (
+from shared.contracts.elicitation import (
     INPUTS,
     Explain,
     ExplainableRequest,
@@ -25,10 +24,11 @@ from shared.elicitation import (
     given_inputs,
     has_own_model,
 )
-from shared.errors import BadInput
-from shared.problems import pointer
-from shared.service_contract import MetricContract, ServiceContract
-from shared.validation_messages import first_fault, plain
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import TRANSPORT, JobRequest
+from shared.contracts.problems import pointer
+from shared.contracts.service import MetricContract, ServiceContract
+from shared.contracts.validation_messages import first_fault, plain
 
 ONE_JOB = "this is one job: send a request for each of the `items` and `draws`"
 OF_THE_JOB = frozenset({"explain", "model", "seed", "language", *INPUTS, *TRANSPORT})

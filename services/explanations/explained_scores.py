@@ -11,10 +11,10 @@ from typing import Any
 from services.explanations.explained_requests import explanations_request, pointing_to_own
 from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
-from shared.contracts import ReasonCode, Report
-from shared.elicitation import Elicitation, ExplainableRequest
-from shared.language import Obstacle
-from shared.metric import Metric
+from shared.contracts.elicitation import Elicitation, ExplainableRequest
+from shared.contracts.messages import ReasonCode, Report
+from shared.reports.metric import Metric
+from shared.text.language import Obstacle
 
 CODES: dict[str, ReasonCode] = {
     "refused": "refused",

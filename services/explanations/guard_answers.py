@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from shared.metric import StatedDecision
+from shared.reports.metric import StatedDecision
 
 _ANSWER = re.compile(
     r"[\W_]*(?:json\s{1,3}[\W_]{1,9})?(?:(?:(?:content|prompt|user|response)\s)?(?:safety|moderation|verdict|assessment|rating"

@@ -6,7 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from shared.contracts import (
+from shared.contracts.calls import WrittenToken
+from shared.contracts.elicitation import MOST_TOKENS
+from shared.contracts.messages import (
     MAX_TEXT,
     MOST_METADATA,
     Input,
@@ -15,8 +17,6 @@ from shared.contracts import (
     MetadataValue,
     Parameter,
 )
-from shared.elicitation import MOST_TOKENS
-from shared.models.calls import WrittenToken
 
 MOST_ITEMS = 32
 MOST_DRAWS = 16  # of each item

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from shared.decision_words import HATEFUL
-from shared.metric import StatedDecision
+from shared.readers.decision_words import HATEFUL
+from shared.reports.metric import StatedDecision
 
 _YES = r"ja|oui|s[ií]|sim|да"
 _NO = r"nein|non|no|n[ãa]o|нет|nee"

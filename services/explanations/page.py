@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.report import ExplanationsResult
-from shared.page_text import ResponseTable, counted
-from shared.report_design import Block, Record, count_bars, forest, record
+from shared.reports.pages.page_text import ResponseTable, counted
+from shared.reports.pages.report_design import Block, Record, count_bars, forest, record
 
 SAYS = {
     "refused": "The model refused; nothing is scored.",

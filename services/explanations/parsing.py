@@ -31,9 +31,9 @@ from services.explanations.structured_answer import (
     without_leans,
 )
 from services.explanations.yes_or_no import asks_itself, read_yes_or_no
-from shared.elicitation import ExplanationsObstacle, Outcome
-from shared.metric import StatedDecision
-from shared.refusals import REFUSES_WITHIN, is_refusal
+from shared.contracts.elicitation import ExplanationsObstacle, Outcome
+from shared.readers.refusals import REFUSES_WITHIN, is_refusal
+from shared.reports.metric import StatedDecision
 
 _BORDER = re.compile(r"(?<=[.!?。！？])(?=\s|[^\x00-\x7f])|\n")  # between sentences
 _NAMED = r"(?:label|decision|answer|conclusion|classification|verdict|relation(?:ship)?)"

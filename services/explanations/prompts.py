@@ -16,10 +16,10 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from shared.contracts import Message
-from shared.elicitation import INPUTS, PLACEHOLDERS, ExplanationsOwnPrompt, Style
-from shared.models.calls import Prompt, Turn
-from shared.models.prompt_table import escape_template, parse_template
+from shared.contracts.calls import Prompt, Turn
+from shared.contracts.elicitation import INPUTS, PLACEHOLDERS, ExplanationsOwnPrompt, Style
+from shared.contracts.messages import Message
+from shared.contracts.prompt_table import escape_template, parse_template
 
 FOLDER = Path(__file__).parent
 LANGUAGES = {"en": "English", "zh": "Chinese", "ko": "Korean"}  # those of Table 8

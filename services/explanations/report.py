@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, Self, Union
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, create_model, model_validator
 
-from services.discovery import metrics
-from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Count, Message, Report, Word
-from shared.elicitation import ExplanationsElicitation, ExplanationsProvenance, Outcome
-from shared.report_contracts import Interval
+from services.registry import metrics
+from shared.contracts.batches import BatchReport, BatchReportRequest
+from shared.contracts.elicitation import ExplanationsElicitation, ExplanationsProvenance, Outcome
+from shared.contracts.messages import Count, Message, Report, Word
+from shared.contracts.reports import Interval
 
 UnscoredCode = Literal["refused", "unparsable", "unfit"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from services.discovery import metrics
-from shared.contracts import TRANSPORT, ScoreRequest
-from shared.service_contract import ElicitedExplanation, MetricContract
+from services.registry import metrics
+from shared.contracts.messages import TRANSPORT, ScoreRequest
+from shared.contracts.service import ElicitedExplanation, MetricContract
 
 REPLACEABLE = frozenset({"model", "policy"})  # of what the explanation brings
 

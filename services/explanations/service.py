@@ -35,8 +35,8 @@ from services.explanations.report import (
 )
 from services.explanations.yes_or_no import asks_if_hateful, decides_if_hateful
 from services.registry import metrics, service
-from shared.contracts import Message, ModelUse, Report, ScoreRequest
-from shared.elicitation import (
+from shared.contracts.calls import Completion, Example, Sampling, Turn
+from shared.contracts.elicitation import (
     ExplanationsElicitation,
     ExplanationsObstacle,
     ExplanationsOwnPolicy,
@@ -45,20 +45,20 @@ from shared.elicitation import (
     ExplanationsProvenance,
     ExplanationsSpan,
 )
-from shared.errors import AnswerCut, BadInput, pointing_to
-from shared.estimates import BatchStatistics
-from shared.gold_agreement import GoldSource
-from shared.job_context import check_each
-from shared.language import find_language
-from shared.metric import Metric, ReportedService, StatedDecision
-from shared.models.calls import Completion, Example, Sampling, Turn
-from shared.models.catalogue import SERVER
-from shared.models.judgement import Judgement
+from shared.contracts.errors import AnswerCut, BadInput, pointing_to
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import Message, ModelUse, Report, ScoreRequest
+from shared.contracts.prompt_table import PromptKeys, escape_template
+from shared.contracts.service import ElicitedExplanation, MetricContract
+from shared.contracts.validation_messages import first_fault, plain
+from shared.models.catalogue.catalogue import SERVER
 from shared.models.ports import models
-from shared.models.prompt_table import PromptKeys, escape_template
-from shared.service_contract import ElicitedExplanation, MetricContract
-from shared.settings import SERVICE_VERSION
-from shared.validation_messages import first_fault, plain
+from shared.process.settings import SERVICE_VERSION
+from shared.queue.job_context import check_each
+from shared.reports.estimates import BatchStatistics
+from shared.reports.gold_agreement import GoldSource
+from shared.reports.metric import Metric, ReportedService, StatedDecision
+from shared.text.language import find_language
 from shared.worker.job import with_text_key
 from shared.worker.steps import run_step
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from services.explanations.answer_tables import columns
-from shared.decision_words import (
+from shared.readers.decision_words import (
     ASKING,
     CROSS,
     HATEFUL,
@@ -24,7 +24,7 @@ from shared.decision_words import (
     TICK,
     YES,
 )
-from shared.metric import StatedDecision
+from shared.reports.metric import StatedDecision
 
 MOST_LINES = 400  # that are looked at, from the end
 LONGEST_KEY, LONGEST_VALUE = 60, 300  # characters

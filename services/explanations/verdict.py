@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from services.discovery import metrics
 from services.explanations.report import ExplanationsResult
-from shared.contracts import Finding
-from shared.elicitation import INPUTS
-from shared.service_contract import FactPaths, ReportedContract, SurprisingRule
+from services.registry import metrics
+from shared.contracts.elicitation import INPUTS
+from shared.contracts.messages import Finding
+from shared.contracts.service import FactPaths, ReportedContract, SurprisingRule
 
 LONGEST = 160  # characters of a sentence
 

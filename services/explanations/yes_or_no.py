@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from services.explanations.prompts import ElicitationPrompt
-from shared.metric import StatedDecision
+from shared.reports.metric import StatedDecision
 
 _QUESTION = re.compile(r"[^?？.。!！\n]{1,400}[?？]")  # the last sentence, to its mark
 _ASKS_YES_NO = re.compile(

@@ -39,9 +39,9 @@ from services.ftc.report import (
 )
 from services.ftc.scoring import satisfaction
 from services.ftc.skill import skills_of
-from shared.contracts import Scored
-from shared.estimates import UNIT, BatchStatistics
-from shared.report_contracts import Interval
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.estimates import UNIT, BatchStatistics
 
 Row = Scored[FtcRequest, FtcResult]
 

@@ -34,9 +34,9 @@ from services.ftc.report import (
     NliLabel,
     Statistic,
 )
-from shared.contracts import Scored
-from shared.estimates import UNIT, BatchStatistics
-from shared.report_contracts import Interval
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.estimates import UNIT, BatchStatistics
 from shared.statistics.families import holm
 from shared.statistics.intervals import Bounds
 

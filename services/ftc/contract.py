@@ -22,7 +22,8 @@ from services.ftc.report import (
     PhraseNull,
 )
 from services.ftc.verdict import in_a_word
-from shared.contracts import (
+from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.messages import (
     MAX_TEXT,
     Input,
     Message,
@@ -30,10 +31,9 @@ from shared.contracts import (
     Parameter,
     Variant,
 )
-from shared.elicitation import ExplainableRequest
-from shared.models.prompt_table import PromptKeys, prompt_tokens
-from shared.request_cost import Size, Work, words_of
-from shared.service_contract import (
+from shared.contracts.prompt_table import PromptKeys, prompt_tokens
+from shared.contracts.request_cost import Size, Work, words_of
+from shared.contracts.service import (
     ElicitedExplanation,
     FactPaths,
     FormField,

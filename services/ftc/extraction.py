@@ -25,7 +25,7 @@ from services.ftc.phrases import (
     stems,
 )
 from services.ftc.report import NliLabel
-from shared.english import straighten_apostrophes
+from shared.text.english import straighten_apostrophes
 
 MOST_SENTENCES = 10
 RESTATED = 0.6  # share of stems that a sentence and the hypothesis must have in common

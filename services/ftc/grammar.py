@@ -23,7 +23,7 @@ from services.ftc.phrases import (
     parse,
     text_of,
 )
-from shared.cached import cache_results
+from shared.process.cached import cache_results
 
 DETERMINERS = {"DT", "PRP$", "WDT"}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.errors import DegenerateInput
+from shared.contracts.errors import DegenerateInput
 from shared.statistics.ranks import TIE
 
 Floats = NDArray[np.float64]

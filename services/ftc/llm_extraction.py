@@ -20,7 +20,7 @@ from services.ftc.counterfactuals import FOUND, GRACE, MOST_GROWTH, same_words
 from services.ftc.grammar import is_sentence
 from services.ftc.phrases import MOST_CHARACTERS, coverage, parse, stems
 from services.ftc.report import Kind, NliLabel
-from shared.models.calls import Prompt, Sampling
+from shared.contracts.calls import Prompt, Sampling
 from shared.models.ports import models
 
 FOLDER = Path(__file__).parent / "data" / "prompts"

@@ -22,16 +22,16 @@ from services.ftc.scoring import (
     distribution,
 )
 from services.ftc.variants import VARIANTS, FtcVariant
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
-from shared.job_context import check_each
-from shared.language import (
+from shared.contracts.messages import Scored
+from shared.queue.job_context import check_each
+from shared.reports.estimates import BatchStatistics
+from shared.reports.metric import Collected, Metric
+from shared.text.language import (
     LanguageCoverage,
     model_coverage,
     requested_language,
     rules_coverage,
 )
-from shared.metric import Collected, Metric
 
 RULED = ("en",)  # what the patterns and the grammar read
 

@@ -18,17 +18,17 @@ from services.ftc.hypotheses import FtcHypotheses, targets_of
 from services.ftc.kernel import Floats
 from services.ftc.nulls import first_block, stages_of
 from services.ftc.report import LABELS, NliLabel
-from shared.contracts import ModelUse
-from shared.errors import BadInput, DegenerateInput, pointing_to
-from shared.language import ModelLanguages
-from shared.metric import Collected
-from shared.models.calls import Example
-from shared.models.judgement import Judgement, low_mass, text_cut
-from shared.models.labels import predict_label
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput, DegenerateInput, pointing_to
+from shared.contracts.judgement import Judgement, low_mass, text_cut
+from shared.contracts.labels import predict_label
+from shared.contracts.messages import ModelUse
+from shared.contracts.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.models.ports import Judge, models
-from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
+from shared.reports.metric import Collected
 from shared.statistics import draws, ranks
 from shared.statistics.ranks import TIE
+from shared.text.language import ModelLanguages
 
 Pair = tuple[str, str]  # premise, hypothesis
 ModelKey = tuple[str, str | None]  # a model, and a request's prompt for it

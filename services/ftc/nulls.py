@@ -31,7 +31,7 @@ from services.ftc.phrases import (
 )
 from services.ftc.report import PhraseNull, PhraseType
 from services.ftc.variants import VARIANTS
-from shared.cached import cache_results
+from shared.process.cached import cache_results
 from shared.statistics.draws import TwoStages
 from shared.statistics.seeds import generator, generator_1_0
 

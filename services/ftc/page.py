@@ -19,10 +19,10 @@ from services.ftc.report import (
     FtcSpanEvidence,
 )
 from services.ftc.verdict import score_in_words, verdict
-from shared.charts.engine import Caption, Chart
-from shared.charts.shapes import bars, histogram
-from shared.page_text import Mark, MarkedText, Verdict, percent, pieces
-from shared.report_design import (
+from shared.reports.charts.engine import Caption, Chart
+from shared.reports.charts.shapes import bars, histogram
+from shared.reports.pages.page_text import Mark, MarkedText, Verdict, percent, pieces
+from shared.reports.pages.report_design import (
     Block,
     Forest,
     ForestRow,
@@ -35,7 +35,7 @@ from shared.report_design import (
     record,
     records,
 )
-from shared.word_changes import WordChange, changes
+from shared.reports.pages.word_changes import WordChange, changes
 
 TEMPLATE = "ftc/page.html"
 

@@ -2,7 +2,7 @@
 
 A span's type decides what it may replace: Sia et al., AAAI 2023, arXiv:2205.12469, name naive
 substitution's nonsense ("the boy is a tire swing", footnote 10). The parser is spaCy's
-(shared.english). One sentence at a time, so that a parse does not depend on the batch.
+(shared.text.english). One sentence at a time, so that a parse does not depend on the batch.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 import snowballstemmer
 
 from services.ftc.report import PhraseType
-from shared.cached import cache_results
-from shared.english import load_pipeline, straighten_apostrophes
+from shared.process.cached import cache_results
+from shared.text.english import load_pipeline, straighten_apostrophes
 
 UNUSED = ("ner", "senter")
 MOST_CHARACTERS = 600  # of a sentence; the parser is made for less

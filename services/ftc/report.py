@@ -10,11 +10,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Count, Evidence, Message, Word
-from shared.elicitation import ExplainableReport
-from shared.null_report import Null, PValue
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReport, BatchReportRequest
+from shared.contracts.elicitation import ExplainableReport
+from shared.contracts.messages import Count, Evidence, Message, Word
+from shared.contracts.null_report import Null, PValue
+from shared.contracts.reports import Interval
 
 NliLabel = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")

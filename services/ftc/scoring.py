@@ -23,7 +23,7 @@ from services.ftc.report import (
     FtcNull,
     FtcSatisfaction,
 )
-from shared.errors import DegenerateInput
+from shared.contracts.errors import DegenerateInput
 from shared.statistics import ranks
 
 

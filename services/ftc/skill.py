@@ -22,9 +22,9 @@ from services.ftc.report import (
     NliLabel,
     UnexplainedAnswer,
 )
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
-from shared.report_contracts import Interval
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.estimates import BatchStatistics
 from shared.statistics.clusters import clustered
 from shared.statistics.comparison import mean_test
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from services.ftc.contract import DRAWS
 from services.ftc.report import PhraseNull
-from shared.contracts import Variant
+from shared.contracts.messages import Variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from services.ftc.report import FtcResult
-from shared.contracts import Finding
-from shared.page_text import Tone, Verdict, finding, percent
+from shared.contracts.messages import Finding
+from shared.reports.pages.page_text import Tone, Verdict, finding, percent
 
 UNUSUAL = 0.05  # a p-value above it is what chance does too
 

@@ -14,8 +14,8 @@ from services.gateway.server import config_of, start_metrics_server
 from services.gateway.site_security import KeyRequiredError, keys_needed
 from services.gateway.state import State
 from services.registry import process_settings
-from shared import telemetry
-from shared.settings import Settings
+from shared.process import telemetry
+from shared.process.settings import Settings
 
 OPEN = {
     None: "no API key is required until one is made; only this machine can reach the service",

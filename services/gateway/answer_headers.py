@@ -10,7 +10,7 @@ from __future__ import annotations
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shared.settings import SERVICE_VERSION
+from shared.process.settings import SERVICE_VERSION
 
 VERSION = {"x-touchstone-version": SERVICE_VERSION}  # of what answers under /v1
 DEFAULTS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}

@@ -42,13 +42,13 @@ from services.gateway.routes import (
 from services.gateway.site_security import SameOriginMiddleware
 from services.gateway.spool import Spool
 from services.gateway.state import JobWatcher, MessageSender, State
-from shared.charts.engine import painter
-from shared.encryption import sealer_of
-from shared.file_store import FileStore
 from shared.ledger.engine import connect, libpq_url
-from shared.models.catalogue import load_catalogue
-from shared.models.reload import CatalogueReload
-from shared.settings import SERVICE_VERSION, Settings
+from shared.ledger.file_store import FileStore
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.reload import CatalogueReload
+from shared.process.encryption import sealer_of
+from shared.process.settings import SERVICE_VERSION, Settings
+from shared.reports.charts.engine import painter
 
 ROUTERS = (
     events.router,

@@ -19,11 +19,12 @@ from sqlalchemy import Connection
 from services.gateway.caller import ANYBODY, Caller
 from services.gateway.pages.templates import SESSION_COOKIE, get_cookie
 from services.gateway.refusals import Forbidden, NotAuthenticated
+from services.gateway.results import review_queues
 from services.gateway.state import Gateway, State, requires_key
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import JobRequest
-from shared.errors import BadInput
-from shared.ledger import batch_lines, keys, review_queues, webhooks
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import JobRequest
+from shared.ledger import batch_lines, keys, webhooks
 from shared.ledger.keys import Key, Scope
 from shared.ledger.webhooks import UnknownEndpoint
 

@@ -16,14 +16,14 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from sqlalchemy import Engine
 
-from shared.contracts import Column, Message, Report, Word, field_type
-from shared.gold_contracts import GoldColumns
-from shared.gold_metadata import has_gold
+from shared.contracts.gold import GoldColumns
+from shared.contracts.gold_metadata import has_gold
+from shared.contracts.messages import Column, Message, Report, Word, field_type
+from shared.contracts.service import ServiceContract
 from shared.ledger import batch_lines
 from shared.ledger.batch_lines import FinishedLine
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
-from shared.service_contract import ServiceContract
 
 LINES_AT_ONCE = 500
 MOST_FOR_PEOPLE = 5_000  # lines of a file that is looked at: of 300 cells each they are some MB

@@ -13,13 +13,13 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway.refusals import BodyTooLarge
 from services.gateway.state import State
-from shared.errors import ScoringError
+from shared.contracts.errors import ScoringError
+from shared.contracts.service import MetricContract
 from shared.ledger import batches, files
 from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.files import NewFile
 from shared.ledger.jobs import Owner, check_file_limit
 from shared.ledger.request_keys import KeyReused
-from shared.service_contract import MetricContract
 
 Line = tuple[str, dict[str, Any]]  # custom id, body
 

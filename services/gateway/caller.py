@@ -33,15 +33,15 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as AsgiScope
 
-from shared import telemetry
-from shared.contracts import AnyJob, with_untrained_languages
-from shared.encryption import Sealer, Unreadable, new_key, secret_sealer
-from shared.errors import QuotaExceeded, Unavailable
+from shared.contracts.errors import QuotaExceeded, Unavailable
+from shared.contracts.messages import AnyJob, with_untrained_languages
 from shared.ledger.jobs import Owner
 from shared.ledger.keys import Key, Scope, hash_key
 from shared.ledger.tables import DEFAULT_TENANT
-from shared.redis_client import async_client
-from shared.settings import Settings
+from shared.process import telemetry
+from shared.process.encryption import Sealer, Unreadable, new_key, secret_sealer
+from shared.process.redis_client import async_client
+from shared.process.settings import Settings
 
 REMEMBERED_SECONDS = 10.0
 MOST_REMEMBERED = 10_000

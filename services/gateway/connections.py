@@ -22,9 +22,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from services.gateway.refusals import HeaderFieldsTooLarge, NotHttp, RequestTimeout
-from shared.errors import ScoringError
-from shared.problems import problem, to_public
-from shared.telemetry import HTTP_REFUSED, new_request_id
+from shared.contracts.errors import ScoringError
+from shared.contracts.problems import problem, to_public
+from shared.process.telemetry import HTTP_REFUSED, new_request_id
 
 SPARE = 64  # connections beyond the limits: they may ask for probes, and are closed after that
 SPARE_SECONDS = 2.0

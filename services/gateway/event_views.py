@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, Field, create_model
 
 from services.gateway.views import ALWAYS_SENT, TEMPLATE, BatchSchema, RequestCounts
+from shared.contracts.problems import TYPE_BASE
 from shared.ledger.batches import BatchStatus
 from shared.ledger.jobs import JobStatus
 from shared.ledger.judgements import Opinion
 from shared.ledger.webhooks import EventType, TestType
-from shared.problems import TYPE_BASE
 
 
 def _json_string(message: type[BaseModel]) -> Any:

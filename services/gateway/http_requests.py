@@ -26,17 +26,17 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from services.gateway.refusals import BodyTooLarge, InvalidBody, UnsupportedMediaType
 from services.gateway.spool import FORM_BYTES, Upload
-from shared.contracts import Message
-from shared.errors import BadInput
-from shared.file_store import PIECE_BYTES, FileStore, store_error
-from shared.ledger.engine import Order, Slice
-from shared.problems import (
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import Message
+from shared.contracts.problems import (
     RepeatedKey,
     invalid,
     parse_strict,
     unique_members,
     validation_problem,
 )
+from shared.ledger.engine import Order, Slice
+from shared.ledger.file_store import PIECE_BYTES, FileStore, store_error
 
 M = TypeVar("M", bound=Message)
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
 from services.gateway.views import ALWAYS_SENT, JobBrief, JobSchema, ListPage
 from services.registry import all_contracts, contracts, metrics, reported
-from shared.service_contract import (
+from shared.contracts.service import (
     BatchReportContract,
     MetricContract,
     ServiceContract,

@@ -29,13 +29,13 @@ from services.gateway.judgement_views import (
 )
 from services.gateway.refusals import InvalidBody
 from services.registry import metrics
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
+from shared.contracts.problems import invalid
 from shared.ledger import judgements
 from shared.ledger.batch_lines import JobLine, first_lines, line_metadata
 from shared.ledger.engine import transaction
 from shared.ledger.judgements import JudgementFilter, Origin, ReviewerJudgement
 from shared.ledger.tables import jobs
-from shared.problems import invalid
 
 FileFormat = Literal["jsonl", "csv", "label-studio"]
 KINDS: dict[FileFormat, tuple[str, str]] = {

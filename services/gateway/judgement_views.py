@@ -11,10 +11,20 @@ from fastapi import Request
 from pydantic import BaseModel, Field, StringConstraints
 
 from services.gateway.caller import Caller
-from services.gateway.views import ALWAYS_SENT, ListPage, to_timestamp
+from services.gateway.results.review_progress import ReviewProgress
+from services.gateway.results.review_queues import (
+    MOST_LINES,
+    QUESTIONS,
+    Question,
+    QueueOrder,
+    ReviewItem,
+    ReviewQueue,
+)
+from services.gateway.views import ALWAYS_SENT, ListPage
 from services.registry import metrics
-from shared.contracts import Message
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import Message
+from shared.ledger.job_json import to_timestamp
 from shared.ledger.judgements import (
     MOST_NOTE,
     MOST_SPANS,
@@ -25,16 +35,7 @@ from shared.ledger.judgements import (
     ReviewerJudgement,
 )
 from shared.ledger.keys import MOST_REVIEWER
-from shared.ledger.review_progress import ReviewProgress
-from shared.ledger.review_queues import (
-    MOST_LINES,
-    QUESTIONS,
-    Question,
-    QueueOrder,
-    ReviewItem,
-    ReviewQueue,
-)
-from shared.telemetry import request_id
+from shared.process.telemetry import request_id
 
 QUEUE_ID = r"rq_[0-9a-f]{32}"
 ReviewerName = Annotated[

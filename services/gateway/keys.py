@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Engine
 
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from shared.ledger import keys
 from shared.ledger.engine import connect, ledger, transaction
 from shared.ledger.keys import MOST_REVIEWER, Key, NewKey, Scope
 from shared.ledger.tables import DEFAULT_TENANT
-from shared.settings import settings_or_exit
+from shared.process.settings import settings_or_exit
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 

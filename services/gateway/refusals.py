@@ -14,10 +14,18 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import compile_path
 
 from services.gateway.answer_headers import DEFAULTS
-from shared import telemetry
-from shared.errors import BadInput, NotThere, ScoringError
-from shared.problems import Problem, can_retry, internal, invalid, make, problem, to_public
-from shared.validation_messages import plain
+from shared.contracts.errors import BadInput, NotThere, ScoringError
+from shared.contracts.problems import (
+    Problem,
+    can_retry,
+    internal,
+    invalid,
+    make,
+    problem,
+    to_public,
+)
+from shared.contracts.validation_messages import plain
+from shared.process import telemetry
 
 MEDIA_TYPE = "application/problem+json"
 

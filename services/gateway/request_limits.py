@@ -13,9 +13,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.refusals import Busy, RequestTimeout, problem_response
-from shared.problems import problem
-from shared.settings import Settings
-from shared.telemetry import HTTP_REFUSED
+from shared.contracts.problems import problem
+from shared.process.settings import Settings
+from shared.process.telemetry import HTTP_REFUSED
 
 PROBES = frozenset({"/healthz", "/readyz"})
 BODY_GRACE_SECONDS = 10.0

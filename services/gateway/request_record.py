@@ -19,10 +19,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.caller import Caller
 from services.gateway.refusals import internal_error
-from shared import telemetry
-from shared.redaction import PRIVATE, PRIVATE_BYTES, untold
-from shared.settings import Settings
-from shared.telemetry import REQUEST_SECONDS, new_request_id
+from shared.contracts.redaction import PRIVATE, PRIVATE_BYTES, untold
+from shared.process import telemetry
+from shared.process.settings import Settings
+from shared.process.telemetry import REQUEST_SECONDS, new_request_id
 
 OWN_FORM = re.compile(r"[A-Za-z0-9._-]{1,128}")
 QUIET = frozenset({"/healthz", "/readyz", "/metrics"})  # asked every few seconds: debug

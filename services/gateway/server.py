@@ -13,12 +13,13 @@ from sqlalchemy import Engine
 from starlette.types import ASGIApp
 
 from services.gateway.connections import SPARE, Limits, protocol
+from services.gateway.results import overview
 from services.gateway.state import State
-from shared import telemetry
-from shared.errors import Unavailable
-from shared.ledger import jobs, overview
+from shared.contracts.errors import Unavailable
+from shared.ledger import jobs
 from shared.ledger.engine import transaction
-from shared.settings import Settings
+from shared.process import telemetry
+from shared.process.settings import Settings
 
 OTHER_FILES = 256  # that a gateway holds open besides: ledger, broker, uploads, libraries
 

@@ -18,11 +18,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from services.gateway.refusals import CrossOriginRequest, MisdirectedRequest, handle_error
 from services.gateway.state import State, requires_key
-from shared.errors import ScoringError, Unavailable
+from shared.contracts.errors import ScoringError, Unavailable
 from shared.ledger import keys
 from shared.ledger.engine import transaction
-from shared.settings import Settings
-from shared.telemetry import HTTP_REFUSED
+from shared.process.settings import Settings
+from shared.process.telemetry import HTTP_REFUSED
 
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITES = frozenset({"same-origin", "none"})  # none: the visitor, by an address typed in

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from services.gateway.caller import UPLOADS_POLICY, Caller
-from shared.errors import QuotaExceeded, ScoringError
-from shared.settings import Settings
+from shared.contracts.errors import QuotaExceeded, ScoringError
+from shared.process.settings import Settings
 
 FORM_BYTES = 16_384  # of boundaries, headers and fields beside the file
 RETRY_SECONDS = 5

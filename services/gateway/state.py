@@ -41,24 +41,25 @@ from services.gateway.caller import (
     SessionStore,
     StreamLimiter,
 )
+from services.gateway.results.overview import ModelHistory
+from services.gateway.results.result_pages import ResultSummary
 from services.gateway.spool import Spool
 from services.registry import contracts
-from shared import queue, telemetry, worker_board
-from shared.contracts import JobRequest
-from shared.encryption import Sealer
-from shared.errors import ModelUnusable, Unavailable
-from shared.file_store import FileStore
+from shared.contracts.errors import ModelUnusable, Unavailable
+from shared.contracts.messages import JobRequest
+from shared.contracts.service import ServiceContract
 from shared.ledger import keys
 from shared.ledger.engine import transaction
+from shared.ledger.file_store import FileStore
 from shared.ledger.jobs import FINISHED_CHANNEL
-from shared.ledger.overview import ModelHistory
-from shared.ledger.result_pages import ResultSummary
-from shared.models.availability import UNUSABLE, Status, read_statuses
-from shared.models.catalogue import Catalogue
-from shared.queue import JobMessage
-from shared.service_contract import ServiceContract
-from shared.settings import Settings
-from shared.telemetry import inject_trace
+from shared.models.catalogue.availability import UNUSABLE, Status, read_statuses
+from shared.models.catalogue.catalogue import Catalogue
+from shared.process import telemetry
+from shared.process.encryption import Sealer
+from shared.process.settings import Settings
+from shared.process.telemetry import inject_trace
+from shared.queue import broker, worker_board
+from shared.queue.broker import JobMessage
 
 MOST_MESSAGES = 10_000  # messages that wait for a stuck broker; more are left to the scheduler
 ONE_TRIP = 100  # of them in one trip to the broker: those that came while the last one travelled
@@ -219,7 +220,7 @@ class MessageSender:
         while (first := self._waiting.get()) is not None:
             messages = [first, *self._more()]
             try:
-                queue.send_all(messages)
+                broker.send_all(messages)
             except Unavailable as error:
                 dropped = len(messages) - 1 + self._drop()
                 logger.warning(

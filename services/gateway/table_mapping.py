@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import IO, Any, TypeVar
 
-from shared.contracts import MOST_METADATA
-from shared.gold_contracts import GoldColumns
-from shared.gold_metadata import has_gold
-from shared.service_contract import MetricContract
+from shared.contracts.gold import GoldColumns
+from shared.contracts.gold_metadata import has_gold
+from shared.contracts.messages import MOST_METADATA
+from shared.contracts.service import MetricContract
 
 DELIMITERS = (",", ";", "\t", "|")
 SYNONYMS = {

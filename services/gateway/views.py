@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.registry import finding_of, metrics
-from shared.contracts import Context, Trace
-from shared.errors import ModelState
+from shared.contracts.errors import ModelState
+from shared.contracts.messages import Context, Trace
 from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
+from shared.ledger.job_json import to_timestamp
 from shared.ledger.jobs import Job, JobStatus
-from shared.problems import to_public
-from shared.report_summary import ResultTally, sentences
 
 TEMPLATE = "#/components/schemas/{model}"
 MOMENTS = (
@@ -171,66 +168,6 @@ def schema_response(
         "content": content,
         "headers": {name: {} for name in headers},
     }
-
-
-def job_json(job: Job) -> dict[str, Any]:
-    """A job's JSON."""
-    return {
-        "id": job.id,
-        "object": "job",
-        "metric": job.metric,
-        "status": job.status,
-        "created_at": to_timestamp(job.created_at),
-        "started_at": to_timestamp(job.started_at),
-        "finished_at": to_timestamp(job.finished_at),
-        "timing": job_times(job),
-        "attempts": job.attempts,
-        "request_id": job.request_id,
-        "batch_id": job.batch_id,
-        "waiting_for": job.waiting_for if job.status == "queued" else None,
-        "metadata": job.request.get("metadata", {}),
-        "context": job.request.get("context"),
-        "trace": job.request.get("trace"),
-        "result": result_of(job),
-        "error": None if job.error is None else to_public(job.error, job.request_id),
-    }
-
-
-def result_of(job: Job) -> dict[str, Any] | None:
-    """As the worker wrote it; one from before there were verdicts, and a report from before there
-    were findings, gets its own on reading."""
-    found = job.result
-    if found is None:
-        return None
-    if job.metric in metrics() and "verdict" not in found:
-        verdict, reason = finding_of(job.metric, found)
-        return found | {"verdict": verdict, "reason": reason}
-    summed = metrics().get(str(found.get("metric")))
-    if summed is not None and job.metric == summed.batch.name and "finding" not in found:
-        return found | {
-            "finding": " ".join(sentences(summed, ResultTally.from_report(found), found))
-        }
-    return found
-
-
-def to_timestamp(instant: datetime | None) -> int | None:
-    """Whole unix seconds."""
-    return None if instant is None else int(instant.timestamp())
-
-
-def job_times(job: Job) -> dict[str, float | None]:
-    """The lengths behind the job's whole seconds."""
-    left_queue = job.started_at or job.finished_at
-    return {
-        "queued_seconds": _length(job.created_at, left_queue),
-        "run_seconds": _length(job.started_at, job.finished_at),
-    }
-
-
-def _length(begin: datetime | None, end: datetime | None) -> float | None:
-    if begin is None or end is None:
-        return None
-    return round(max(0.0, (end - begin).total_seconds()), 3)
 
 
 @dataclass(frozen=True)

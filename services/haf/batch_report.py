@@ -28,12 +28,12 @@ from services.haf.report import (
     Stage,
     Stance,
 )
-from shared.batch_contracts import Plot
-from shared.charts.engine import NOT_DRAWN
-from shared.charts.intervals import IntervalRow, interval_panels
-from shared.contracts import Scored
-from shared.estimates import UNIT, BatchStatistics
-from shared.report_contracts import Interval
+from shared.contracts.batches import Plot
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.charts.engine import NOT_DRAWN
+from shared.reports.charts.intervals import IntervalRow, interval_panels
+from shared.reports.estimates import UNIT, BatchStatistics
 
 Row = Scored[HafRequest, HafResult]
 Origin = tuple[str, str]  # model, data set

@@ -14,11 +14,11 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from services.haf.report import HafBatchReport, HafBatchReportRequest, HafResult
 from services.haf.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, Message, ModelName
-from shared.elicitation import ExplainableRequest, has_own_model
-from shared.models.calls import WrittenToken
-from shared.request_cost import Size, Work, words_of
-from shared.service_contract import (
+from shared.contracts.calls import WrittenToken
+from shared.contracts.elicitation import ExplainableRequest, has_own_model
+from shared.contracts.messages import MAX_TEXT, Input, Message, ModelName
+from shared.contracts.request_cost import Size, Work, words_of
+from shared.contracts.service import (
     ElicitedExplanation,
     FactPaths,
     FormField,

@@ -40,10 +40,10 @@ from services.haf.transcript import (
     read_exchange,
     why_no_later_stage,
 )
-from shared.errors import BadInput, pointing_to
-from shared.job_context import check, check_each
-from shared.models.calls import MOST, Sampling
+from shared.contracts.calls import MOST, Sampling
+from shared.contracts.errors import BadInput, pointing_to
 from shared.models.ports import models
+from shared.queue.job_context import check, check_each
 from shared.statistics.seeds import generator_1_0
 
 

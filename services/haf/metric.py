@@ -43,17 +43,17 @@ from services.haf.transcript import (
     individual_stage,
 )
 from services.haf.variants import VARIANTS, HafVariant
-from shared.contracts import Languages, NullReason, Scored
-from shared.estimates import BatchStatistics
-from shared.job_context import check_each
-from shared.language import (
+from shared.contracts.messages import Languages, NullReason, Scored
+from shared.queue.job_context import check_each
+from shared.reports.estimates import BatchStatistics
+from shared.reports.metric import Collected, Metric, StatedDecision
+from shared.text.language import (
     LanguageCoverage,
     Obstacle,
     model_coverage,
     requested_language,
     rules_coverage,
 )
-from shared.metric import Collected, Metric, StatedDecision
 
 RULED = ("en",)  # what the prompts, the cues and the parsing read
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}

@@ -19,12 +19,12 @@ from services.haf.parsing import DecisionVerdict
 from services.haf.report import Answer
 from services.haf.transcript import Exchange, StatementTokens, Transcript
 from services.haf.variants import HafVariant, variant_of
-from shared.errors import BadInput, TooCostly, pointing_to
-from shared.job_context import check_each
-from shared.language import ModelLanguages
-from shared.metric import Collected
-from shared.models.calls import MOST, Example, Pair
+from shared.contracts.calls import MOST, Example, Pair
+from shared.contracts.errors import BadInput, TooCostly, pointing_to
 from shared.models.ports import Judge, Similarity, models
+from shared.queue.job_context import check_each
+from shared.reports.metric import Collected
+from shared.text.language import ModelLanguages
 
 MOST_PAIRS = 100_000  # a sample of four reasons has about 700
 MOST_CHARACTERS = 100_000_000  # of both texts of all pairs; such a sample has about 200,000

@@ -21,10 +21,10 @@ from services.haf.report import (
     HafTokenValue,
     Stage,
 )
-from shared.charts.engine import Chart
-from shared.charts.shapes import MOST, matrix
-from shared.page_text import Mark, MarkedText, Warm, counted, pieces, runs
-from shared.report_design import (
+from shared.reports.charts.engine import Chart
+from shared.reports.charts.shapes import MOST, matrix
+from shared.reports.pages.page_text import Mark, MarkedText, Warm, counted, pieces, runs
+from shared.reports.pages.report_design import (
     Block,
     CountBars,
     Pair,

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.haf.report import Answer, DecidedBy, Stage, Stance
-from shared.english import straighten_apostrophes
-from shared.refusals import REFUSAL, REFUSES_WITHIN
+from shared.readers.refusals import REFUSAL, REFUSES_WITHIN
+from shared.text.english import straighten_apostrophes
 
 Span = tuple[int, int]  # character offsets into the response, exclusive end
 

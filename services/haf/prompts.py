@@ -19,7 +19,7 @@ from services.haf.contract import HafRequest
 from services.haf.report import Stage, Stance
 from services.haf.transcript import Exchange, individual_stage, why_no_later_stage
 from services.haf.variants import variant_of
-from shared.models.calls import Prompt, Turn
+from shared.contracts.calls import Prompt, Turn
 
 PROMPTS_FILE = Path(__file__).parent / "data" / "prompts.json"
 SINGLE_REASON_STAGES: tuple[Stage, Stage] = ("sufficiency", "necessity")

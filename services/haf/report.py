@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Count, Evidence, Message, MetadataKey, Word
-from shared.elicitation import ExplainableReport
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReport, BatchReportRequest
+from shared.contracts.elicitation import ExplainableReport
+from shared.contracts.messages import Count, Evidence, Message, MetadataKey, Word
+from shared.contracts.reports import Interval
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset into the stage's response")]

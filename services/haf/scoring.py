@@ -31,7 +31,7 @@ from services.haf.report import (
 )
 from services.haf.transcript import Exchange, StatementTokens, Transcript
 from services.haf.variants import HafVariant, variant_of
-from shared.job_context import check_each
+from shared.queue.job_context import check_each
 
 # a statement, and what it is relevant to
 Confident = Callable[[StatementTokens, str], float | None]

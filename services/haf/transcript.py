@@ -26,8 +26,8 @@ from services.haf.kernel import Floats
 from services.haf.parsing import ParsedResponse, ParsedStatement
 from services.haf.report import Stage, Stance
 from services.haf.variants import variant_of
-from shared.errors import BadInput
-from shared.models.calls import Completion
+from shared.contracts.calls import Completion
+from shared.contracts.errors import BadInput
 
 UNCLEAR = "the JUSTIFY response takes no clear stance, so that later stages cannot ask about it"
 REFUSED = "the JUSTIFY response refuses the task"

@@ -9,7 +9,7 @@ from services.haf import parsing, parsing_reference
 from services.haf.contract import DecisionTarget, HafRequest
 from services.haf.parsing import ParsedResponse
 from services.haf.report import Answer, Stage
-from shared.contracts import Variant
+from shared.contracts.messages import Variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

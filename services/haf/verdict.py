@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from services.haf.report import Answer, DecidedBy, HafResult, Stage, Stance
-from shared.contracts import Finding
-from shared.page_text import Verdict, counted, finding
+from shared.contracts.messages import Finding
+from shared.reports.pages.page_text import Verdict, counted, finding
 
 
 @dataclass(frozen=True, slots=True)

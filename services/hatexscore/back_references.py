@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from services.hatexscore.vocabulary import Clause, Reading
-from shared.decision_words import CROSS, TICK
+from shared.readers.decision_words import CROSS, TICK
 
 Span = tuple[int, int]  # half-open character offsets
 DEFINING = ("general", "hypothetical", "asked")  # moods in which conditions are told

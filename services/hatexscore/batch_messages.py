@@ -10,9 +10,9 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from services.hatexscore.report import Label, Probability, Reader
-from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Count, Message
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReport, BatchReportRequest
+from shared.contracts.messages import Count, Message
+from shared.contracts.reports import Interval
 
 ROUNDING = 1e-9  # of shares that add up to 1
 MOST_NAMED = 100  # results with a label conflict

@@ -32,10 +32,10 @@ from services.hatexscore.report import (
     Language,
     Reader,
 )
-from shared.contracts import Scored
-from shared.estimates import UNIT, BatchStatistics
-from shared.page_text import counted, percent
-from shared.report_contracts import Interval
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.estimates import UNIT, BatchStatistics
+from shared.reports.pages.page_text import counted, percent
 from shared.statistics.agreement import kappa
 
 Row = Scored[HatexscoreRequest, HatexscoreResult]

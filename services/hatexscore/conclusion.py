@@ -27,7 +27,7 @@ from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.report import Confidence, Form, HatexscoreOtherVerdict, Label, SetAside
 from services.hatexscore.vocabulary import Clause, Reading, Vocabulary, WordInText
 from services.hatexscore.words import Language, Span, detect_language, sentences
-from shared.decision_words import EMPTY_SQUARE, NO, TICKED_BOX, YES
+from shared.readers.decision_words import EMPTY_SQUARE, NO, TICKED_BOX, YES
 
 MOST_SENTENCES = 400  # that are looked at, from the end
 MOST_WORDS = 20  # label words of a sentence, from its end

@@ -44,7 +44,9 @@ from services.hatexscore.vocabulary import (
     invalid_label,
     vocabulary_of_decision,
 )
-from shared.contracts import (
+from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.language_names import language_name
+from shared.contracts.messages import (
     MAX_TEXT,
     CallersWords,
     Input,
@@ -54,11 +56,9 @@ from shared.contracts import (
     Parameter,
     Variant,
 )
-from shared.elicitation import ExplainableRequest
-from shared.language_names import language_name
-from shared.models.prompt_table import PromptKeys, prompt_tokens
-from shared.request_cost import Size, Work, words_of
-from shared.service_contract import (
+from shared.contracts.prompt_table import PromptKeys, prompt_tokens
+from shared.contracts.request_cost import Size, Work, words_of
+from shared.contracts.service import (
     ElicitedExplanation,
     FactPaths,
     FormField,

@@ -27,9 +27,9 @@ from services.hatexscore.report import (
     QuotationReason,
 )
 from services.hatexscore.words import Language, Span, detect_language
-from shared.contracts import LanguageFound, ReasonCode
-from shared.language import UNDECIDED, Obstacle, find_language, requested_language
-from shared.language_names import language_name, language_names
+from shared.contracts.language_names import language_name, language_names
+from shared.contracts.messages import LanguageFound, ReasonCode
+from shared.text.language import UNDECIDED, Obstacle, find_language, requested_language
 
 OTHER_GROUPS = (
     "the groups of the policy that the explanation names are others than those of the text: TGI "

@@ -12,7 +12,7 @@ import re
 from itertools import takewhile
 from typing import Literal
 
-from shared.decision_words import NO, YES
+from shared.readers.decision_words import NO, YES
 
 FieldKind = Literal["target", "group", "mentioned"]
 

@@ -24,7 +24,7 @@ from services.hatexscore.lexicon import (
     singular,
 )
 from services.hatexscore.words import Language, Span, TextWord, sentences, words
-from shared.cached import cache_results
+from shared.process.cached import cache_results
 
 FOLDER = Path(__file__).with_name("data")
 

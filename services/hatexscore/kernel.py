@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.hatexscore.report import ConsistencyRule, DropDirection, Label
-from shared.errors import DegenerateInput
+from shared.contracts.errors import DegenerateInput
 from shared.statistics import ranks
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from services.hatexscore.cues_en import JUDGE, JUDGES
-from shared.decision_words import CROSS, HIGH, KEY_NOUNS, LOW, NO, OPEN, YES
+from shared.readers.decision_words import CROSS, HIGH, KEY_NOUNS, LOW, NO, OPEN, YES
 
 MOST_IN_CELL = 3  # blanks of a label in a cell
 MOST_ROWS = 40  # of a table, between a cell and its head

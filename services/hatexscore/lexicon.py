@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from services.hatexscore.words import Language
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 
 FOLDER = Path(__file__).parent / "data" / "lexicons"
 CUSTOM = "custom"

@@ -45,13 +45,13 @@ from services.hatexscore.report import (
     QuotesMatter,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_stated
-from shared.contracts import Languages, ReasonCode, Scored
-from shared.estimates import BatchStatistics
-from shared.language import Obstacle
-from shared.metric import Collected, Metric, StatedDecision
-from shared.models.judgement import ece_perturbed
+from shared.contracts.judgement import ece_perturbed
+from shared.contracts.messages import Languages, ReasonCode, Scored
 from shared.models.ports import models
+from shared.reports.estimates import BatchStatistics
+from shared.reports.metric import Collected, Metric, StatedDecision
 from shared.statistics import ranks
+from shared.text.language import Obstacle
 
 SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"

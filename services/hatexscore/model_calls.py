@@ -40,19 +40,19 @@ from services.hatexscore.report import (
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.vocabulary import other_side
 from services.hatexscore.words import Span
-from shared.contracts import ModelUse
-from shared.errors import BadInput, pointing_to
-from shared.job_context import check_each
-from shared.language import ModelLanguages, Obstacle
-from shared.metric import Collected
-from shared.models.calls import Example
-from shared.models.judgement import Judgement, Unread, low_mass, text_cut
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput, pointing_to
+from shared.contracts.judgement import Judgement, Unread, low_mass, text_cut
+from shared.contracts.messages import ModelUse
+from shared.contracts.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.models.ports import models
-from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
+from shared.queue.job_context import check_each
+from shared.reports.metric import Collected
 from shared.statistics import ranks
 from shared.statistics.draws import TwoStages, others
 from shared.statistics.placements import Places, Runs, overlaps, runs_of
 from shared.statistics.seeds import generator
+from shared.text.language import ModelLanguages, Obstacle
 
 EXCEEDANCES = 5  # of the first draws that reach the quotes: then they settle p
 ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it

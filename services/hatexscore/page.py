@@ -19,11 +19,11 @@ from services.hatexscore.report import (
     SetAside,
 )
 from services.hatexscore.verdict import TIE, verdict
-from shared.charts.engine import Caption, Chart
-from shared.charts.shapes import strip
-from shared.language_names import language_name
-from shared.page_text import Mark, MarkedText, Verdict, pieces, significant
-from shared.report_design import (
+from shared.contracts.language_names import language_name
+from shared.reports.charts.engine import Caption, Chart
+from shared.reports.charts.shapes import strip
+from shared.reports.pages.page_text import Mark, MarkedText, Verdict, pieces, significant
+from shared.reports.pages.report_design import (
     BAD,
     GOOD,
     NEUTRAL,

@@ -19,7 +19,7 @@ from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_span
 from services.hatexscore.report import QuotationReason
 from services.hatexscore.vocabulary import base_forms
 from services.hatexscore.words import Language, sentences
-from shared.job_context import check_each
+from shared.queue.job_context import check_each
 
 REACH = 240  # characters of the clause on either side of a quotation
 BLANK = "\u25a1"  # stands for another quotation

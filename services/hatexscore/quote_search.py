@@ -22,8 +22,8 @@ from services.hatexscore.quote_spelling import Spellings, without_brackets
 from services.hatexscore.quotes import HAN_CLASS, Quotation, Span, count_units
 from services.hatexscore.vocabulary import ENGLISH_WORD, POSSESSIVE, base_forms
 from services.hatexscore.words import Language, words
-from shared.cached import cached_property
-from shared.job_context import check, check_each
+from shared.process.cached import cached_property
+from shared.queue.job_context import check, check_each
 
 MAX_EDITS = 0.15  # of the quotation's length
 MIN_LENGTH = 8  # characters; shorter words are near to too much

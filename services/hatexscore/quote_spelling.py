@@ -20,7 +20,7 @@ from pathlib import Path
 
 from services.hatexscore.quotes import Span
 from services.hatexscore.words import Language
-from shared.cached import cached_property
+from shared.process.cached import cached_property
 
 CENSORS = frozenset("*#@$%_\u2022\u25cf\u25a0\u2588")  # that stand for a letter
 LONGEST_WORD = 40  # characters

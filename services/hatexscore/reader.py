@@ -29,10 +29,10 @@ from services.hatexscore.explanation import (
     unread,
 )
 from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreReaderUse, Label
-from shared.errors import BadInput, pointing_to
-from shared.language import ModelLanguages, Obstacle
-from shared.models.calls import Completion, Prompt, Sampling, Turn
+from shared.contracts.calls import Completion, Prompt, Sampling, Turn
+from shared.contracts.errors import BadInput, pointing_to
 from shared.models.ports import PromptOfRequest, generate, models
+from shared.text.language import ModelLanguages, Obstacle
 
 FILE = Path(__file__).parent / "readers" / "htc-tgi.v1.toml"
 MOST_GROUPS = 100  # of an answer

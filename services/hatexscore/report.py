@@ -9,10 +9,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import Column, Evidence, Message, NullReason, ReasonCode, Variant, Word
-from shared.elicitation import ExplainableReport
-from shared.models.judgement import Reading
-from shared.null_report import Null, PValue
+from shared.contracts.elicitation import ExplainableReport
+from shared.contracts.judgement import Reading
+from shared.contracts.messages import (
+    Column,
+    Evidence,
+    Message,
+    NullReason,
+    ReasonCode,
+    Variant,
+    Word,
+)
+from shared.contracts.null_report import Null, PValue
 
 # Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
 # others would have a mean that says nothing.

@@ -44,7 +44,7 @@ from services.hatexscore.negation_cjk import denials, rejections
 from services.hatexscore.quote_search import Quote, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations
 from services.hatexscore.words import Language, Span, TextWord, words
-from shared.cached import cache_results
+from shared.process.cached import cache_results
 
 SHORTEST_RUN = 2  # tokens
 KEPT_BYTES, LISTED_BYTES = 2**23, 100  # of lists that are kept; a character of their terms

@@ -25,9 +25,9 @@ from services.hatexscore.lexicon import Lexicon
 from services.hatexscore.quotes import MASK
 from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreQuoteEvidence, Label
 from services.hatexscore.words import Language, TextWord, words
-from shared.cached import cache_results
-from shared.errors import TooCostly
-from shared.job_context import check_each
+from shared.contracts.errors import TooCostly
+from shared.process.cached import cache_results
+from shared.queue.job_context import check_each
 
 TAU = 0.45  # hard-coded in metrics/cc.py
 LONGEST_GRAM = 3  # tokens

@@ -45,11 +45,11 @@ from services.hatexscore.quotes import (
 )
 from services.hatexscore.report import ConsistencyRule, QuotationReason
 from services.hatexscore.words import Language, Span
-from shared.contracts import Variant
-from shared.errors import BadInput
-from shared.job_context import check_each
-from shared.language import UNDECIDED
-from shared.metric import StatedDecision
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import Variant
+from shared.queue.job_context import check_each
+from shared.reports.metric import StatedDecision
+from shared.text.language import UNDECIDED
 
 COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
 MOST_POINTLESS = 5  # function words that a warning names

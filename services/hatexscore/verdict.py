@@ -15,8 +15,8 @@ from services.hatexscore.report import (
     HatexscoreResult,
     Part,
 )
-from shared.contracts import Finding, ReasonCode, VerdictWord
-from shared.page_text import Tone, Verdict, finding, percent, significant
+from shared.contracts.messages import Finding, ReasonCode, VerdictWord
+from shared.reports.pages.page_text import Tone, Verdict, finding, percent, significant
 
 NOT_AGAINST_CHANCE = (
     " Of a non-hateful decision little movement is wanted: its quotes are not held against chance."

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from services.hatexscore.report import Form, Label, VocabularyName
-from shared.cached import cache_results
+from shared.process.cached import cache_results
 
 FOLDER = Path(__file__).parent / "data" / "vocabularies"
 LONGEST_WORD = 60  # characters, after folding

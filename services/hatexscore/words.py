@@ -14,9 +14,9 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any, Literal
 
-from shared.analysers import chinese_tokens, korean_tokens
-from shared.english import straighten_apostrophes
-from shared.segments import segments
+from shared.text.analysers import chinese_tokens, korean_tokens
+from shared.text.english import straighten_apostrophes
+from shared.text.segments import segments
 
 Language = Literal["en", "zh", "ko"]
 Span = tuple[int, int]  # half-open character offsets

@@ -28,10 +28,10 @@ from services.hlv.report import (
 )
 from services.hlv.scoring import CORRELATIONS, DIVERGENCES, ERRORS
 from services.hlv.variants import VARIANTS
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import UNIT, BatchStatistics
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import Floats
 from shared.statistics.intervals import UNBOUNDED, Bounds
 

@@ -12,11 +12,19 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.hlv.report import HlvBatchReport, HlvResult, Method
 from services.hlv.verdict import in_a_word
-from shared.contracts import Input, LanguageRequest, Message, Parameter
-from shared.models.prompt_table import PromptKeys, prompt_tokens
-from shared.questions import Explanation, Key, Options, Passage, Question, format_options, to_prompt
-from shared.request_cost import Size, Work, words_of
-from shared.service_contract import FactPaths, GainWords, MetricContract, SurprisingRule
+from shared.contracts.messages import Input, LanguageRequest, Message, Parameter
+from shared.contracts.prompt_table import PromptKeys, prompt_tokens
+from shared.contracts.questions import (
+    Explanation,
+    Key,
+    Options,
+    Passage,
+    Question,
+    format_options,
+    to_prompt,
+)
+from shared.contracts.request_cost import Size, Work, words_of
+from shared.contracts.service import FactPaths, GainWords, MetricContract, SurprisingRule
 
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")
 MOST_RUNS = 26

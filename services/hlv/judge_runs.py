@@ -17,8 +17,8 @@ from services.hlv.contract import HlvAnswers, HlvJudge, HlvRequest
 from services.hlv.kernel import Floats, fractional_ranks, mean_ranks
 from services.hlv.report import Method
 from services.hlv.variants import VARIANTS
-from shared.contracts import ModelKind
-from shared.errors import DegenerateInput
+from shared.contracts.errors import DegenerateInput
+from shared.contracts.messages import ModelKind
 
 MethodRuns = dict[Method, list["JudgeRun"]]
 ConditionRun = tuple["Condition", Method, "JudgeRun"]

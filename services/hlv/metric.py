@@ -27,17 +27,17 @@ from services.hlv.report import (
 )
 from services.hlv.scoring import by_key, epsilon, gain, score_predictions, score_values
 from services.hlv.variants import VARIANTS, HlvVariant
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Languages, Scored
-from shared.estimates import BatchStatistics
-from shared.language import (
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Languages, Scored
+from shared.contracts.questions import in_words
+from shared.reports.estimates import BatchStatistics
+from shared.reports.metric import Collected, Metric
+from shared.text.language import (
     LanguageCoverage,
     find_language,
     model_coverage,
     requested_language,
 )
-from shared.metric import Collected, Metric
-from shared.questions import in_words
 
 LOW_MASS = 0.5  # of the letters together: below it the judge mostly wanted to say something else
 

@@ -37,12 +37,12 @@ from services.hlv.option_labels import (
 from services.hlv.prompts import OptionLetters
 from services.hlv.report import Method
 from services.hlv.variants import VARIANTS
-from shared.contracts import ModelUse
-from shared.errors import BadInput
-from shared.language import ModelLanguages
-from shared.metric import Collected
-from shared.models.calls import Completion, Prompt, Sampling
+from shared.contracts.calls import Completion, Prompt, Sampling
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import ModelUse
 from shared.models.ports import PromptOfRequest, generate, models
+from shared.reports.metric import Collected
+from shared.text.language import ModelLanguages
 
 RATED = (1.0, 5.0)  # the scale that the prompt names
 

@@ -18,13 +18,13 @@ from services.hlv import prompts
 from services.hlv.judge_runs import Condition, JudgeRun, RunsOfConditions, group_runs
 from services.hlv.kernel import fractional_ranks
 from services.hlv.prompts import OptionLetters
-from shared.errors import BadInput, pointing_to
-from shared.language import Obstacle
-from shared.models.calls import Example
-from shared.models.judgement import Judgement, text_cut
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput, pointing_to
+from shared.contracts.judgement import Judgement, text_cut
+from shared.contracts.prompt_table import PromptKeys, placeholders
+from shared.contracts.questions import NliQuestion
 from shared.models.ports import models
-from shared.models.prompt_table import PromptKeys, placeholders
-from shared.questions import NliQuestion
+from shared.text.language import Obstacle
 
 OF_THE_PROMPT = ("/template", "/template/verbalizers")  # where models point to for theirs
 PAIR = frozenset({"premise", "hypothesis"})

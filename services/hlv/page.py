@@ -16,11 +16,11 @@ from services.hlv.report import (
     Method,
 )
 from services.hlv.verdict import verdict
-from shared.charts.engine import Caption, Chart
-from shared.charts.shapes import bars, slope
-from shared.page_text import MarkedText, OptionRow, Verdict, choices, pieces
-from shared.questions import Explanation, to_prompt
-from shared.report_design import (
+from shared.contracts.questions import Explanation, to_prompt
+from shared.reports.charts.engine import Caption, Chart
+from shared.reports.charts.shapes import bars, slope
+from shared.reports.pages.page_text import MarkedText, OptionRow, Verdict, choices, pieces
+from shared.reports.pages.report_design import (
     BAD,
     GOOD,
     NEUTRAL,

@@ -16,10 +16,17 @@ import numpy as np
 
 from services.hlv.contract import HlvRequest
 from services.hlv.kernel import Floats, fractional_ranks
-from shared.contracts import MAX_TEXT
-from shared.errors import BadInput
-from shared.models.calls import Prompt, Turn
-from shared.questions import NliQuestion, Option, Scenario, choose, format_options, to_prompt
+from shared.contracts.calls import Prompt, Turn
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import MAX_TEXT
+from shared.contracts.questions import (
+    NliQuestion,
+    Option,
+    Scenario,
+    choose,
+    format_options,
+    to_prompt,
+)
 
 RANK = {
     NliQuestion: "Please assess whether the following statement is true (entailment), undetermined "

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.batch_contracts import BatchReport
-from shared.contracts import Count, Evidence, Message, Report, Word
-from shared.questions import Key
-from shared.report_contracts import Interval, ValueHistogram
+from shared.contracts.batches import BatchReport
+from shared.contracts.messages import Count, Evidence, Message, Report, Word
+from shared.contracts.questions import Key
+from shared.contracts.reports import Interval, ValueHistogram
 
 Method = Literal["rank", "logits", "score"]
 Judged = Literal["explained", "baseline", "gain", "uniform", "majority"]

@@ -12,7 +12,7 @@ from typing import Literal
 
 from services.hlv import prompts
 from services.hlv.contract import Normalisation
-from shared.contracts import Variant
+from shared.contracts.messages import Variant
 
 EPSILON = 1e-10  # as released
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from services.hlv.report import HlvMeasured, HlvResult
-from shared.contracts import Finding
-from shared.page_text import Tone, Verdict, finding
+from shared.contracts.messages import Finding
+from shared.reports.pages.page_text import Tone, Verdict, finding
 
 Ranks = Mapping[str, float]
 

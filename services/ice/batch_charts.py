@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shared.page_text import significant
-from shared.report_design import (
+from shared.reports.pages.page_text import significant
+from shared.reports.pages.report_design import (
     GOOD,
     NEUTRAL,
     NONE,

@@ -18,9 +18,9 @@ from services.ice.report import (
     TestedOperator,
     Verdict,
 )
-from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Count, Message, Variant
-from shared.report_contracts import Interval, ValueHistogram
+from shared.contracts.batches import BatchReport, BatchReportRequest
+from shared.contracts.messages import Count, Message, Variant
+from shared.contracts.reports import Interval, ValueHistogram
 
 
 class IceBatchReportRequest(BatchReportRequest):

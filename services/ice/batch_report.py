@@ -34,10 +34,10 @@ from services.ice.batch_tables import (
 )
 from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
 from services.ice.report import IceTest
-from shared.batch_contracts import Plot
-from shared.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
-from shared.charts.intervals import IntervalRow, interval_plot
-from shared.estimates import UNIT, BatchStatistics, as_interval
+from shared.contracts.batches import Plot
+from shared.reports.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
+from shared.reports.charts.intervals import IntervalRow, interval_plot
+from shared.reports.estimates import UNIT, BatchStatistics, as_interval
 from shared.statistics.families import benjamini_hochberg, holm
 
 Correlated = TypeVar("Correlated", IceAgreement, IceOrthogonality)

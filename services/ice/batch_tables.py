@@ -25,9 +25,9 @@ from services.ice.contract import IceRequest
 from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
 from services.ice.report import IcePlausibility, IceResult, IceTest, Operator, Reading, Verdict
 from services.ice.variants import VARIANTS
-from shared.contracts import Scored
-from shared.estimates import UNIT, BatchStatistics
-from shared.report_contracts import bin_edges
+from shared.contracts.messages import Scored
+from shared.contracts.reports import bin_edges
+from shared.reports.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import NO_SPREAD, clustered
 from shared.statistics.comparison import mean_test, min_flip_p, normal_p, omnibus_z
 from shared.statistics.families import benjamini_hochberg, holm, needed_at_least_p

@@ -32,7 +32,7 @@ from services.ice.report import (
     Operator,
     Verdict,
 )
-from shared.job_context import check, check_each
+from shared.queue.job_context import check, check_each
 from shared.statistics.intervals import wilson
 from shared.statistics.ranks import TIE
 

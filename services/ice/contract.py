@@ -23,7 +23,8 @@ from services.ice.report import (
     StratumKind,
 )
 from services.ice.verdict import in_a_word
-from shared.contracts import (
+from shared.contracts.calls import AttributionMethod, Template
+from shared.contracts.messages import (
     MAX_TEXT,
     Input,
     LanguageRequest,
@@ -32,9 +33,8 @@ from shared.contracts import (
     Parameter,
     Word,
 )
-from shared.models.calls import AttributionMethod, Template
-from shared.models.prompt_table import PromptKeys
-from shared.service_contract import (
+from shared.contracts.prompt_table import PromptKeys
+from shared.contracts.service import (
     FactPaths,
     FormField,
     MetricContract,

@@ -13,8 +13,8 @@ from functools import partial
 from math import comb
 from typing import TYPE_CHECKING
 
-from shared.models.calls import AttributionMethod
-from shared.request_cost import Reduction, Size, Work, words_of
+from shared.contracts.calls import AttributionMethod
+from shared.contracts.request_cost import Reduction, Size, Work, words_of
 
 if TYPE_CHECKING:
     from services.ice.contract import IceRequest

@@ -24,9 +24,9 @@ from services.ice.nulls import NullSpace, TextUnits, any_tokens, null_of, tokens
 from services.ice.operators import Operators, random_of
 from services.ice.report import Aspect, IceDistance, Operator
 from services.ice.variants import Subset
-from shared.cached import cached_property
-from shared.job_context import check, check_each
-from shared.models.calls import Example, Row
+from shared.contracts.calls import Example, Row
+from shared.process.cached import cached_property
+from shared.queue.job_context import check, check_each
 from shared.statistics.draws import Rankings, TwoStages
 from shared.statistics.placements import overlaps
 

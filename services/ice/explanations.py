@@ -14,11 +14,11 @@ from services.ice.quotations import Spans
 from services.ice.report import IceAttributedSpan, IceSpan, Of
 from services.ice.variants import VARIANTS, IceVariant, Subset
 from services.ice.words import WordReading
-from shared.cached import cached_property
-from shared.contracts import ModelKind
-from shared.errors import BadInput, DegenerateInput
-from shared.language import find_language, requested_language
-from shared.models.calls import AttributionMethod, Attributions, Example, Tokens
+from shared.contracts.calls import AttributionMethod, Attributions, Example, Tokens
+from shared.contracts.errors import BadInput, DegenerateInput
+from shared.contracts.messages import ModelKind
+from shared.process.cached import cached_property
+from shared.text.language import find_language, requested_language
 
 Positions = tuple[int, ...]  # of tokens in the example
 TEXTS: tuple[Of, ...] = ("text", "text_pair")

@@ -16,10 +16,7 @@ from services.ice.experiment import Experiment
 from services.ice.explanations import TEXTS, TokenizedInput
 from services.ice.report import IceDistance, Operator
 from services.ice.variants import Subset
-from shared.contracts import Languages, ModelUse
-from shared.errors import BadInput, pointing_to
-from shared.language import ModelLanguages, find_language, model_coverage, requested_language
-from shared.models.calls import (
+from shared.contracts.calls import (
     MASK_TEXT,
     Completion,
     Example,
@@ -29,9 +26,12 @@ from shared.models.calls import (
     WordRows,
     WordSpan,
 )
-from shared.models.judgement import ece_perturbed, nearest_parts
+from shared.contracts.errors import BadInput, pointing_to
+from shared.contracts.judgement import ece_perturbed, nearest_parts
+from shared.contracts.messages import Languages, ModelUse
 from shared.models.ports import Writer, models
 from shared.models.word_rows import render_rows
+from shared.text.language import ModelLanguages, find_language, model_coverage, requested_language
 
 ROWS = 50  # random rationales that are read
 CONTEXT = Prompt(text="\n")  # so that a first token has a probability under every model

@@ -46,19 +46,19 @@ from services.ice.report import (
     IceTokenValues,
 )
 from services.ice.variants import VARIANTS, IceVariant
-from shared.contracts import Languages, ModelUse, Scored
-from shared.estimates import BatchStatistics
-from shared.language import (
+from shared.contracts.judgement import Unread
+from shared.contracts.labels import predict_label
+from shared.contracts.messages import Languages, ModelUse, Scored
+from shared.reports.estimates import BatchStatistics
+from shared.reports.metric import Collected, Metric
+from shared.statistics import ranks
+from shared.text.language import (
     LanguageCoverage,
     Obstacle,
     find_language,
     model_coverage,
     requested_language,
 )
-from shared.metric import Collected, Metric
-from shared.models.judgement import Unread
-from shared.models.labels import predict_label
-from shared.statistics import ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

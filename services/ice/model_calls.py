@@ -40,17 +40,24 @@ from services.ice.randomization_test import names_to_extend
 from services.ice.variants import VARIANTS
 from services.ice.word_calls import empty_targets, targets_of_rows, word_attributions, word_inputs
 from services.ice.words import WordReading, no_words, rows_of
-from shared.contracts import ModelKind, ModelUse
-from shared.errors import DegenerateInput, TooCostly
-from shared.job_context import check_each
-from shared.language import ModelLanguages, Obstacle
-from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row, Tokens
-from shared.models.catalogue import SERVER
-from shared.models.judgement import Judgement, Unread, mass_warnings
-from shared.models.labels import predict_label
+from shared.contracts.calls import (
+    AttributionMethod,
+    Attributions,
+    Example,
+    ExampleRows,
+    Row,
+    Tokens,
+)
+from shared.contracts.errors import DegenerateInput, TooCostly
+from shared.contracts.judgement import Judgement, Unread, mass_warnings
+from shared.contracts.labels import predict_label
+from shared.contracts.messages import ModelKind, ModelUse
+from shared.contracts.request_cost import Work, WorkLimit
+from shared.models.catalogue.catalogue import SERVER
 from shared.models.ports import Judge, models
-from shared.request_cost import Work, WorkLimit
-from shared.settings import settings
+from shared.process.settings import settings
+from shared.queue.job_context import check_each
+from shared.text.language import ModelLanguages, Obstacle
 
 TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
 

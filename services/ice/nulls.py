@@ -22,10 +22,9 @@ from services.ice.explanations import TokenizedInput
 from services.ice.operators import random_of
 from services.ice.report import NullKind, StratumKind
 from services.ice.variants import Subset
-from shared.cached import cached_property
-from shared.english import log_probabilities, parts_of_speech
-from shared.job_context import check_each
-from shared.models.calls import Part
+from shared.contracts.calls import Part
+from shared.process.cached import cached_property
+from shared.queue.job_context import check_each
 from shared.statistics.draws import (
     PERMUTED,
     Choice,
@@ -45,6 +44,7 @@ from shared.statistics.placements import (
     runs_of,
     strata,
 )
+from shared.text.english import log_probabilities, parts_of_speech
 
 CLASS_WIDTH = 1.25  # numbers of tokens are alike within a factor of this
 ROUNDING = 1e-9

@@ -22,8 +22,8 @@ from services.ice.contract import IceRequest
 from services.ice.explanations import TEXTS, Positions, TokenizedInput
 from services.ice.report import Operator
 from services.ice.variants import Subset
-from shared.errors import BadInput
-from shared.models.calls import Example, Row, Tokens
+from shared.contracts.calls import Example, Row, Tokens
+from shared.contracts.errors import BadInput
 from shared.statistics.seeds import generator
 
 WORD = re.compile(r"\w+")

@@ -23,10 +23,10 @@ from services.ice.report import (
     TestedOperator,
 )
 from services.ice.verdict import READINGS, alpha, by_probability, score_text, sentence, verdict
-from shared.charts.engine import Caption, Chart
-from shared.charts.shapes import histogram
-from shared.models.calls import Template
-from shared.page_text import (
+from shared.contracts.calls import Template
+from shared.reports.charts.engine import Caption, Chart
+from shared.reports.charts.shapes import histogram
+from shared.reports.pages.page_text import (
     Mark,
     MarkedText,
     TokenRun,

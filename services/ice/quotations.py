@@ -17,8 +17,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
 
 from services.ice.report import IceSpan, Of
-from shared.cached import cached_property
-from shared.contracts import MAX_TEXT
+from shared.contracts.messages import MAX_TEXT
+from shared.process.cached import cached_property
 
 Quotation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Place = tuple[int, int]  # half-open character offsets

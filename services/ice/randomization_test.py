@@ -26,7 +26,7 @@ from services.ice.report import (
     TestedOperator,
     Verdict,
 )
-from shared.job_context import check_each
+from shared.queue.job_context import check_each
 from shared.statistics import ranks
 
 Bools = NDArray[np.bool_]

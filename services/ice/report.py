@@ -9,9 +9,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import Evidence, Message, Report, Word
-from shared.models.calls import Part
-from shared.null_report import Null
+from shared.contracts.calls import Part
+from shared.contracts.messages import Evidence, Message, Report, Word
+from shared.contracts.null_report import Null
 
 Of = Literal["text", "text_pair"]
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from services.ice.kernel import Floats
-from shared.contracts import Variant
+from shared.contracts.messages import Variant
 from shared.statistics.ranks import TIE
 
 DEAD_ZONE = 0.05  # metrics.py, compute_nsd: a smaller denominator makes every NSR 0

@@ -10,8 +10,8 @@ import math
 
 from services.ice.report import IceResult, IceTest, Reading
 from services.ice.report import Verdict as Outcome
-from shared.contracts import Finding, VerdictWord
-from shared.page_text import Tone, Verdict, finding, significant
+from shared.contracts.messages import Finding, VerdictWord
+from shared.reports.pages.page_text import Tone, Verdict, finding, significant
 
 WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "faithful": ("Faithful", "good"),

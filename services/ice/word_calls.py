@@ -14,11 +14,11 @@ from services.ice.contract import IceRequest
 from services.ice.explanations import TokenizedInput, example_of, target_column
 from services.ice.kernel import Floats
 from services.ice.words import WordReading, read_words
-from shared.contracts import ModelKind
-from shared.errors import BadInput
-from shared.models.calls import AttributionMethod, Attributions, Row, WordJudgements
-from shared.models.judgement import Judgement, Unread, mass_warnings, text_cut
-from shared.models.labels import predict_label
+from shared.contracts.calls import AttributionMethod, Attributions, Row, WordJudgements
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement, Unread, mass_warnings, text_cut
+from shared.contracts.labels import predict_label
+from shared.contracts.messages import ModelKind
 from shared.models.ports import Judge
 from shared.statistics import lime
 

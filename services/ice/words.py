@@ -14,10 +14,7 @@ import numpy as np
 
 from services.ice.contract import IceRequest
 from services.ice.report import Of, RowKind
-from shared.cached import cached_property
-from shared.errors import BadInput, DegenerateInput
-from shared.language import Obstacle, find_language, requested_language
-from shared.models.calls import (
+from shared.contracts.calls import (
     Attributions,
     Example,
     Row,
@@ -26,9 +23,12 @@ from shared.models.calls import (
     WordRows,
     WordSpan,
 )
-from shared.models.catalogue import SERVER
+from shared.contracts.errors import BadInput, DegenerateInput
+from shared.models.catalogue.catalogue import SERVER
 from shared.models.ports import Judge
-from shared.word_segmentation import word_spans, words_obstacle
+from shared.process.cached import cached_property
+from shared.text.language import Obstacle, find_language, requested_language
+from shared.text.word_segmentation import word_spans, words_obstacle
 
 TEXTS: tuple[Of, ...] = ("text", "text_pair")
 MASK = 0  # its id

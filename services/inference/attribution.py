@@ -23,11 +23,18 @@ from torch import Tensor
 
 from services.inference.causal_pass import CausalPass
 from services.inference.causal_prompt import CausalReading
-from shared.errors import BadInput, DegenerateInput
-from shared.job_context import acquire
-from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row, Tokens
+from shared.contracts.calls import (
+    AttributionMethod,
+    Attributions,
+    Example,
+    ExampleRows,
+    Row,
+    Tokens,
+)
+from shared.contracts.errors import BadInput, DegenerateInput
 from shared.models.ports import Floats
-from shared.priority_lock import PriorityLock
+from shared.queue.job_context import acquire
+from shared.queue.priority_lock import PriorityLock
 from shared.statistics import lime
 
 

@@ -11,14 +11,14 @@ from services.inference.causal_prompt import CausalReading
 from services.inference.generated_text import GeneratedText, prompt_generator
 from services.inference.generation_queue import GenerationQueue
 from services.inference.tokenization import Encoder
-from shared.models.calls import Sampling
+from shared.contracts.calls import Sampling
+from shared.contracts.judgement import Judgement
 from shared.models.guard_categories import (
     CATEGORY_TOKENS,
     is_written,
     named_categories,
     with_only_category,
 )
-from shared.models.judgement import Judgement
 
 GREEDY = Sampling.model_construct(
     temperature=0.0, top_p=1.0, max_tokens=CATEGORY_TOKENS, stop=(), seed=0

@@ -4,7 +4,8 @@ Labels are scored at the last position of `prefix + text + suffix`: softmax over
 logit of each verbalizer's token, where every verbalizer is one token; else softmax of the sum of
 log-probabilities of each verbalizer's tokens (longer ones are then less likely by nature).
 A row moves with its company by rounding only: to 1e-5 in float32, to 0.02 in bfloat16 and float16;
-in float32 on an Intel processor not at all (`shared.numerics`). What it writes moves everywhere.
+in float32 on an Intel processor not at all (`services.inference.numerics`). What it writes moves
+everywhere.
 
 With `thinking = "before"` the label is read after the model has written its reasoning (`Reasoner`).
 P depends on the drawn reasoning, so it is a mean over draws, of which each has a seed of its own.
@@ -38,12 +39,15 @@ from services.inference.generated_text import GeneratedText, prompt_generator
 from services.inference.generation import LocalWriter
 from services.inference.generation_queue import GenerationQueue
 from services.inference.tokenization import Encoder, Ids, InputSpan, TokenContext
-from services.weights.batcher import Device, MicroBatcher, device_run, measure_stage, padded_tokens
-from services.weights.loader import LoadedModel
-from shared.contracts import ModelUse
-from shared.errors import BadInput
-from shared.job_context import wait_all
-from shared.models.calls import (
+from services.inference.weights.batcher import (
+    Device,
+    MicroBatcher,
+    device_run,
+    measure_stage,
+    padded_tokens,
+)
+from services.inference.weights.loader import LoadedModel
+from shared.contracts.calls import (
     AttributionMethod,
     Attributions,
     Example,
@@ -54,12 +58,15 @@ from shared.models.calls import (
     WordJudgements,
     WordRows,
 )
-from shared.models.entry import LOCAL_ABILITIES, Ability
-from shared.models.judgement import Judgement, average, with_mass
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement, average, with_mass
+from shared.contracts.messages import ModelUse
+from shared.models.catalogue.entry import LOCAL_ABILITIES, Ability
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
 from shared.models.word_rows import judged_words
-from shared.priority_lock import PriorityLock
+from shared.queue.job_context import wait_all
+from shared.queue.priority_lock import PriorityLock
 
 
 class LocalLanguageModel(LocalWriter):

@@ -22,9 +22,9 @@ from torch import Tensor
 from transformers.cache_utils import DynamicLayer
 
 from services.inference.tokenization import Ids
-from services.weights.batcher import PADDED_SHARE
+from services.inference.weights.batcher import PADDED_SHARE
 from shared.models.ports import Floats
-from shared.priority_lock import PriorityLock
+from shared.queue.priority_lock import PriorityLock
 
 LEAST_PREFIX = 8  # tokens; below, repeating the cache costs more than reading them again
 LEAST_ROWS = 4

@@ -32,12 +32,11 @@ from services.inference.tokenization import (
     mask_text,
     perturb_ids,
 )
-from services.weights.loader import LoadedModel
-from shared.errors import BadInput
-from shared.language import language_code
-from shared.models.calls import Example, Part, Row, Tokens
-from shared.models.labels import Task
-from shared.models.prompt_table import (
+from services.inference.weights.loader import LoadedModel
+from shared.contracts.calls import Example, Part, Row, Tokens
+from shared.contracts.errors import BadInput
+from shared.contracts.labels import Task
+from shared.contracts.prompt_table import (
     NOT_ALLOWED,
     PromptTable,
     first_reason,
@@ -47,6 +46,7 @@ from shared.models.prompt_table import (
     sent_placeholders,
     sent_texts,
 )
+from shared.text.language import language_code
 
 PARTS: dict[str, Part] = {"text": "text", "premise": "text", "hypothesis": "text_pair"}
 SLOT = re.compile("\ue000([a-z]+)\ue001")  # private use: stands for a user's text meanwhile

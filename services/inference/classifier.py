@@ -1,9 +1,9 @@
 """Label probabilities and attributions from a sequence classifier in this process.
 
 In float32 on an x86-64 processor a row has the same bits alone and in any batch (`padded_width`,
-`RowByRow`, `shared.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5 in float32, to
-0.02 in bfloat16 and float16. Attributions explain the score of a label (`label_logit`); its
-probability: `shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
+`RowByRow`, `services.inference.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5
+in float32, to 0.02 in bfloat16 and float16. Attributions explain the score of a label
+(`label_logit`); its probability: `shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from services.inference.attribution import AttributionInput, attribute, by_lime, column, eager
 from services.inference.tokenization import EncoderReader, EncoderReading, EncoderRow
-from services.weights.batcher import (
+from services.inference.weights.batcher import (
     PADDED_SHARE,
     Device,
     MicroBatcher,
@@ -30,12 +30,9 @@ from services.weights.batcher import (
     measure_stage,
     padded_tokens,
 )
-from services.weights.limits import max_length_ids
-from services.weights.loader import LoadedModel
-from shared.contracts import ModelUse
-from shared.errors import BadInput
-from shared.job_context import wait_all
-from shared.models.calls import (
+from services.inference.weights.limits import max_length_ids
+from services.inference.weights.loader import LoadedModel
+from shared.contracts.calls import (
     AttributionMethod,
     Attributions,
     Example,
@@ -45,13 +42,16 @@ from shared.models.calls import (
     WordJudgements,
     WordRows,
 )
-from shared.models.entry import LOCAL_ABILITIES, Ability
-from shared.models.judgement import Judgement
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement
+from shared.contracts.labels import LabelMapping
+from shared.contracts.messages import ModelUse
+from shared.models.catalogue.entry import LOCAL_ABILITIES, Ability
 from shared.models.label_readout import of_head, read_labels
-from shared.models.labels import LabelMapping
 from shared.models.ports import Floats
 from shared.models.word_rows import judged_words
-from shared.priority_lock import PriorityLock
+from shared.queue.job_context import wait_all
+from shared.queue.priority_lock import PriorityLock
 
 __all__ = ["LoadedModel", "LocalClassifier"]
 

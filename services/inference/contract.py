@@ -11,8 +11,7 @@ from typing import Annotated, Any, Union, get_args
 
 from pydantic import Field, JsonValue, create_model
 
-from shared.contracts import JobRequest, Message, ModelName, ModelUse
-from shared.models.calls import (
+from shared.contracts.calls import (
     MOST,
     AttributionMethod,
     Example,
@@ -20,8 +19,9 @@ from shared.models.calls import (
     Prompt,
     Row,
 )
-from shared.request_cost import Size, Work, words_of
-from shared.service_contract import ServiceContract
+from shared.contracts.messages import JobRequest, Message, ModelName, ModelUse
+from shared.contracts.request_cost import Size, Work, words_of
+from shared.contracts.service import ServiceContract
 
 SECONDS_A_ROW = 1e-5  # to be told apart from the others, whatever the model takes for it
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from services.inference.tokenization import Encoder, Ids
-from shared.models.calls import Completion, WrittenToken
+from shared.contracts.calls import Completion, WrittenToken
 
 CUT_CHARACTER = "\ufffd"  # what the first bytes of a character decode to
 

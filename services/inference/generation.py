@@ -13,12 +13,12 @@ from services.inference.causal_pass import LEAST_PREFIX, CausalPass, CausalRow, 
 from services.inference.generated_text import GeneratedText, prompt_generator
 from services.inference.generation_queue import GenerationQueue
 from services.inference.tokenization import EncodedToken, Encoder, Ids, TokenContext
-from services.weights.batcher import MicroBatcher
-from services.weights.loader import LoadedModel
-from shared.errors import BadInput
-from shared.job_context import wait_all
-from shared.models.calls import Completion, Prompt, Sampling, WrittenToken
+from services.inference.weights.batcher import MicroBatcher
+from services.inference.weights.loader import LoadedModel
+from shared.contracts.calls import Completion, Prompt, Sampling, WrittenToken
+from shared.contracts.errors import BadInput
 from shared.models.ports import Floats
+from shared.queue.job_context import wait_all
 
 
 @dataclass(frozen=True)

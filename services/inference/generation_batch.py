@@ -21,7 +21,7 @@ from torch.nn.functional import pad
 from services.inference.causal_pass import CausalPass, common_length
 from services.inference.generated_text import GeneratedText
 from services.inference.tokenization import Ids
-from shared.models.calls import Sampling
+from shared.contracts.calls import Sampling
 
 LEAST_SHARED = 32  # tokens of a beginning that is read by itself: it takes a pass of its own
 Owner = TypeVar("Owner")

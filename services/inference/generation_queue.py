@@ -23,11 +23,11 @@ import torch
 from services.inference.causal_pass import CausalPass
 from services.inference.generated_text import GeneratedText
 from services.inference.generation_batch import Draft, GenerationBatch
-from services.weights.batcher import IDLE_SECONDS, measure_stage
-from shared.errors import Unavailable
-from shared.job_context import acting_for, party, wait_all
-from shared.models.calls import Sampling
-from shared.priority import Party, Turns
+from services.inference.weights.batcher import IDLE_SECONDS, measure_stage
+from shared.contracts.calls import Sampling
+from shared.contracts.errors import Unavailable
+from shared.queue.job_context import acting_for, party, wait_all
+from shared.queue.priority import Party, Turns
 
 TOGETHER = 32  # texts of one party; their keys and values are held all at once
 MOST = 4 * TOGETHER  # of all parties

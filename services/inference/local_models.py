@@ -7,10 +7,10 @@ from collections.abc import Callable
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
 from services.inference.embedded.adapter import load_adapter
-from services.weights.loader import load_causal, load_classifier
-from shared.errors import BadInput
-from shared.models.availability import LoadedModels, ModelStates
-from shared.models.catalogue import Catalogue
+from services.inference.weights.loader import load_causal, load_classifier
+from shared.contracts.errors import BadInput
+from shared.models.catalogue.availability import LoadedModels, ModelStates
+from shared.models.catalogue.catalogue import Catalogue
 from shared.models.classification import get_classifier
 from shared.models.openai.model import get_remote_model
 from shared.models.ports import CatalogueModels, Classifier, LanguageModel, Similarity

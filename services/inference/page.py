@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.inference.contract import InferenceRequest, InferenceResult
-from shared.models.calls import Example, Prompt
-from shared.page_text import ResponseTable
+from shared.contracts.calls import Example, Prompt
+from shared.reports.pages.page_text import ResponseTable
 
 BY_LABEL = {"judge", "probabilities"}  # operations that answer a row of label probabilities each
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from services.inference.contract import CONTRACT, InferenceRequest, InferenceResult
-from shared.metric import Service
+from shared.contracts.service import Service
 from shared.models.ports import describe, models, perform
 from shared.models.remote import register_model_task
-from shared.settings import SERVICE_VERSION
+from shared.process.settings import SERVICE_VERSION
 
 
 class InferenceService(Service):

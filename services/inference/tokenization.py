@@ -4,7 +4,7 @@ What causal models read is made of these tokens in `causal_prompt`.
 
 A row of an example is its tokens after some were replaced and the others deleted. It is literal: a
 special token or a piece of the template stays only where its position is kept. The model numbers
-the positions of what is left from 0. Source: shared.models.calls.Row.
+the positions of what is left from 0. Source: shared.contracts.calls.Row.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from services.weights.loader import LoadedModel
-from shared.errors import BadInput
-from shared.models.calls import Example, Part, Prompt, Row, Tokens, Turn
-from shared.models.entry import OUTSIDE, EncoderTexts, Side
-from shared.priority_lock import PriorityLock
+from services.inference.weights.loader import LoadedModel
+from shared.contracts.calls import Example, Part, Prompt, Row, Tokens, Turn
+from shared.contracts.errors import BadInput
+from shared.models.catalogue.entry import OUTSIDE, EncoderTexts, Side
+from shared.queue.priority_lock import PriorityLock
 
 PORTION_CHARACTERS = 100_000  # some 50 ms of a processor
 

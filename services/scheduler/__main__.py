@@ -19,14 +19,14 @@ from services.scheduler.health import TaskMonitor, start_server
 from services.scheduler.retention import PrivateInputs, Retention
 from services.scheduler.wakeups import Wakeups
 from services.scheduler.webhooks import delivering
-from shared import telemetry
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from shared.ledger.engine import ledger
-from shared.models.catalogue import load_catalogue
-from shared.models.reload import CatalogueReload
-from shared.priority import NICENESS
-from shared.settings import Settings
-from shared.stop_signal import setting
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.reload import CatalogueReload
+from shared.process import telemetry
+from shared.process.settings import Settings
+from shared.process.stop_signal import setting
+from shared.queue.priority import NICENESS
 
 PURGE_EVERY_SECONDS = 600
 FACTS_EVERY_SECONDS = 2.0

@@ -13,10 +13,10 @@ from datetime import timedelta
 
 from sqlalchemy import Engine
 
-from shared import telemetry
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from shared.ledger import batch_attempts
 from shared.ledger.engine import transaction
+from shared.process import telemetry
 
 MOST = 3  # processes that one step may kill
 PAUSE = timedelta(seconds=2)  # between an attempt that did not come back and the next

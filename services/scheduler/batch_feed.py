@@ -28,15 +28,16 @@ from services.scheduler.batch_files import InvalidLine, reader_for
 from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.fair_allocation import BatchUsage, Rotation, allocate_by_tenant
 from services.scheduler.steps import Steps
-from shared import queue, telemetry
-from shared.errors import Unavailable, UnknownFile
-from shared.file_store import FileStore
+from shared.contracts.errors import Unavailable, UnknownFile
 from shared.ledger import batch_feed, batches, jobs
 from shared.ledger.batch_feed import Load, NewJob, OpenBatch, WaitingLine
 from shared.ledger.batches import DueBatch
 from shared.ledger.engine import transaction
-from shared.models.catalogue import Catalogue
-from shared.settings import Settings
+from shared.ledger.file_store import FileStore
+from shared.models.catalogue.catalogue import Catalogue
+from shared.process import telemetry
+from shared.process.settings import Settings
+from shared.queue import broker
 
 CANCEL_PATIENCE = timedelta(minutes=10)  # for jobs that run when their batch is cancelled
 LINES_AT_ONCE, BYTES_AT_ONCE = 250, 4_000_000  # that become jobs in one transaction
@@ -113,7 +114,7 @@ class Feeder:
         """The most jobs in the queue: as configured, and no more that wait than end in seconds."""
         open_now, waiting = sum(load.jobs for load in loads), sum(load.queued for load in loads)
         with suppress(Unavailable):  # fetched by a worker or lost: it is nobody's turn to wait
-            waiting = min(waiting, queue.queue_length(metric, batch=True))
+            waiting = min(waiting, broker.queue_length(metric, batch=True))
         bound = self._pace.bound(metric, open_now, waiting)
         return min(self._chosen.batch_window, open_now + bound - waiting)
 
@@ -169,7 +170,7 @@ class Feeder:
         """A message for each; while the broker is away the commit stands: recovery sends later."""
         try:
             for new in made:
-                queue.send(batch.metric, new.id, batch=True)
+                broker.send(batch.metric, new.id, batch=True)
         except Unavailable as error:
             logger.warning("batch.not_sent", batch=batch.id, detail=error.detail)
 

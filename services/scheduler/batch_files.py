@@ -24,30 +24,36 @@ from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection, Engine
 
 from services.explanations.explained_requests import as_checked
-from services.gateway.views import job_json
 from services.registry import contracts
 from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.fair_allocation import Rotation
 from services.scheduler.steps import Steps
-from shared import telemetry
-from shared.contracts import JobRequest, Message, with_untrained_languages
-from shared.errors import BadInput, TooCostly, UnknownFile
-from shared.file_store import FileStore
+from shared.contracts.errors import BadInput, TooCostly, UnknownFile
+from shared.contracts.messages import JobRequest, Message, with_untrained_languages
+from shared.contracts.problems import (
+    parse_strict,
+    pointer,
+    repeated_key,
+    type_name,
+    validation_problem,
+)
+from shared.contracts.redaction import PRIVATE, untold
+from shared.contracts.request_cost import WorkLimit
+from shared.contracts.service import ServiceContract
+from shared.contracts.validation_messages import first_fault, plain
 from shared.ledger import batch_validation, batches, files
 from shared.ledger.batch_feed import OpenBatch
 from shared.ledger.batch_validation import ValidationStep, ValidLine
 from shared.ledger.batches import Batch, DueBatch, Fault, Kind, LineResult
 from shared.ledger.engine import transaction
+from shared.ledger.file_store import FileStore
 from shared.ledger.files import NewFile
+from shared.ledger.job_json import job_json
 from shared.ledger.jobs import fingerprint
 from shared.ledger.private_requests import check_encryption_key
-from shared.models.catalogue import Catalogue
-from shared.problems import parse_strict, pointer, repeated_key, type_name, validation_problem
-from shared.redaction import PRIVATE, untold
-from shared.request_cost import WorkLimit
-from shared.service_contract import ServiceContract
-from shared.settings import Settings
-from shared.validation_messages import first_fault, plain
+from shared.models.catalogue.catalogue import Catalogue
+from shared.process import telemetry
+from shared.process.settings import Settings
 
 KINDS: tuple[Kind, ...] = ("output", "error")
 STEPS_AT_ONCE = 8  # of each of the two

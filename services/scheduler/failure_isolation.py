@@ -19,11 +19,11 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from services.scheduler.attempts import MOST, Attempts, TooManyDeaths
-from shared import telemetry
-from shared.errors import FileStoreAway, Unavailable
+from shared.contracts.errors import FileStoreAway, Unavailable
 from shared.ledger import batch_attempts, batches
 from shared.ledger.batches import Fault, find
 from shared.ledger.engine import transaction
+from shared.process import telemetry
 
 TRIES = 3  # a batch's step may fail so often; a store that answers with nonsense may be mended
 REST_SECONDS = 1.0  # after the first, then longer

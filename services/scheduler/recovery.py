@@ -13,13 +13,14 @@ from functools import partial
 
 from sqlalchemy import Connection, Engine
 
-from shared import queue, telemetry
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
+from shared.contracts.problems import attempts_exhausted, endless_attempts
 from shared.ledger import recovery
 from shared.ledger.claim_order import MetricQueue
 from shared.ledger.engine import transaction
-from shared.problems import attempts_exhausted, endless_attempts
-from shared.settings import Settings
+from shared.process import telemetry
+from shared.process.settings import Settings
+from shared.queue import broker
 
 logger = telemetry.logger(__name__)
 
@@ -36,7 +37,7 @@ def recover(engine: Engine, chosen: Settings) -> None:
     with transaction(engine) as connection:
         metric_queues = recovery.open_queues(connection)
     for metric_queue in metric_queues:
-        with log_errors(queue.queue_of(metric_queue.metric, batch=metric_queue.batch)):
+        with log_errors(broker.queue_of(metric_queue.metric, batch=metric_queue.batch)):
             resend(engine, metric_queue, chosen)
 
 
@@ -72,11 +73,11 @@ def resend(engine: Engine, metric_queue: MetricQueue, chosen: Settings) -> int:
     no more are sent than the queue is short of: a long one does not breed duplicates. Jobs that
     may have killed their workers are sent one at a time.
     """
-    in_queue = queue.queue_length(metric_queue.metric, batch=metric_queue.batch)
+    in_queue = broker.queue_length(metric_queue.metric, batch=metric_queue.batch)
     with transaction(engine) as connection:
         lost = _take_lost(connection, metric_queue, in_queue, chosen)
     for job_id in lost:
-        queue.send(metric_queue.metric, job_id, batch=metric_queue.batch, again=True)
+        broker.send(metric_queue.metric, job_id, batch=metric_queue.batch, again=True)
         telemetry.JOBS_RESENT.labels(metric_queue.metric).inc()
     if lost:
         logger.info(

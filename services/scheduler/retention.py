@@ -15,14 +15,14 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, Engine
 
-from shared import telemetry
-from shared.errors import FileStoreAway, Unavailable, UnknownFile
-from shared.file_store import FileStore
+from shared.contracts.errors import FileStoreAway, Unavailable, UnknownFile
+from shared.contracts.redaction import PRIVATE, PRIVATE_BYTES
 from shared.ledger import files, partitions, retention, score_hours
 from shared.ledger.engine import transaction
+from shared.ledger.file_store import FileStore
 from shared.ledger.retention import FinishedInput
-from shared.redaction import PRIVATE, PRIVATE_BYTES
-from shared.settings import Settings
+from shared.process import telemetry
+from shared.process.settings import Settings
 
 FILES_AT_ONCE = 100
 STRAY_AGE = timedelta(days=1)  # older than any upload takes

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from shared.ledger.batches import DueBatch
 
 OF_A_TENANT = 2  # the second one starts while the first one hangs

@@ -11,12 +11,13 @@ from collections import deque
 
 from sqlalchemy import Engine
 
-from shared import queue, telemetry
 from shared.ledger import claim_order
 from shared.ledger.claim_order import MetricQueue
 from shared.ledger.engine import transaction
 from shared.ledger.recovery import open_queues
-from shared.queue import JobMessage
+from shared.process import telemetry
+from shared.queue import broker
+from shared.queue.broker import JobMessage
 
 ROUNDS = (
     3  # a message is under way, or held by a worker, for less; if not, one too many is harmless
@@ -45,13 +46,13 @@ class Wakeups:
             self._count(metric_queue, short)
 
     def _count(self, metric_queue: MetricQueue, short: deque[int]) -> None:
-        there = queue.queue_length(metric_queue.metric, batch=metric_queue.batch)
+        there = broker.queue_length(metric_queue.metric, batch=metric_queue.batch)
         with transaction(self._engine) as connection:
             short.append(claim_order.fresh_count(connection, metric_queue) - there)
             lacking = min(short) if len(short) == ROUNDS else 0
             oldest = claim_order.oldest(connection, metric_queue, min(lacking, MOST_AT_ONCE))
         if oldest:
-            queue.send_all(
+            broker.send_all(
                 [JobMessage(metric_queue.metric, job_id, metric_queue.batch) for job_id in oldest]
             )
             short.clear()

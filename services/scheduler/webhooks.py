@@ -34,16 +34,12 @@ from sqlalchemy import Connection, Engine
 from standardwebhooks import Webhook
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
-from shared import telemetry
-from shared.encryption import Sealer, Unreadable, sealer_of
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from shared.ledger import webhook_deliveries, webhook_tests
 from shared.ledger.engine import transaction
+from shared.ledger.score_formats import FORMATS, JOINED, push_url
 from shared.ledger.webhook_deliveries import Delivery, DeliveryRefusal, TenantShare
-from shared.ledger.webhook_tests import TestOutcome
-from shared.score_formats import FORMATS, JOINED, push_url
-from shared.settings import SERVICE_VERSION, Settings
-from shared.webhook_destinations import (
+from shared.ledger.webhook_destinations import (
     Address,
     Destination,
     DestinationPolicy,
@@ -54,6 +50,10 @@ from shared.webhook_destinations import (
     read,
     resolve,
 )
+from shared.ledger.webhook_tests import TestOutcome
+from shared.process import telemetry
+from shared.process.encryption import Sealer, Unreadable, sealer_of
+from shared.process.settings import SERVICE_VERSION, Settings
 
 MOST_ADDRESSES = 8  # that are tried one after the other
 MOST_ANSWER_BYTES = 65_536

@@ -2,7 +2,7 @@
 
 The cache is bounded in entries and in bytes: the least recently used goes first. Nothing of a text
 is kept but its SHA-256. Calls that wait for the device share its passes as every model's rows do
-(`services.weights.batcher`); equal inputs among them go through the model once.
+(`services.inference.weights.batcher`); equal inputs among them go through the model once.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import torch
 from numpy.typing import NDArray
 from prometheus_client import Counter, Histogram
 
-from services.weights.batcher import Device, MicroBatcher, Stage
-from shared.contracts import ModelKind, ModelUse
-from shared.job_context import wait_all
-from shared.telemetry import SECONDS
+from services.inference.weights.batcher import Device, MicroBatcher, Stage
+from shared.contracts.messages import ModelKind, ModelUse
+from shared.process.telemetry import SECONDS
+from shared.queue.job_context import wait_all
 
 CACHE_HITS = Counter(
     "touchstone_similarity_cache_hits_total", "Texts or pairs answered from memory", ["kind"]

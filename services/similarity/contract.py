@@ -10,10 +10,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from shared.contracts import JobRequest, Message, ModelUse
-from shared.models.calls import MOST, Pair
-from shared.request_cost import Size, Work, words_of
-from shared.service_contract import ServiceContract
+from shared.contracts.calls import MOST, Pair
+from shared.contracts.messages import JobRequest, Message, ModelUse
+from shared.contracts.request_cost import Size, Work, words_of
+from shared.contracts.service import ServiceContract
 
 DEFAULT_MODEL = "embedded-similarity"
 

@@ -18,18 +18,18 @@ import numpy as np
 import torch
 from torch.nn.functional import pad
 
+from services.inference.weights.batcher import padded_width
+from services.inference.weights.loader import LoadedEncoder, load_encoder
 from services.similarity.cache import Cache, CachedVectors, Input, Vector
 from services.similarity.layers import optimize_layers
-from services.weights.batcher import padded_width
-from services.weights.loader import LoadedEncoder, load_encoder
-from shared.contracts import ModelKind, ModelUse
-from shared.errors import ScoringError
-from shared.job_context import check_each
-from shared.models.availability import LoadedModels, ModelStates
-from shared.models.calls import Pair
-from shared.models.catalogue import Catalogue
-from shared.models.entry import ModelEntry
+from shared.contracts.calls import Pair
+from shared.contracts.errors import ScoringError
+from shared.contracts.messages import ModelKind, ModelUse
+from shared.models.catalogue.availability import LoadedModels, ModelStates
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.ports import Floats, Similarity
+from shared.queue.job_context import check_each
 
 KINDS: tuple[ModelKind, ...] = ("similarity", "cross-encoder")
 # Rows of one width share a pass, and a row's width depends on its own length only: on a CPU it is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.similarity.contract import SimilarityRequest, SimilarityResult
-from shared.page_text import ResponseTable, counted
+from shared.reports.pages.page_text import ResponseTable, counted
 
 
 def answer(request: SimilarityRequest | None, report: SimilarityResult) -> ResponseTable:

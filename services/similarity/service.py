@@ -8,10 +8,10 @@ from services.similarity.contract import (
     SimilarityRequest,
     SimilarityResult,
 )
-from shared.metric import Service
+from shared.contracts.service import Service
 from shared.models.ports import models
 from shared.models.remote import register_model_task
-from shared.settings import SERVICE_VERSION
+from shared.process.settings import SERVICE_VERSION
 
 
 class SimilarityService(Service):

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from services.sor.contract import SorRequest
 from services.sor.likeness import BatchSimilarity, compute_similarity
 from services.sor.report import ITEMS, SorBatchReport, SorItemName, SorLikeness, SorResult
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import UNIT, BatchStatistics
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.estimates import UNIT, BatchStatistics
 
 Row = Scored[SorRequest, SorResult]
 

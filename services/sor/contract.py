@@ -14,10 +14,10 @@ from pydantic import Field, StringConstraints, model_validator
 from services.sor.fields import SorFields
 from services.sor.report import SorBatchReport, SorResult
 from services.sor.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, ModelName, Parameter
-from shared.elicitation import ExplainableRequest
-from shared.request_cost import Size, Work, words_of
-from shared.service_contract import (
+from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.messages import MAX_TEXT, Input, ModelName, Parameter
+from shared.contracts.request_cost import Size, Work, words_of
+from shared.contracts.service import (
     ElicitedExplanation,
     FactPaths,
     FormField,

@@ -20,17 +20,17 @@ from services.sor.contract import SorRequest
 from services.sor.parsing import ReadStatement
 from services.sor.post_facts import PostWords
 from services.sor.report import SorFaithfulness, SorMaskNull
-from shared.contracts import ModelUse, NullReason, ReasonCode
-from shared.errors import BadInput
-from shared.language import ModelLanguages, find_language, requested_language
-from shared.models.calls import Example
-from shared.models.judgement import Judgement
-from shared.models.labels import predict_label
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement
+from shared.contracts.labels import predict_label
+from shared.contracts.messages import ModelUse, NullReason, ReasonCode
 from shared.models.ports import Judge, models
 from shared.statistics import ranks
 from shared.statistics.draws import others
 from shared.statistics.placements import Places, Runs, runs_of
 from shared.statistics.seeds import generator
+from shared.text.language import ModelLanguages, find_language, requested_language
 
 COMPONENT = "faithfulness"
 NAMES_NOTHING = "the statement names no words of the post that could be taken away"

@@ -12,7 +12,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from shared.contracts import Message
+from shared.contracts.messages import Message
 
 Code = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_]+$")]
 Codes = Annotated[tuple[Code, ...], Field(max_length=64)]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from services.sor.post_facts import PostWords, StatementWords, match_quotes
 from services.sor.sentences import mask_spans, words
-from shared.job_context import check_each
+from shared.queue.job_context import check_each
 
 WIDTH = 3  # words of a shingle
 HASHES = 64

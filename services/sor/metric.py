@@ -42,18 +42,18 @@ from services.sor.report import (
 )
 from services.sor.sentences import words
 from services.sor.variants import VARIANTS, SorVariant
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Languages, Scored
-from shared.estimates import BatchStatistics
-from shared.job_context import check_each
-from shared.language import (
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Languages, Scored
+from shared.queue.job_context import check_each
+from shared.reports.estimates import BatchStatistics
+from shared.reports.metric import Collected, Metric
+from shared.statistics import ranks
+from shared.text.language import (
     LanguageCoverage,
     Obstacle,
     find_language,
     requested_language,
 )
-from shared.metric import Collected, Metric
-from shared.statistics import ranks
 
 FEWEST_WORDS = 5  # of a statement that there is something to say of
 NAMED = 0.5  # specificity from which the facts are named

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from services.sor.contract import SorRequest
 from services.sor.report import POINTS, SorEvidence, SorItemName, SorPoint, SorResult, SorRoute
 from services.sor.verdict import NAMES, verdict
-from shared.charts.engine import Caption, Chart
-from shared.charts.shapes import histogram
-from shared.page_text import Mark, MarkedText, Verdict, pieces
-from shared.report_design import Block, Record, forest, record
+from shared.reports.charts.engine import Caption, Chart
+from shared.reports.charts.shapes import histogram
+from shared.reports.pages.page_text import Mark, MarkedText, Verdict, pieces
+from shared.reports.pages.report_design import Block, Record, forest, record
 
 TEMPLATE = "sor/page.html"
 OF_THE_POST = ("quote", "word")

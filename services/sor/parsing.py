@@ -25,7 +25,7 @@ from services.sor.grounds import VAGUE, matches_policy, reference_of, words_of_p
 from services.sor.post_facts import PostFacts, PostWords, StatementWords, facts_of, match_quotes
 from services.sor.report import ITEMS, SorItemName, SorRoute
 from services.sor.sentences import Span, mask_spans, sentences
-from shared.language import find_language, requested_language
+from shared.text.language import find_language, requested_language
 
 if TYPE_CHECKING:
     from services.sor.contract import SorRequest

@@ -21,17 +21,17 @@ from services.sor.contract import SorRequest
 from services.sor.disclosures import ItemMatch
 from services.sor.parsing import ReadStatement
 from services.sor.report import ITEMS, ROUTES, SorItemName, SorReaderUse
-from shared.contracts import ModelUse
-from shared.errors import pointing_to
-from shared.language import (
+from shared.contracts.calls import Completion, Prompt, Sampling, Turn
+from shared.contracts.errors import pointing_to
+from shared.contracts.messages import ModelUse
+from shared.models.ports import PromptOfRequest, generate, models
+from shared.text.language import (
     ModelLanguages,
     Obstacle,
     find_language,
     requested_language,
     rules_obstacle,
 )
-from shared.models.calls import Completion, Prompt, Sampling, Turn
-from shared.models.ports import PromptOfRequest, generate, models
 
 FILE = Path(__file__).parent / "readers" / "items.v1.toml"
 RULED = ("en", "de")

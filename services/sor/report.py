@@ -6,11 +6,11 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from shared.batch_contracts import BatchReport
-from shared.contracts import Count, Evidence, Id, Message, Word
-from shared.elicitation import ExplainableReport
-from shared.null_report import Null
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReport
+from shared.contracts.elicitation import ExplainableReport
+from shared.contracts.messages import Count, Evidence, Id, Message, Word
+from shared.contracts.null_report import Null
+from shared.contracts.reports import Interval
 
 SorItemName = Literal[
     "restriction",

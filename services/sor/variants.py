@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from services.sor.post_facts import ENOUGH
-from shared.contracts import Variant
+from shared.contracts.messages import Variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from services.sor.report import ROUTES, SorItemName, SorResult
-from shared.contracts import Finding
-from shared.page_text import Tone, Verdict, finding, significant
+from shared.contracts.messages import Finding
+from shared.reports.pages.page_text import Tone, Verdict, finding, significant
 
 NAMES: dict[SorItemName, str] = {
     "restriction": "what was done",

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import ARRAY, Connection, Row, Select, String, and_, func, literal, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 from shared.ledger.jobs import Job, is_kept
 from shared.ledger.tables import batch_lines, batches, jobs
-from shared.service_contract import SurprisingRule
 
 LineStatus = Literal["waiting", "open", "succeeded", "failed", "cancelled", "expired"]
 STATUSES: tuple[LineStatus, ...] = ("succeeded", "failed", "cancelled", "expired")  # at the end
-FAILED = "failed"  # a reason that the line's own state gives
 ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
 
 
@@ -40,32 +36,6 @@ class JobLine(NamedTuple):
     number: int
     custom_id: str
     caller: dict[str, Any] | None
-
-
-@dataclass(frozen=True)
-class SurprisingRules:
-    """Of one metric, the most surprising first."""
-
-    listed: tuple[SurprisingRule, ...]
-    higher_is_better: bool = True
-
-    @property
-    def fingerprint(self) -> str:
-        """Differs when the rules do."""
-        return hashlib.sha256(
-            repr([(rule.name, rule.path) for rule in self.listed]).encode()
-        ).hexdigest()
-
-    @property
-    def names(self) -> list[str]:
-        """Every reason that a line may have, in order."""
-        return [*(rule.name for rule in self.listed), FAILED]
-
-    def rank(self, reasons: Sequence[str]) -> int:
-        """Place of the most surprising one; with none that is surprising, after all of them."""
-        said_only = {rule.name for rule in self.listed if not rule.surprising}
-        places = [self.names.index(name) for name in reasons if name not in said_only]
-        return min(places, default=len(self.names))
 
 
 class JobOutcome(NamedTuple):

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Row, exists, func, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from shared.errors import UnknownBatch, UnknownJob
+from shared.contracts.errors import UnknownBatch, UnknownJob
 from shared.ledger import jobs
 from shared.ledger.engine import Slice, fetch_page
 from shared.ledger.jobs import (
@@ -37,7 +37,7 @@ from shared.ledger.request_keys import KeyReused
 from shared.ledger.tables import DEFAULT_TENANT, ENDED, OPEN, batch_lines, batches
 from shared.ledger.tables import jobs as jobs_table
 from shared.ledger.webhooks import EVENT_COLUMNS, batch_changed, job_ended
-from shared.telemetry import request_id
+from shared.process.telemetry import request_id
 
 BatchStatus = Literal[
     "validating",

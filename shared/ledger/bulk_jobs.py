@@ -27,7 +27,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
 
-from shared.errors import ScoringError, UnknownJob
+from shared.contracts.errors import ScoringError, UnknownJob
+from shared.contracts.problems import STILL_RUNNING
 from shared.ledger.engine import encode_json
 from shared.ledger.jobs import (
     ANYBODY,
@@ -44,8 +45,7 @@ from shared.ledger.jobs import (
 from shared.ledger.private_requests import encrypted
 from shared.ledger.request_keys import KeyReused, take_over_key
 from shared.ledger.tables import FINAL, idempotency_keys, jobs
-from shared.problems import STILL_RUNNING
-from shared.telemetry import request_id
+from shared.process.telemetry import request_id
 
 MOST_JOBS = 1_000  # in one call; Google's AIP-233 and AIP-231 have the same
 

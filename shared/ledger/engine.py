@@ -20,8 +20,8 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, Opera
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from shared.errors import Unavailable
-from shared.settings import settings
+from shared.contracts.errors import Unavailable
+from shared.process.settings import settings
 
 CONNECT_SECONDS = 5
 REST_SECONDS = 0.1  # in the pool: a connection that rested longer may be dead

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, delete, exists, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from shared.errors import UnknownFile
+from shared.contracts.errors import UnknownFile
 from shared.ledger.engine import Slice, fetch_page
 from shared.ledger.tables import DEFAULT_TENANT, OPEN, batches, files
 

@@ -37,7 +37,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
 
-from shared.errors import QuotaExceeded, UnknownJob
+from shared.contracts.errors import QuotaExceeded, UnknownJob
 from shared.ledger.request_keys import KeyReused, of_key, take_over_key
 from shared.ledger.tables import (
     DEFAULT_TENANT,
@@ -51,8 +51,8 @@ from shared.ledger.tables import (
     tried_attempts,
 )
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
-from shared.settings import settings
-from shared.telemetry import request_id
+from shared.process.settings import settings
+from shared.process.telemetry import request_id
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 FINISHED_CHANNEL = "touchstone_job_finished"  # PostgreSQL NOTIFY, payload: the job's id

@@ -40,7 +40,7 @@ from sqlalchemy import (
     update,
 )
 
-from shared.errors import BadInput, NotThere, QuotaExceeded
+from shared.contracts.errors import BadInput, NotThere, QuotaExceeded
 from shared.ledger import webhooks
 from shared.ledger.jobs import is_kept
 from shared.ledger.tables import Instant, Json, jobs, metadata

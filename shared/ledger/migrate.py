@@ -12,10 +12,10 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine
 
-from shared import telemetry
 from shared.ledger import partitions
 from shared.ledger.engine import ledger
-from shared.settings import settings_or_exit
+from shared.process import telemetry
+from shared.process.settings import settings_or_exit
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 

@@ -20,7 +20,6 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import IntegrityError
 
-from shared import telemetry
 from shared.ledger.engine import ledger
 from shared.ledger.jobs import first_id
 from shared.ledger.migrate import configuration
@@ -42,7 +41,8 @@ from shared.ledger.partitions import (
     midnight,
     replace_foreign_keys,
 )
-from shared.settings import settings_or_exit
+from shared.process import telemetry
+from shared.process.settings import settings_or_exit
 
 TRIES, WAIT_SECONDS = 600, 1.0  # ten minutes: who holds a lock so long is not one of ours
 AT_ONCE = 16  # statements that look into every partition

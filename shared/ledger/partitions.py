@@ -40,13 +40,11 @@ from sqlalchemy import (
     tuple_,
 )
 
-from shared import telemetry
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from shared.ledger.engine import SEAL, transaction
 from shared.ledger.jobs import first_id, is_expired
 from shared.ledger.judgements import judgements
 from shared.ledger.retention import PORTION, latest_id
-from shared.ledger.review_queues import review_items
 from shared.ledger.tables import (
     FINAL,
     QUEUED,
@@ -56,7 +54,9 @@ from shared.ledger.tables import (
     job_steps,
     jobs,
     result_facts,
+    review_items,
 )
+from shared.process import telemetry
 
 LAYOUT = 7_236_154_029  # an advisory lock: one process at a time changes the layout
 CONVERSION = 7_236_154_030  # and one turns the table into partitions

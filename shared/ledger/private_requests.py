@@ -15,10 +15,10 @@ from typing import Any
 from sqlalchemy import JSON, Dialect
 from sqlalchemy.types import TypeDecorator
 
-from shared.contracts import JobRequest
-from shared.encryption import Unreadable, secret_sealer
-from shared.errors import BadInput, Unavailable
-from shared.settings import settings
+from shared.contracts.errors import BadInput, Unavailable
+from shared.contracts.messages import JobRequest
+from shared.process.encryption import Unreadable, secret_sealer
+from shared.process.settings import settings
 
 KEPT = ("model", "variant", "seed", "metadata", "context", "webhook", "trace", "do_not_store_text")
 ENCRYPTED = "encrypted"  # the field of a stored request that holds all of it

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, update
 
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 from shared.ledger.tables import idempotency_keys
 
 

@@ -8,10 +8,8 @@ have changed.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
@@ -36,14 +34,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
 
-from shared.batch_contracts import model_of
-from shared.contracts import Finding, Trace
+from shared.contracts.batches import model_of
+from shared.contracts.facts import FAILED, FactPlan, SurprisingRules
+from shared.contracts.messages import Trace
+from shared.contracts.problems import type_name
 from shared.ledger import score_hours
-from shared.ledger.batch_lines import FAILED, SurprisingRules, line_metadata
+from shared.ledger.batch_lines import line_metadata
 from shared.ledger.score_pushes import FinishedScore, enqueue_scores
 from shared.ledger.tables import LINE_ENDED, batch_lines, batches, jobs, result_facts
-from shared.problems import type_name
-from shared.service_contract import FactPaths, MetricContract, ReportedContract
 
 # jsonb has no U+0000, which JSON allows: `\u0000` becomes `\ufffd`, but `\\u0000` stays
 RAW = cast(jobs.c.result, Text)
@@ -51,15 +49,6 @@ WITHOUT_NUL = func.regexp_replace(RAW, r"(?<!\\)((?:\\\\)*)\\u0000", r"\1\\ufffd
 DOCUMENT = cast(case((func.strpos(RAW, r"\u0000") > 0, WITHOUT_NUL), else_=RAW), JSONB)
 SNIPPET = 160  # characters of a text
 MOST_FACETS, LONGEST_FACET = 100, 200  # of a row; characters of one
-OF_ALL = {  # name → dotted path, of every metric
-    "score": "score",
-    "verdict": "verdict",
-    "sentence": "reason",
-    "metric_version": "provenance.metric_version",
-    "variant": "provenance.variant",
-    "text_key": "provenance.text_key",
-    "model": "provenance.models.0.name",
-}
 PROMPTED = "$.provenance.models[*].prompt_sha256"
 WORDS = ("metric_version", "variant", "text_key", "model", "label_stated", "language")
 KEY = ("source", "line")
@@ -71,61 +60,6 @@ NO_RESULT = {
 
 Json = Any
 Facts = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class FactPlan:
-    """How the results of one metric are read. contract: None for one that this version lacks.
-
-    finding: of a result that has no verdict in it, its tokens left out.
-    """
-
-    rules: SurprisingRules
-    contract: ReportedContract | None = None
-    finding: Callable[[Mapping[str, Any]], Finding] = lambda _: Finding("undecided", "")
-
-    @property
-    def has_scores(self) -> bool:
-        """Whether its scores are its own, to be pushed and counted by the hour."""
-        return self.contract is None or isinstance(self.contract, MetricContract)
-
-    @property
-    def facts(self) -> FactPaths:
-        return (None if self.contract is None else self.contract.facts) or FactPaths()
-
-    @property
-    def paths(self) -> dict[str, str]:
-        """Name → path into a result: dotted, or SQL/JSON, which begins with `$`."""
-        if self.contract is None:
-            return OF_ALL
-        facts = self.facts
-        own = {
-            "score": facts.score,
-            "model": facts.model,
-            "chance": facts.chance,
-            "label_stated": facts.label_stated,
-            "language": facts.language,
-        }
-        parts = {f"part {name}": path for name, path in self.contract.parts.items()}
-        return OF_ALL | {name: path for name, path in own.items() if path} | parts
-
-    @property
-    def facets(self) -> tuple[tuple[str, str], ...]:
-        """(name, SQL/JSON path of its words)."""
-        return self.facts.facets
-
-    @property
-    def part_names(self) -> list[str]:
-        """In the order of a row's `parts`."""
-        return [] if self.contract is None else list(self.contract.parts)
-
-    @property
-    def fingerprint(self) -> str:
-        """Differs where the rows would."""
-        paths = "".join(f"{name}={path};" for name, path in self.paths.items())
-        paths += "".join(f"facet {name}={path};" for name, path in self.facets)
-        paths += f"model where none was asked={self.contract and self.contract.default_model};"
-        return hashlib.sha256(f"{self.rules.fingerprint}{paths}".encode()).hexdigest()
 
 
 Plans = Callable[[str], FactPlan | None]  # by metric; None: nothing is shown of its jobs

@@ -17,10 +17,10 @@ from typing import Any, get_args
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert
 
-from shared.contracts import EDITED, VerdictWord
+from shared.contracts.messages import EDITED, VerdictWord
+from shared.contracts.reports import bin_edges
+from shared.contracts.service import ReportedContract
 from shared.ledger.tables import score_hours
-from shared.report_contracts import bin_edges
-from shared.service_contract import ReportedContract
 
 BINS = 20
 VERDICTS: tuple[str, ...] = get_args(VerdictWord)

@@ -18,9 +18,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from shared.contracts import Trace
+from shared.contracts.messages import Trace
+from shared.ledger.score_formats import FORMATS, NO_TRACE, STANDARD, ScoreRecord
 from shared.ledger.tables import deliveries, endpoints
-from shared.score_formats import FORMATS, NO_TRACE, STANDARD, ScoreRecord
 
 PUSHED = {"succeeded": "job.succeeded", "failed": "job.failed"}  # status → event
 OUR_FACTS = ("metric_version", "variant", "model", "chance")

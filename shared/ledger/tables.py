@@ -357,7 +357,7 @@ endpoints = Table(
     Column("url", String, nullable=False),
     Column("description", String, nullable=False, server_default=""),
     Column("events", PG_ARRAY(String), nullable=False),  # empty: every event
-    Column("secret", String, nullable=False),  # sealed, see shared/encryption.py
+    Column("secret", String, nullable=False),  # sealed, see shared/process/encryption.py
     Column("earlier_secret", String),  # sealed; signs beside the other while it is valid
     Column("earlier_until", Instant),
     Column("created_at", Instant, nullable=False, server_default=func.now()),
@@ -426,4 +426,43 @@ webhook_tests = Table(  # of each endpoint the last one, or the one that runs
     Column("status", Integer),  # HTTP
     Column("milliseconds", Integer),
     Column("error", String),  # why it did not arrive, in our words
+)
+
+review_queues = Table(
+    "review_queues",
+    metadata,
+    Column("id", String, primary_key=True),  # sorts by time
+    Column("tenant", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("metric", String, nullable=False),
+    Column("batch_id", ForeignKey("batches.id", ondelete="CASCADE"), nullable=False),
+    Column("query", Json, nullable=False),  # pairs of the results table's address
+    Column("order", String, nullable=False),
+    Column("per_line", Integer, nullable=False),
+    Column("blind", Boolean, nullable=False),
+    Column("seed", Integer, nullable=False),
+    Column("rubric", ARRAY(String), nullable=False),
+    Column("lines", Integer, nullable=False),
+    Column("closed_at", Instant),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    CheckConstraint("\"order\" IN ('random', 'surprising', 'uncertain')", name="order"),
+    CheckConstraint("per_line BETWEEN 1 AND 5", name="per_line"),
+    Index("ix_review_queues_tenant", "tenant", "id"),
+    Index("ix_review_queues_batch_id", "batch_id"),
+)
+
+review_items = Table(
+    "review_items",
+    metadata,
+    Column("queue_id", ForeignKey("review_queues.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),  # from 1
+    Column("place", Integer, primary_key=True),  # of those who judge the line, from 1
+    Column("line", Integer, nullable=False),  # of the batch
+    Column("job_id", ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("who", String),  # holds it, or has judged it
+    Column("leased_until", Instant),
+    Column("done_at", Instant),
+    Column("skipped_by", ARRAY(String), nullable=False, server_default=text("'{}'")),
+    CheckConstraint("done_at IS NULL OR who IS NOT NULL", name="done"),
+    Index("ix_review_items_free", "queue_id", "position", postgresql_where=text("done_at IS NULL")),
 )

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, Float, func, select, text, tuple_, update
 
-from shared.errors import ScoringError
+from shared.contracts.errors import ScoringError
+from shared.ledger.score_formats import JOINED, MOST_TOGETHER, STANDARD, EndpointFormat
 from shared.ledger.tables import deliveries, endpoints
 from shared.ledger.webhooks import disable_endpoint, find_endpoint
-from shared.score_formats import JOINED, MOST_TOGETHER, STANDARD, EndpointFormat
 
 JITTER = 0.1  # of each delay, both ways
 LONGEST_RETRY_AFTER = timedelta(hours=24)

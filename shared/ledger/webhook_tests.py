@@ -14,13 +14,13 @@ from typing import Any
 from sqlalchemy import Connection, case, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from shared.contracts import Trace
-from shared.errors import ScoringError
+from shared.contracts.errors import ScoringError
+from shared.contracts.messages import Trace
 from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.score_formats import FORMATS, ScoreRecord
 from shared.ledger.tables import endpoints, webhook_tests
 from shared.ledger.webhook_deliveries import Delivery
 from shared.ledger.webhooks import Endpoint, TestType, body_of, find_endpoint
-from shared.score_formats import FORMATS, ScoreRecord
 
 EVENT: TestType = "endpoint.test"
 STALE = timedelta(minutes=1)  # nobody waits for it any more

@@ -33,9 +33,9 @@ from sqlalchemy import (
 )
 from sqlalchemy import cast as sql_cast
 
-from shared.errors import ScoringError
+from shared.contracts.errors import ScoringError
+from shared.ledger.score_formats import STANDARD, EndpointFormat
 from shared.ledger.tables import deliveries, endpoints, jobs
-from shared.score_formats import STANDARD, EndpointFormat
 
 LISTENED = (
     select(endpoints.c.id)

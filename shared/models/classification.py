@@ -23,19 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
-from shared.contracts import ModelUse
-from shared.errors import BadInput, TextTooLong
-from shared.job_context import is_private
-from shared.models.calls import Example
-from shared.models.catalogue import SERVER
-from shared.models.entry import EncoderTexts, KserveTensors, ModelEntry
-from shared.models.judgement import TOO_LONG, Judgement, unread
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput, TextTooLong
+from shared.contracts.judgement import TOO_LONG, Judgement, unread
+from shared.contracts.labels import Head, LabelMapping, label_mapping, normalize_name
+from shared.contracts.messages import ModelUse
+from shared.contracts.validation_messages import dotted, first_fault
+from shared.models.catalogue.catalogue import SERVER
+from shared.models.catalogue.entry import EncoderTexts, KserveTensors, ModelEntry
 from shared.models.label_readout import LabelReadout, of_head, read_labels
-from shared.models.labels import Head, LabelMapping, label_mapping, normalize_name
 from shared.models.server_connection import AnswerUnread, Connection, Json, listed_models
 from shared.models.server_records import ServerState
 from shared.models.word_rows import ServerModel
-from shared.validation_messages import dotted, first_fault
+from shared.queue.job_context import is_private
 
 AT_ONCE = 32  # texts of a request: TEI's default limit
 PROBES = ("The weather in the old town was lovely today", "no", "We lost the match again!")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from shared.models.judgement import Judgement
-from shared.models.labels import predict_label
-from shared.models.prompt_table import PromptTable
+from shared.contracts.judgement import Judgement
+from shared.contracts.labels import predict_label
+from shared.contracts.prompt_table import PromptTable
 
 CATEGORY_TOKENS = 48  # of an answer: the label and a line of categories
 HATEFUL = "hateful"

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.models.judgement import NO_MASS, NO_NUMBER, Judgement, unread
-from shared.models.labels import LabelMapping
+from shared.contracts.judgement import NO_MASS, NO_NUMBER, Judgement, unread
+from shared.contracts.labels import LabelMapping
 
 Floats = NDArray[np.float64]
 STEEPEST = 700.0  # exp of more overflows; a sigmoid there is 1e-304 from its end

@@ -19,12 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.contracts import Message, ModelKind, ModelUse
-from shared.errors import BadInput, Unavailable
-from shared.job_context import check
-from shared.models import calls as op
-from shared.models.availability import ModelStates
-from shared.models.calls import (
+from shared.contracts import calls as op
+from shared.contracts.calls import (
     AttributionMethod,
     Attributions,
     Completion,
@@ -37,9 +33,13 @@ from shared.models.calls import (
     WordJudgements,
     WordRows,
 )
-from shared.models.catalogue import Catalogue
-from shared.models.entry import Ability, ModelEntry
-from shared.models.judgement import Judgement
+from shared.contracts.errors import BadInput, Unavailable
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import Message, ModelKind, ModelUse
+from shared.models.catalogue.availability import ModelStates
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.entry import Ability, ModelEntry
+from shared.queue.job_context import check
 
 Floats = NDArray[np.float64]
 
@@ -50,8 +50,8 @@ class Judge(Protocol):
     A causal model reads its labels off the example's template, else off its own prompt. Values do
     not depend on what else is asked in the same call. Raises BadInput for an example that the model
     cannot judge (a template for an encoder; for a causal model neither template nor prompt),
-    ModelCannot for what a server does not show (`shared.models.entry`), Unavailable where the
-    model cannot answer now.
+    ModelCannot for what a server does not show (`shared.models.catalogue.entry`), Unavailable where
+    the model cannot answer now.
     """
 
     @property

@@ -22,11 +22,8 @@ from kombu.exceptions import OperationalError
 from pydantic import ValidationError
 from redis.exceptions import RedisError
 
-from shared import telemetry
-from shared.cached import cached_property
-from shared.contracts import Message, ModelKind, ModelName, ModelUse
-from shared.encryption import Unreadable, secret_sealer
-from shared.errors import (
+from shared.contracts import calls as op
+from shared.contracts.errors import (
     AnswerCut,
     BadInput,
     DegenerateInput,
@@ -36,19 +33,11 @@ from shared.errors import (
     ScoringError,
     Unavailable,
 )
-from shared.job_context import (
-    SLICE_SECONDS,
-    JobContext,
-    current,
-    iter_retries,
-    pause,
-    use_context,
-    waiting,
-)
-from shared.models import calls as op
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import Message, ModelKind, ModelName, ModelUse
+from shared.contracts.redaction import untold
+from shared.models.catalogue.entry import Ability, ModelEntry, abilities
 from shared.models.classification import get_classifier
-from shared.models.entry import Ability, ModelEntry, abilities
-from shared.models.judgement import Judgement
 from shared.models.openai.model import get_remote_model
 from shared.models.ports import (
     CatalogueModels,
@@ -59,11 +48,29 @@ from shared.models.ports import (
     models,
     perform,
 )
-from shared.queue import MOST_SERVERS, SOCKET_SECONDS, app, batch_queue, own_address, producer
-from shared.redaction import untold
-from shared.redis_client import LEAST_WAIT_SECONDS, client
-from shared.settings import settings
-from shared.telemetry import inject_trace, start_span
+from shared.process import telemetry
+from shared.process.cached import cached_property
+from shared.process.encryption import Unreadable, secret_sealer
+from shared.process.redis_client import LEAST_WAIT_SECONDS, client
+from shared.process.settings import settings
+from shared.process.telemetry import inject_trace, start_span
+from shared.queue.broker import (
+    MOST_SERVERS,
+    SOCKET_SECONDS,
+    app,
+    batch_queue,
+    own_address,
+    producer,
+)
+from shared.queue.job_context import (
+    SLICE_SECONDS,
+    JobContext,
+    current,
+    iter_retries,
+    pause,
+    use_context,
+    waiting,
+)
 from shared.worker.batch_queues import stopping
 from shared.worker.watchdog import watchdog
 

@@ -10,17 +10,17 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from shared.errors import BadInput, ScoringError, Unavailable
-from shared.models.calls import Example, Template
+from shared.contracts.calls import Example, Template
+from shared.contracts.errors import BadInput, ScoringError, Unavailable
+from shared.contracts.judgement import FEWEST_VOTES, Judgement
+from shared.contracts.prompt_table import PromptTable, prompt_turns, sent_placeholders
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.classification import ServedClassifier
-from shared.models.entry import ModelEntry
-from shared.models.judgement import FEWEST_VOTES, Judgement
 from shared.models.openai.labels import make_question
 from shared.models.openai.model import judgements
 from shared.models.openai.protocol import CHAT, TOPS, ServerChoice
 from shared.models.openai.scoring import PATH, Echo, Forced, Prefill, PromptLogprobs
 from shared.models.openai.server import LanguageServer
-from shared.models.prompt_table import PromptTable, prompt_turns, sent_placeholders
 from shared.models.server_connection import AnswerUnread, listed_models
 from shared.models.server_records import REPEATS, ServerAbilities
 

@@ -40,11 +40,11 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
-from shared.job_context import check, is_private, pause, wait_all
-from shared.models.entry import ModelEntry
-from shared.redis_client import client
-from shared.settings import secret, settings
+from shared.contracts.errors import BadInput, ScoringError, TextTooLong, Unavailable
+from shared.models.catalogue.entry import ModelEntry
+from shared.process.redis_client import client
+from shared.process.settings import secret, settings
+from shared.queue.job_context import check, is_private, pause, wait_all
 
 LONGEST_PAUSE = 60.0  # seconds, whatever Retry-After says
 KEPT = 4  # idle connections: llama.cpp gives each one of its few threads, for seconds

@@ -21,12 +21,12 @@ import redis
 from pydantic import Field, ValidationError
 from redis.exceptions import RedisError
 
-from shared import telemetry
-from shared.contracts import Message
-from shared.models.entry import ModelEntry
-from shared.models.judgement import Reading
+from shared.contracts.judgement import Reading
+from shared.contracts.messages import Message
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.server_connection import FieldRefused, readable_answers
-from shared.redis_client import client
+from shared.process import telemetry
+from shared.process.redis_client import client
 
 RECORDS = "touchstone:model-servers"  # model → ServerRecord
 PROBING = "touchstone:model-server-probe:"  # + model: some worker asks it now

@@ -13,8 +13,7 @@ import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NoReturn, Protocol
 
-from shared.job_context import check_each
-from shared.models.calls import (
+from shared.contracts.calls import (
     MASK_TEXT,
     AttributionMethod,
     Example,
@@ -24,8 +23,9 @@ from shared.models.calls import (
     WordRows,
     WordSpan,
 )
-from shared.models.entry import Ability, ModelEntry, abilities, unsupported_error
-from shared.models.judgement import Judgement
+from shared.contracts.judgement import Judgement
+from shared.models.catalogue.entry import Ability, ModelEntry, abilities, unsupported_error
+from shared.queue.job_context import check_each
 
 Placed = tuple[int, WordSpan]  # a word and its number
 

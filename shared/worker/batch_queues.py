@@ -32,13 +32,13 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, NamedTuple, Self
 
-from shared import telemetry
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
+from shared.contracts.redaction import untold
 from shared.ledger.leases import Claim
-from shared.priority import RECENT_SECONDS, stand_back
-from shared.queue import app, is_call, pop, sort_queues
-from shared.redaction import untold
-from shared.redis_client import LEAST_WAIT_SECONDS
+from shared.process import telemetry
+from shared.process.redis_client import LEAST_WAIT_SECONDS
+from shared.queue.broker import app, is_call, pop, sort_queues
+from shared.queue.priority import RECENT_SECONDS, stand_back
 
 BLOCK_SECONDS = 1.0
 AWAY_SECONDS = 1.0  # before a broker that is away is asked again

@@ -22,7 +22,7 @@ from shared.ledger import leases
 from shared.ledger.claim_order import ClaimOrder
 from shared.ledger.engine import ledger, single_statements
 from shared.ledger.leases import Claim, ClaimTerms
-from shared.settings import settings
+from shared.process.settings import settings
 
 MOST = 16  # items of one call
 

@@ -26,10 +26,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
-from shared import telemetry
-from shared.contracts import JobRequest, Message, Report
-from shared.encryption import text_key
-from shared.errors import (
+from shared.contracts.errors import (
     BadInput,
     DeadlineExceeded,
     JobCancelled,
@@ -38,26 +35,29 @@ from shared.errors import (
     ModelUnusable,
     Unavailable,
 )
-from shared.job_context import JobContext, use_context
-from shared.ledger import claim_order, leases
-from shared.ledger.claim_order import ClaimOrder, MetricQueue
-from shared.ledger.engine import ledger, single_statements, transaction
-from shared.ledger.leases import Claim
-from shared.ledger.private_requests import check_readable
-from shared.models.availability import UNUSABLE
-from shared.priority import standing_back
-from shared.problems import (
+from shared.contracts.messages import JobRequest, Message, Report
+from shared.contracts.problems import (
     attempts_exhausted,
     internal,
     problem,
     timeout_problem,
     validation_problem,
 )
-from shared.queue import JobMessage, send_all
-from shared.redaction import strip_request, untold, without_text
-from shared.service_contract import MetricContract, ServiceContract
-from shared.settings import settings
-from shared.thread_scheduling import interpreter
+from shared.contracts.redaction import strip_request, untold, without_text
+from shared.contracts.service import MetricContract, ServiceContract
+from shared.ledger import claim_order, leases
+from shared.ledger.claim_order import ClaimOrder, MetricQueue
+from shared.ledger.engine import ledger, single_statements, transaction
+from shared.ledger.leases import Claim
+from shared.ledger.private_requests import check_readable
+from shared.models.catalogue.availability import UNUSABLE
+from shared.process import telemetry
+from shared.process.encryption import text_key
+from shared.process.settings import settings
+from shared.queue.broker import JobMessage, send_all
+from shared.queue.job_context import JobContext, use_context
+from shared.queue.priority import standing_back
+from shared.queue.thread_scheduling import interpreter
 from shared.worker import score_series
 from shared.worker.batch_queues import Tenants, TenantShares, stopping
 from shared.worker.combined_calls import WantedClaim, claim_terms, claims, successes

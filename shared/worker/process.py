@@ -23,9 +23,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from shared import telemetry
-from shared.errors import BadInput, ScoringError
-from shared.models.availability import ModelStates
+from shared.contracts.errors import BadInput, ScoringError
+from shared.models.catalogue.availability import ModelStates
+from shared.process import telemetry
 
 RELOAD_SECONDS = 10.0
 LOADERS = 3  # models at a time, in the order of the file

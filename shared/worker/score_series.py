@@ -13,8 +13,8 @@ from typing import Any
 
 from prometheus_client import Counter, Histogram, Summary
 
-from shared.batch_contracts import model_of
-from shared.service_contract import MetricContract
+from shared.contracts.batches import model_of
+from shared.contracts.service import MetricContract
 
 MOST_SOURCES = 30
 OTHER = "other"

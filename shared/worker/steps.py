@@ -13,15 +13,15 @@ import json
 from collections.abc import Callable
 from typing import TypeVar
 
-from shared import telemetry
-from shared.contracts import TRANSPORT, JobRequest, Message
-from shared.encryption import secret_sealer
-from shared.errors import Unavailable
-from shared.job_context import current
+from shared.contracts.errors import Unavailable
+from shared.contracts.messages import TRANSPORT, JobRequest, Message
 from shared.ledger import job_steps
 from shared.ledger.engine import ledger, transaction
 from shared.ledger.job_steps import JobStep
-from shared.settings import SERVICE_VERSION, settings
+from shared.process import telemetry
+from shared.process.encryption import secret_sealer
+from shared.process.settings import SERVICE_VERSION, settings
+from shared.queue.job_context import current
 from shared.worker.job import patiently
 
 M = TypeVar("M", bound=Message)

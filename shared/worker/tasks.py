@@ -14,39 +14,40 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from shared import telemetry
-from shared.batch_contracts import (
+from shared.contracts.batches import (
     Against,
     BatchReport,
     BatchReportRequest,
     Judged,
     model_of,
 )
-from shared.contracts import Provenance, Scored
-from shared.errors import BadInput
-from shared.estimates import BatchStatistics, has_null, plan_of
-from shared.gold_agreement import GoldResults
-from shared.gold_metadata import has_gold
-from shared.human_agreement import GivenJudgement, JudgedResults
-from shared.job_context import check_each
-from shared.ledger import batch_lines, judgements
-from shared.ledger.batch_lines import JobOutcome
-from shared.ledger.engine import ledger, transaction
-from shared.metric import Metric, ReportedService, Service
-from shared.page_text import counted
-from shared.queue import AGAIN, app, is_batch, task_name
-from shared.report_summary import ResultTally, sentences
-from shared.score_splits import split_scores
-from shared.service_contract import (
+from shared.contracts.errors import BadInput
+from shared.contracts.gold_metadata import has_gold
+from shared.contracts.messages import Provenance, Scored
+from shared.contracts.service import (
     BatchReportContract,
     MetricContract,
     ReportedContract,
+    Service,
     ServiceContract,
 )
-from shared.settings import settings
+from shared.ledger import batch_lines, judgements
+from shared.ledger.batch_lines import JobOutcome
+from shared.ledger.engine import ledger, transaction
+from shared.process import telemetry
+from shared.process.settings import settings
+from shared.process.telemetry import start_span
+from shared.queue.broker import AGAIN, app, is_batch, task_name
+from shared.queue.job_context import check_each
+from shared.reports.estimates import BatchStatistics, has_null, plan_of
+from shared.reports.gold_agreement import GoldResults
+from shared.reports.human_agreement import GivenJudgement, JudgedResults
+from shared.reports.metric import Metric, ReportedService
+from shared.reports.pages.page_text import counted
+from shared.reports.pages.report_summary import ResultTally, sentences
+from shared.reports.score_splits import split_scores
+from shared.reports.system_comparison import SystemResults, over_systems
 from shared.statistics.clusters import without_repeats
-from shared.system_comparison import SystemResults, over_systems
-from shared.telemetry import start_span
 from shared.worker.job import MessageDelivery, Score, run_job
 
 logger = telemetry.logger(__name__)

@@ -1,6 +1,6 @@
 """No job takes its process with it: one that runs past its deadline is stopped, step by step.
 
-1. At the deadline `shared.job_context.check` ends a computation that asks.
+1. At the deadline `shared.queue.job_context.check` ends a computation that asks.
 2. A grace later the exception `Interrupted` is raised in a thread that never asked: that ends pure
    Python. It may arrive anywhere, so it comes only to who would otherwise cost the process, and a
    computation that is late never reaches a lock of the batchers: `check` stands before them. A job
@@ -30,9 +30,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from shared import telemetry
-from shared.job_context import JobContext
-from shared.settings import settings
+from shared.process import telemetry
+from shared.process.settings import settings
+from shared.queue.job_context import JobContext
 
 LOOK_SECONDS = 1.0
 STDERR = 2

@@ -13,7 +13,7 @@ from bench.planted import Claim, Sizes, checked, markdown, measure
 from bench.planted_ice import asked_of
 from bench.planted_model import CLS, arithmetic, judged_by, trained
 from bench.planted_texts import LONGEST, PLANTS, SHORTEST, by_arithmetic, ladder
-from shared.models.calls import Example, ExampleRows, Row
+from shared.contracts.calls import Example, ExampleRows, Row
 from shared.models.ports import models
 from shared.statistics.seeds import generator
 

@@ -17,13 +17,13 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from sqlalchemy import Engine
 
-from services.bindings import local
 from services.registry import metrics, page_details, service
+from services.worker import local
+from shared.contracts.problems import make
 from shared.ledger import jobs, leases
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.problems import make
-from shared.settings import Settings
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.settings import Settings
 from tests.end_to_end.service import ROOT
 from tests.gateway.serving import serving
 from tests.patience import SECONDS

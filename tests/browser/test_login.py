@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from shared.ledger import keys
 from shared.ledger.keys import NewKey
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import PHONE, faults, small, unlike
 from tests.gateway.judged import make_batch

@@ -12,7 +12,7 @@ from playwright.sync_api import Response, expect
 from sqlalchemy import Engine, text
 
 from services.registry import metrics
-from shared.page_text import thousands
+from shared.reports.pages.page_text import thousands
 from tests.browser.conftest import Filled, Visits
 from tests.browser.timing import Record, elements, tell
 

@@ -7,7 +7,7 @@ import time
 import psycopg
 import redis
 
-from services.stack.servers import HOST, free_port
+from cli.stack.servers import HOST, free_port
 from shared.ledger.engine import libpq_url
 from tests.chaos.faults import AWAY_SECONDS
 from tests.end_to_end.service import Service

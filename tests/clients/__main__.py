@@ -25,7 +25,7 @@ import httpx
 from services.gateway.app import create_app
 from services.gateway.openapi import operations
 from services.registry import metrics
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.end_to_end.service import ROOT, Service, serving
 from tests.patience import eventually
 

@@ -17,14 +17,14 @@ import pytest
 import torch
 from transformers import LlamaForCausalLM
 
-from services.bindings import local
 from services.consistency.contract import ConsistencyRequest
 from services.consistency.explanation_prompts import explanation_prompt
 from services.consistency.metric import SERVICE
 from services.consistency.report import ConsistencyResult
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.service import SERVICE as EXPLANATIONS
-from shared.models.catalogue import load_catalogue
+from services.worker import local
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind, models
 from tests.promises import as_promised
 from tests.tiny_models.causal import CAUSAL, STEEP, save_causal

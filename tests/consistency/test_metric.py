@@ -13,10 +13,10 @@ from bench.planted_consistency import CUES, CopyingModel, copying
 from services.consistency.contract import ConsistencyRequest
 from services.consistency.metric import SERVICE
 from services.consistency.report import ConsistencyResult, ConsistencySimulatabilityNull
-from shared.contracts import ModelKind
-from shared.errors import BadInput
-from shared.models.calls import Completion, Example, Prompt
-from shared.models.judgement import Judgement, unread
+from shared.contracts.calls import Completion, Example, Prompt
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement, unread
+from shared.contracts.messages import ModelKind
 
 CUE = min(CUES)
 TEXT = f"This one has {CUE} among several other plain words of a short text"

@@ -11,8 +11,8 @@ from services.consistency.contract import CONTRACT, ConsistencyRequest
 from services.consistency.metric import SERVICE
 from services.consistency.page import TEMPLATE, ConsistencyView, view
 from services.consistency.report import ConsistencyResult
-from shared.page_text import significant
-from shared.redaction import without_text
+from shared.contracts.redaction import without_text
+from shared.reports.pages.page_text import significant
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 
 OWN = [name for name, body in CONTRACT.examples.items() if "model" not in body]

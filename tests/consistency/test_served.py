@@ -17,7 +17,7 @@ from services.consistency.metric import SERVICE
 from services.consistency.report import ConsistencyResult
 from services.inference.local_models import LocalModels
 from shared.models.ports import bind
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import WorkedScene
 from tests.gateway.serving import serving
 from tests.judges import likely_words

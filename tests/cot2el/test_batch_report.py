@@ -11,9 +11,9 @@ import pytest
 from services.cot2el.contract import CONTRACT
 from services.cot2el.metric import SERVICE
 from services.cot2el.report import Cot2elBatchReport
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.reports.estimates import BatchStatistics
 from tests.cot2el.writers import EXAMPLE, StubWriter, bound, request, sent
 
 score = SERVICE.score

@@ -12,9 +12,9 @@ from services.cot2el import model_calls
 from services.cot2el.contract import CONTRACT
 from services.cot2el.metric import SERVICE
 from services.cot2el.stages import split_reasoning
-from shared.errors import BadInput
-from shared.models.calls import Prompt, Sampling
-from shared.redaction import without_text
+from shared.contracts.calls import Prompt, Sampling
+from shared.contracts.errors import BadInput
+from shared.contracts.redaction import without_text
 from tests.cot2el.writers import EXAMPLE, PARSE, THOUGHT, StubWriter, bound, request, sent, usual
 
 score = SERVICE.score

@@ -12,8 +12,8 @@ from services.cot2el.contract import CONTRACT, Cot2elRequest
 from services.cot2el.metric import SERVICE
 from services.cot2el.page import TEMPLATE, Cot2elView, view
 from services.cot2el.report import Cot2elResult
-from shared.page_text import percent, significant
-from shared.redaction import without_text
+from shared.contracts.redaction import without_text
+from shared.reports.pages.page_text import percent, significant
 from tests.cot2el.writers import EXAMPLE, THOUGHT, StubWriter, bound, request, sent
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from bench.cot2el_polarity import measured
-from services.bindings import local
 from services.cot2el.metric import SERVICE
 from services.cot2el.polarity import by_cues, by_probability, negations
 from services.cot2el.report import Cot2elResult
 from services.cot2el.segmentation import Language
-from shared.errors import BadInput
+from services.worker import local
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement
 from shared.models import ports
-from shared.models.calls import Example
-from shared.models.catalogue import load_catalogue
-from shared.models.judgement import Judgement
+from shared.models.catalogue.catalogue import load_catalogue
 from tests.cot2el.writers import Negations, bound, sent
 
 

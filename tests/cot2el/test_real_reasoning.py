@@ -14,9 +14,9 @@ import pytest
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.metric import SERVICE
 from services.cot2el.report import Cot2elBatchReport
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.reports.estimates import BatchStatistics
 
 score_batch = SERVICE.score_batch
 

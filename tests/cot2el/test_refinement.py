@@ -23,8 +23,8 @@ from services.cot2el.refinement import (
 )
 from services.cot2el.segmentation import ProvidedUnits, RuleSegmenter, sentences
 from services.cot2el.stages import ReasoningDraft
-from shared.errors import BadInput
-from shared.questions import Explanation
+from shared.contracts.errors import BadInput
+from shared.contracts.questions import Explanation
 from tests.cot2el.writers import THOUGHT, request
 
 DEFAULT = RefinementRule(0.6)

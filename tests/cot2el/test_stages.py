@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.cot2el.stages import clean_statement, first_valid_json, label_of, pairs_of
-from shared.questions import Option
+from shared.contracts.questions import Option
 
 NLI = [
     Option(key=k, text=t)

@@ -12,11 +12,11 @@ import numpy as np
 
 from services.cot2el.contract import CONTRACT, Cot2elRequest
 from services.cot2el.polarity import negations
-from shared.contracts import ModelUse
-from shared.errors import BadInput
+from shared.contracts.calls import Completion, Example, Pair, Prompt, Sampling
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelUse
 from shared.models import ports
-from shared.models.calls import Completion, Example, Pair, Prompt, Sampling
-from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats, Models, bind
 

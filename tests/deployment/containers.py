@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import numpy as np
 
-from services.stack.servers import free_port
-from shared.settings import Settings
+from cli.stack.servers import free_port
+from shared.process.settings import Settings
 from tests.deployment.manifests import ROOT, compose
 from tests.end_to_end.load import examples, finished
 from tests.end_to_end.service import environment

@@ -8,11 +8,11 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-from services.bindings import MODEL_SERVICES
 from services.registry import contracts
-from shared import queue
-from shared.settings import Settings
-from shared.webhook_destinations import INTERNAL_V4
+from services.worker import MODEL_SERVICES
+from shared.ledger.webhook_destinations import INTERNAL_V4
+from shared.process.settings import Settings
+from shared.queue import broker
 from tests.deployment.manifests import KUBECTL, OVERLAYS, Json, objects, of_kind
 
 OPERATED = {"ScaledObject"}  # kinds of operators, which Kubernetes' own schemas do not know
@@ -63,7 +63,7 @@ def test_every_room_has_its_worker_and_watches_its_lanes(overlay: str) -> None:
         triggers = scaled[f"worker-{service}"]["spec"]["triggers"]
         watched = [trigger["metadata"]["listName"] for trigger in triggers]
         calls = [f"model.{service}", f"model.{service}.batch"] if service in MODEL_SERVICES else []
-        assert watched == [*queue.queues_of([service]), *calls]
+        assert watched == [*broker.queues_of([service]), *calls]
 
 
 def test_pods_keep_to_the_restricted_profile(overlay: str) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from services.stack.servers import HOST, Child, free_port
-from shared.encryption import new_key
-from shared.settings import Settings
+from cli.stack.servers import HOST, Child, free_port
+from shared.process.encryption import new_key
+from shared.process.settings import Settings
 from tests.deployment.containers import READY_SECONDS, answers, bare, own_model, they_score
 from tests.deployment.manifests import KUBECTL, ROOT, Json, of_kind
 from tests.end_to_end.service import COLD

@@ -12,7 +12,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.deployment.manifests import KUBECTL, OVERLAYS, ROOT, Json, built
 from tests.test_dashboard import SUFFIXES, declared
 

@@ -21,13 +21,13 @@ from redis.backoff import ConstantBackoff
 from redis.exceptions import AuthenticationError
 from redis.retry import Retry
 
-from services.bindings import MODEL_SERVICES
-from services.inference.check import memory
+from cli.generators.manifests import HOLDER
+from cli.models.check import memory
+from cli.stack.servers import HOST, Child, free_port, redis_url
 from services.registry import contracts
-from services.stack.manifests import HOLDER
-from services.stack.servers import HOST, Child, free_port, redis_url
-from shared.models.catalogue import load_catalogue
-from shared.settings import Settings
+from services.worker import MODEL_SERVICES
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.settings import Settings
 from tests.deployment.containers import READY_SECONDS, answers, bare, own_model, they_score
 from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
 from tests.patience import SECONDS, busy, eventually
@@ -181,7 +181,7 @@ def test_each_secret_is_a_file_that_only_its_processes_have() -> None:
 
 def made_secrets(folder: Path, **said: str) -> dict[str, str]:
     """What `make secrets` writes there, by file."""
-    command = ["sh", str(ROOT / "secrets.sh"), str(folder / "secrets")]
+    command = ["sh", str(ROOT / "cli" / "secrets.sh"), str(folder / "secrets")]
     path = {"PATH": os.environ["PATH"]}
     subprocess.run(command, cwd=folder, env=path | said, check=True, capture_output=True)
     return {one.name: one.read_text("utf-8") for one in (folder / "secrets").iterdir()}

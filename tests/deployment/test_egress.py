@@ -10,8 +10,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from services.stack.egress import EXAMPLE, main, peers, policies
-from shared.settings import settings
+from cli.generators.egress import EXAMPLE, main, peers, policies
+from shared.process.settings import settings
 from tests.deployment.manifests import KUBECTL, ROOT, built
 
 EGRESS = ["egress-hub", "egress-managed-stores", "egress-model-servers", "egress-object-storage"]

@@ -43,7 +43,7 @@ def test_a_target_installs_by_hash_and_starts(target: str, tmp_path: Path) -> No
     locks, entries, most = TARGETS[target]
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    subprocess.run(["sh", "install.sh", str(python), *locks], cwd=ROOT, check=True)
+    subprocess.run(["sh", "requirements/install.sh", str(python), *locks], cwd=ROOT, check=True)
     for entry in entries:
         said = subprocess.run(
             [str(python), "-c", f"import {entry}, sys; print(*sys.modules)"],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services.stack import manifests
+from cli.generators import manifests
 from tests.deployment.manifests import ROOT
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.command.hub_double import hub_double
+from tests.cli.hub_double import hub_double
 from tests.deployment.containers import bare, tool
 from tests.deployment.manifests import ROOT, Json
 from tests.tiny_models.encoders import ENCODERS, save_encoder

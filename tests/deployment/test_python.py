@@ -59,7 +59,11 @@ def test_the_oldest_supported_one_that_is_there(
 @pytest.mark.parametrize("version", ["3.11", "3.12"])
 def test_it_says_which_one_it_takes(tmp_path: Path, version: str) -> None:
     pretended(tmp_path / "bin", "some-python", version)
-    command = ["sh", str(ROOT / "python.sh"), str(tmp_path / "bin" / "some-python")]
+    command = [
+        "sh",
+        str(ROOT / "requirements" / "python.sh"),
+        str(tmp_path / "bin" / "some-python"),
+    ]
     ran = subprocess.run([*command, str(tmp_path / "venv")], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     assert f"Python {version}" in ran.stdout
@@ -69,7 +73,11 @@ def test_it_says_which_one_it_takes(tmp_path: Path, version: str) -> None:
 @pytest.mark.parametrize("version", ["3.10", "3.13", "3.14"])
 def test_one_that_is_not_supported_is_refused(tmp_path: Path, version: str) -> None:
     pretended(tmp_path / "bin", "some-python", version)
-    command = ["sh", str(ROOT / "python.sh"), str(tmp_path / "bin" / "some-python")]
+    command = [
+        "sh",
+        str(ROOT / "requirements" / "python.sh"),
+        str(tmp_path / "bin" / "some-python"),
+    ]
     ran = subprocess.run([*command, str(tmp_path / "venv")], capture_output=True, text=True)
     assert ran.returncode == 1
     assert f"is Python {version}; Touchstone needs Python 3.11 or 3.12" in ran.stderr
@@ -77,7 +85,7 @@ def test_one_that_is_not_supported_is_refused(tmp_path: Path, version: str) -> N
 
 
 def test_without_any_it_says_what_is_needed(tmp_path: Path) -> None:
-    command = ["sh", str(ROOT / "python.sh"), "", str(tmp_path / "venv")]
+    command = ["sh", str(ROOT / "requirements" / "python.sh"), "", str(tmp_path / "venv")]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 1
     assert "needs Python 3.11 or 3.12" in ran.stderr

@@ -14,9 +14,9 @@ import pytest
 import yaml
 from sqlalchemy import create_engine, make_url, text
 
-from services.stack.backup import Backups, main
-from shared.settings import Settings
-from shared.settings_sources import unprotected_stores
+from cli.stack.backup import Backups, main
+from shared.process.settings import Settings
+from shared.process.settings_sources import unprotected_stores
 from tests.deployment.manifests import KUBECTL, ROOT, Json, built
 from tests.deployment.test_supply import DIGEST
 

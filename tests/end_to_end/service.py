@@ -75,11 +75,11 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def serving(folder: Path, *options: str, **settings: str) -> Iterator[Service]:
-    """`python -m services.stack serve`, ready. What it says goes into `said_by(folder)`.
+    """`python -m cli.stack serve`, ready. What it says goes into `said_by(folder)`.
 
     Its workers score no examples first, which most tests need not wait for: WARM where time counts.
     """
-    command = [sys.executable, "-m", "services.stack", "serve", "--var", str(folder), "--port", "0"]
+    command = [sys.executable, "-m", "cli.stack", "serve", "--var", str(folder), "--port", "0"]
     with said_by(folder).open("wb") as said:
         process = subprocess.Popen(
             [*command, *options],

@@ -26,7 +26,7 @@ FEW = ("--services", "hlv")  # starts without a model: enough where only the pro
 
 def start(*arguments: str, **more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "services.stack", *arguments],
+        [sys.executable, "-m", "cli.stack", *arguments],
         cwd=ROOT,
         env=environment() | more,
         stdout=subprocess.PIPE,
@@ -62,7 +62,7 @@ def test_who_is_stopped_while_starting_leaves_nothing(tmp_path: Path, seconds: f
 
 LOSES = """
 import sys
-import services.stack.__main__ as command
+import cli.stack.__main__ as command
 
 leave = command._handle_signal
 

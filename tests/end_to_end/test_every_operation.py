@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from services.registry import contracts
-from shared.service_contract import MetricContract, ReportedContract
+from shared.contracts.service import MetricContract, ReportedContract
 from tests.answers import MET
 from tests.answers_met import successes
 from tests.gateway.examples import (

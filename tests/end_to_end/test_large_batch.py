@@ -19,9 +19,9 @@ import pytest
 import redis
 from sqlalchemy import Engine, text
 
-from services.stack.servers import HOST, free_port
-from shared import queue
-from shared.settings import Settings
+from cli.stack.servers import HOST, free_port
+from shared.process.settings import Settings
+from shared.queue import broker
 from tests.answers import CheckedClient
 from tests.batches import URL, line, packed
 from tests.end_to_end.service import ROOT
@@ -65,7 +65,7 @@ class Watch:
     def _look(self, stop: threading.Event) -> None:
         while not stop.wait(0.05):
             self.longest_queue = max(
-                self.longest_queue, queue.queue_length("hatexscore", batch=True)
+                self.longest_queue, broker.queue_length("hatexscore", batch=True)
             )
             for name, process in self.processes.items():
                 self.highest[name] = max(self.highest.get(name, 0), process.memory_info().rss)
@@ -98,7 +98,7 @@ def ready(client: httpx.Client) -> None:
 
 
 def whole(
-    client: httpx.Client, engine: Engine, broker: redis.Redis, content: Path
+    client: httpx.Client, engine: Engine, redis_client: redis.Redis, content: Path
 ) -> dict[str, int]:
     """One batch from upload to download; the counts."""
     with content.open("rb") as stream:
@@ -108,7 +108,9 @@ def whole(
     while batch["status"] not in ("completed", "failed"):
         with engine.begin() as connection:
             assert connection.execute(WORK).rowcount <= WINDOW
-        broker.delete(queue.queue_of("hatexscore", batch=True))  # workers take their messages
+        redis_client.delete(
+            broker.queue_of("hatexscore", batch=True)
+        )  # workers take their messages
         batch = client.get(f"/v1/batches/{batch['id']}").json()
         time.sleep(0.02)
     assert batch["status"] == "completed", batch
@@ -134,16 +136,16 @@ def test_fifty_thousand_lines_leave_memory_flat(
         process("gateway", TOUCHSTONE_PORT=str(port), **common) as gateway,
         process("scheduler", TOUCHSTONE_BATCH_WINDOW=str(WINDOW), **common) as scheduler,
         CheckedClient(base_url=f"http://{HOST}:{port}", timeout=SECONDS) as client,
-        redis.Redis.from_url(chosen.redis_url.get_secret_value()) as broker,
+        redis.Redis.from_url(chosen.redis_url.get_secret_value()) as redis_client,
     ):
         ready(client)
         watch = Watch({"gateway": gateway, "scheduler": scheduler})
         with watch.watching():
-            whole(client, engine, broker, warm)
+            whole(client, engine, redis_client, warm)
         before = dict(watch.highest)
         started = time.monotonic()
         with watch.watching():
-            counts = whole(client, engine, broker, large)
+            counts = whole(client, engine, redis_client, large)
         seconds = time.monotonic() - started
         cpu = {name: sum(one.cpu_times()[:2]) for name, one in watch.processes.items()}
     growth = {name: watch.highest[name] - before[name] for name in before}

@@ -14,7 +14,7 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
 from services.hatexscore.contract import CONTRACT
-from shared.models.checkpoint import base_folder
+from shared.models.catalogue.checkpoint import base_folder
 from tests.answers import CheckedClient
 from tests.end_to_end.service import serving
 from tests.patience import SECONDS, eventually

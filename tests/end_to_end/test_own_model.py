@@ -17,7 +17,7 @@ import pytest
 
 from bench.agreement import difference
 from services.hatexscore.contract import CONTRACT
-from shared.models.checkpoint import folder_sha256
+from shared.models.catalogue.checkpoint import folder_sha256
 from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, Service, environment, said_by, serving
 from tests.patience import SECONDS, eventually
@@ -88,7 +88,7 @@ class Place:
 def command(file: Path, *arguments: str) -> str:
     """`touchstone models`, as a user types it; what it says."""
     ran = subprocess.run(
-        [sys.executable, "-m", "services.command", "models", *arguments],
+        [sys.executable, "-m", "cli", "models", *arguments],
         cwd=ROOT,
         env=environment() | {"TOUCHSTONE_MODELS_FILE": str(file)},
         capture_output=True,

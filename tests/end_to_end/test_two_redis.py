@@ -8,8 +8,8 @@ import httpx
 import pytest
 import redis
 
+from cli.stack.servers import Child, free_port, redis_child, redis_url
 from services.registry import metrics
-from services.stack.servers import Child, free_port, redis_child, redis_url
 from tests.answers import CheckedClient
 from tests.end_to_end.load import finished
 from tests.end_to_end.service import serving

@@ -17,7 +17,7 @@ from typing import Any
 
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.service import SERVICE
-from shared.elicitation import ExplanationsElicitation
+from shared.contracts.elicitation import ExplanationsElicitation
 
 PROMPTS: dict[str, dict[str, Any]] = {
     "paper": {"text": "A post.", "prompt": "hatexscore-table8"},

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from services.explanations.answer_parts import answer_of
 from services.explanations.parsing import hateful_or_not, parse_answer
 from services.registry import service
-from shared.metric import Metric, StatedDecision
-from shared.models.calls import Completion
+from shared.contracts.calls import Completion
+from shared.reports.metric import Metric, StatedDecision
 from tests.hatexscore.golden_conclusions import OWN, Snippet, own
 
 

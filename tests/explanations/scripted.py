@@ -11,14 +11,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from services.bindings import local
 from services.registry import metrics, service
-from shared.contracts import ModelKind, ModelUse, Report
-from shared.errors import BadInput
+from services.worker import local
+from shared.contracts.calls import Completion, Example, Prompt, Sampling
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelKind, ModelUse, Report
 from shared.ledger.leases import Claim
-from shared.models.calls import Completion, Example, Prompt, Sampling
-from shared.models.catalogue import load_catalogue
-from shared.models.judgement import Judgement
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.label_readout import of_head
 from shared.models.ports import Models, bind
 from shared.worker.job import Success, ending

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.explanations.answer_parts import MARKS, answer_of, own_length
-from shared.models.calls import Completion
+from shared.contracts.calls import Completion
 from tests.explanations.answer_batches import read_batch
 
 SAID = "The post is about a dog.\n\nConclusion: Non-hateful"

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from services import worker
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import Json, WorkedScene
 from tests.explanations.scripted import NAME, ScriptedModels, saying
 from tests.gateway.serving import serving

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from services import worker
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import Json
 from tests.explanations.test_batch import ANSWERS, HATEFUL, URL, Answered, line
 from tests.gateway.serving import serving

@@ -19,8 +19,8 @@ from sqlalchemy import Engine
 from services import worker
 from services.explanations.batch_report import SOURCE
 from services.registry import metrics
-from shared.contracts import Scored
-from shared.settings import Settings
+from shared.contracts.messages import Scored
+from shared.process.settings import Settings
 from tests.batches import Json, WorkedScene
 from tests.gateway.results import a_result
 from tests.gateway.serving import serving

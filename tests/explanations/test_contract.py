@@ -20,8 +20,8 @@ from services.explanations.prompts import (
 )
 from services.haf.prompts import justify_prompt
 from services.registry import metrics
-from shared.errors import BadInput
-from shared.models.catalogue import load_catalogue
+from shared.contracts.errors import BadInput
+from shared.models.catalogue.catalogue import load_catalogue
 
 TEXT = "Those immigrants are ruining our town"
 RAIN = {"premise": "A man holds an umbrella.", "hypothesis": "It is raining."}

@@ -13,12 +13,12 @@ from services.explanations.explained_requests import as_checked, explanations_re
 from services.explanations.explained_scores import bind_explainer
 from services.hatexscore.contract import HatexscoreRequest
 from services.registry import metrics, service
-from shared.elicitation import ExplainableRequest
-from shared.errors import BadInput, TextTooLong
+from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.errors import BadInput, TextTooLong
+from shared.contracts.problems import validation_problem
+from shared.contracts.redaction import without_text
 from shared.ledger.leases import Claim
-from shared.models.catalogue import load_catalogue
-from shared.problems import validation_problem
-from shared.redaction import without_text
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.worker.job import Failure, Success, ending
 from tests.explanations.scripted import NAME, ROOT, saying
 from tests.explanations.test_service import HATEFUL, RAIN, TEXT, TOXIC, own_route

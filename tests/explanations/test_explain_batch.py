@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine
 
 from services import worker
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import Json
 from tests.explanations.scripted import NAME, ROOT
 from tests.explanations.test_batch import HATEFUL, TEXT, Answered

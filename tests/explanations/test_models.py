@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from services.bindings import local
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
-from shared.models.catalogue import load_catalogue
+from services.worker import local
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 from tests.explanations.scripted import of_own_job
 from tests.haf.test_conversation import ENTRIES, TEXT

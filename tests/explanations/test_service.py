@@ -10,9 +10,9 @@ from services.explanations.contract import CONTRACT, ExplanationsRequest
 from services.explanations.prompts import load_prompts
 from services.explanations.report import ExplanationsResult
 from services.explanations.service import SERVICE
-from shared.errors import AnswerCut, Unavailable
-from shared.models.prompt_table import PromptTable, override_table, prompt_turns
-from shared.redaction import without_text
+from shared.contracts.errors import AnswerCut, Unavailable
+from shared.contracts.prompt_table import PromptTable, override_table, prompt_turns
+from shared.contracts.redaction import without_text
 from tests.explanations.scripted import NAME, Scripted, of_own_job, saying
 
 TEXT = "Those immigrants are ruining our town"

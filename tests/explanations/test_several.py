@@ -15,10 +15,10 @@ from sqlalchemy import Engine
 from services import worker
 from services.explanations.contract import CONTRACT, MOST_SEED, ExplanationsRequest
 from services.explanations.explained_requests import as_checked
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 from shared.ledger import keys
 from shared.ledger.keys import NewKey
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.explanations.scripted import NAME, ROOT
 from tests.explanations.test_batch import HATEFUL, TEXT, URL, Answered
 from tests.explanations.test_explain import REFUSED

@@ -15,7 +15,7 @@ from services.explanations.structured_answer import (
     read_structured,
     without_leans,
 )
-from shared.metric import StatedDecision
+from shared.reports.metric import StatedDecision
 
 KEYS = ("label", "verdict", "Final decision", "classification", "结论", "판단")
 SIDES = {

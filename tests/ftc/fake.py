@@ -10,10 +10,10 @@ from typing import cast
 
 import numpy as np
 
-from shared.contracts import ModelUse
-from shared.errors import BadInput
-from shared.models.calls import Completion, Example, Prompt, Sampling
-from shared.models.judgement import Judgement
+from shared.contracts.calls import Completion, Example, Prompt, Sampling
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelUse
 from shared.models.label_readout import of_head
 from shared.models.ports import Models, bind
 

@@ -10,8 +10,8 @@ from services.ftc.batch_report import Row
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import FtcBatchReport, FtcBatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from shared.contracts.messages import Scored
+from shared.reports.estimates import BatchStatistics
 from tests.ftc.fake import FakeJudge, always, bound
 
 score_batch = SERVICE.score_batch

@@ -12,11 +12,11 @@ import pytest
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS
-from shared.errors import BadInput, DegenerateInput
-from shared.models.calls import Example
-from shared.models.catalogue import Catalogue
-from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement, from_counts, unread, with_mass
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput, DegenerateInput
+from shared.contracts.judgement import Judgement, from_counts, unread, with_mass
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.entry import ModelEntry
 from tests.ftc.fake import FakeJudge, bound
 from tests.judges import TinyJudges, tiny_judges
 

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from services.ftc import kernel
 from services.ftc.kernel import Floats
-from shared.errors import DegenerateInput
+from shared.contracts.errors import DegenerateInput
 
 EPSILON = 1e-6
 HARD = np.eye(3)

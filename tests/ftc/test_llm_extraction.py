@@ -9,7 +9,7 @@ from services.ftc import llm_extraction
 from services.ftc.contract import FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS, NliLabel
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 from tests.ftc.fake import FakeJudge, FakeWriter, bound
 
 score = SERVICE.score

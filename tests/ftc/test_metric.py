@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import FtcResult
-from shared.contracts import Report
-from shared.errors import BadInput, DegenerateInput, Unavailable
-from shared.redaction import without_text
+from shared.contracts.errors import BadInput, DegenerateInput, Unavailable
+from shared.contracts.messages import Report
+from shared.contracts.redaction import without_text
 from tests.ftc.fake import FakeJudge, always, bound
 
 score = SERVICE.score

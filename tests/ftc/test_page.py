@@ -10,8 +10,8 @@ from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.page import TEMPLATE, FtcView, view
 from services.ftc.report import FtcResult
-from shared.page_text import significant
-from shared.redaction import without_text
+from shared.contracts.redaction import without_text
+from shared.reports.pages.page_text import significant
 from tests.ftc.fake import Answer, FakeJudge, FakeWriter, always, bound, by_hash
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from services.ftc import phrases
 from services.ftc.phrases import phrase, shape
-from shared import english
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
+from shared.text import english
 
 
 @settings(max_examples=60)

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from shared.ledger import keys
 from shared.ledger.keys import NewKey, Scope
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.answers import CheckedClient
 from tests.gateway.serving import serving
 from tests.patience import SECONDS

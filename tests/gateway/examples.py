@@ -22,8 +22,8 @@ from services.gateway.app import create_app
 from services.gateway.openapi import operations
 from services.gateway.openapi_examples import FOLDER, example_of
 from services.registry import contracts, metrics
-from shared.service_contract import MetricContract, ReportedContract
-from shared.settings import Settings
+from shared.contracts.service import MetricContract, ReportedContract
+from shared.process.settings import Settings
 from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, serving
 from tests.gateway.breaking import taken_away, unnamed

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 import pytest
 import uvicorn
 
+from cli.stack.servers import HOST, free_port
 from services.gateway.app import create_app
 from services.gateway.pages import page_route
 from services.gateway.server import config_of
-from services.stack.servers import HOST, free_port
-from shared.settings import Settings
+from shared.process.settings import Settings
 
 PAGE_LOOK_SECONDS = 0.2
 

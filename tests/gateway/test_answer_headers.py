@@ -6,11 +6,11 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from cli.stack.servers import HOST
 from services.gateway.answer_headers import without_host
 from services.gateway.app import create_app
 from services.gateway.server import start_metrics_server
-from services.stack.servers import HOST
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.serving import serving
 from tests.gateway.test_scores import GOOD, URL

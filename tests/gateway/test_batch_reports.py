@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from services.registry import metrics
-from shared import queue
 from shared.ledger import leases
 from shared.ledger.tables import jobs
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
 from tests.batches import Json, Scene, line
 from tests.gateway.judged import make_batch
 from tests.gateway.results import a_report
@@ -66,7 +66,7 @@ def test_the_first_ask_makes_the_job_and_the_end_is_the_report(scene: Scene, bat
     first, second = scene.client.get(url), scene.client.get(url)
     assert (first.status_code, second.status_code) == (202, 202)
     assert first.headers["Location"] == second.headers["Location"]
-    assert queue.queue_length("hatexscore-report") == 1
+    assert broker.queue_length("hatexscore-report") == 1
     job_id = end_report(scene, result=REPORT)
     assert first.headers["Location"] == f"/v1/jobs/{job_id}"
     answer = scene.client.get(url)

@@ -20,13 +20,13 @@ import httpx
 import pytest
 from sqlalchemy import Engine, text
 
+from cli.stack.servers import HOST, free_port
 from services.gateway import caller
-from services.stack.servers import HOST, free_port
-from shared import queue
 from shared.ledger import leases
 from shared.ledger.jobs import new_id
 from shared.ledger.migrations.versions.bulk_nul import MENDED
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
 from tests.gateway.conftest import Opens
 from tests.gateway.results import a_result
 from tests.gateway.test_quotas import refused
@@ -133,7 +133,7 @@ def test_all_are_committed_in_their_order_and_a_message_goes_out_for_each(
     assert [one["metadata"]["n"] for one in got] == [str(number) for number in range(count)]
     assert {one["request_id"] for one in got} == {"the-call"}
     assert job_count(engine) == count
-    eventually(lambda: queue.queue_length("hatexscore") == count, "not every message was sent")
+    eventually(lambda: broker.queue_length("hatexscore") == count, "not every message was sent")
 
 
 def test_a_job_of_a_call_is_the_job_of_a_post(client: httpx.Client, engine: Engine) -> None:

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import Engine, text
 
 from services.gateway import caller
-from shared import telemetry
 from shared.ledger import keys
 from shared.ledger.keys import NewKey
-from shared.settings import Settings
+from shared.process import telemetry
+from shared.process.settings import Settings
 from tests.answers import CheckedClient
 from tests.gateway.conftest import Opens
 from tests.gateway.serving import serving

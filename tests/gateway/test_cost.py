@@ -11,12 +11,12 @@ import httpx
 import pytest
 from sqlalchemy import Engine, text, update
 
-from shared import settings as settings_module
-from shared.contracts import Report
+from shared.contracts.messages import Report
+from shared.contracts.request_cost import Size, Work
 from shared.ledger import jobs
 from shared.ledger.tables import batches
-from shared.request_cost import Size, Work
-from shared.settings import Settings
+from shared.process import settings as settings_module
+from shared.process.settings import Settings
 from shared.worker import job
 from shared.worker.job import run_job
 from tests.batches import Scene

@@ -9,12 +9,12 @@ import sys
 import httpx
 import pytest
 
-from services.bindings import local
 from services.gateway.http_requests import parse_wait
 from services.registry import metrics, service
-from shared.metric import Metric
+from services.worker import local
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.reports.metric import Metric
 from tests import metric_laws
 from tests.end_to_end.service import ROOT
 
@@ -54,7 +54,7 @@ import json, sys
 from services.gateway.app import create_app
 from types import SimpleNamespace
 from services.gateway.pages.jobs import result_html
-from shared.settings import Settings
+from shared.process.settings import Settings
 create_app(Settings())
 for metric, request, result in json.load(sys.stdin):
     job = SimpleNamespace(metric=metric, request=request, result=result)

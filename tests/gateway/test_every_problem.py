@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from services.stack.reference import errors
-from shared.problems import KINDS, TYPE_BASE, can_retry, problem, to_public
+from cli.generators.reference import errors
+from shared.contracts.problems import KINDS, TYPE_BASE, can_retry, problem, to_public
 from tests.answers import problem_validator
 
 FIELDS = {"policy": "requests", "model": "m", "ability": "judge", "abilities": ()}

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.bindings import local
 from services.gateway.openapi_examples import example_of
 from services.registry import metrics, service
-from shared.metric import Metric
+from services.worker import local
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.reports.metric import Metric
 from tests.end_to_end.service import ROOT
 
 

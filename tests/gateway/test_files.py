@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from services.gateway.app import create_app
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import upload
 
 PURPOSE = {"purpose": "batch"}

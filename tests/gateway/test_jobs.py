@@ -8,8 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from shared.contracts import LONGEST_REASON
-from shared.errors import (
+from shared.contracts.errors import (
     AnswerCut,
     AttemptsExhausted,
     ModelCannot,
@@ -19,8 +18,9 @@ from shared.errors import (
     TextTooLong,
     TooManyRows,
 )
+from shared.contracts.messages import LONGEST_REASON
+from shared.contracts.problems import problem, type_name
 from shared.ledger import leases
-from shared.problems import problem, type_name
 from tests.gateway.results import a_result
 from tests.gateway.test_scores import GOOD, URL
 from tests.servers import finish_next

@@ -17,11 +17,10 @@ from sqlalchemy import Engine, delete, func, select, update
 from services.gateway import judgement_files
 from services.gateway.judgement_views import field_of, with_elicited
 from services.gateway.pages.span_input import TEXTS
+from services.gateway.results import review_queues
+from shared.contracts.problems import type_name
 from shared.ledger import judgements as ledger
-from shared.ledger import review_queues
-from shared.ledger.review_queues import review_items
-from shared.ledger.tables import deliveries, jobs
-from shared.problems import type_name
+from shared.ledger.tables import deliveries, jobs, review_items
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.test_scores import GOOD, URL

@@ -12,7 +12,7 @@ from services.gateway.keys import main
 from services.gateway.site_security import KeyRequiredError, is_loopback, keys_needed
 from shared.ledger import keys
 from shared.ledger.engine import connect
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.answers import CheckedClient
 from tests.gateway.serving import serving
 from tests.patience import SECONDS, busy

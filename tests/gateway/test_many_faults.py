@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from services.registry import metrics
-from shared.problems import MOST_FAULTS, MOST_MEMBERS, parse_strict
+from shared.contracts.problems import MOST_FAULTS, MOST_MEMBERS, parse_strict
 
 TOKENS: list[Any] = [{}] * 5_000
 RESPONSE = {"text": "a", "tokens": TOKENS}

@@ -9,15 +9,15 @@ import pytest
 
 from services.gateway import state as hints_module
 from services.gateway.state import MessageSender
-from shared import queue
-from shared.errors import Unavailable
-from shared.queue import JobMessage
+from shared.contracts.errors import Unavailable
+from shared.queue import broker
+from shared.queue.broker import JobMessage
 from tests.patience import SECONDS
 
 
 def test_what_waits_is_sent_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[JobMessage] = []
-    monkeypatch.setattr(queue, "send_all", sent.extend)
+    monkeypatch.setattr(broker, "send_all", sent.extend)
     hints = MessageSender()
     with hints.run():
         for number in range(100):
@@ -36,7 +36,7 @@ def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
         stuck.wait(5 * SECONDS)
         raise Unavailable("away")
 
-    monkeypatch.setattr(queue, "send_all", send_all)
+    monkeypatch.setattr(broker, "send_all", send_all)
     monkeypatch.setattr(hints_module, "MOST_MESSAGES", 5)
     hints = MessageSender()
     with hints.run():

@@ -8,8 +8,8 @@ import pytest
 
 from services.gateway.state import ModelBoard
 from services.registry import contracts
-from shared.errors import ModelState, ModelUnusable
-from shared.models.availability import Status
+from shared.contracts.errors import ModelState, ModelUnusable
+from shared.models.catalogue.availability import Status
 
 TEXTS = {"text": "They are kind.", "explanation": "It praises them. Not hateful."}
 

@@ -22,7 +22,7 @@ from services.gateway.openapi_schemas import REFERENCE, public, references
 from services.haf.contract import HafOpenMessage
 from services.registry import all_contracts, metrics, reported
 from shared.ledger.webhooks import body_of
-from shared.settings import Settings
+from shared.process.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 OPERATIONS = Path(__file__).with_name("operations.txt")

@@ -18,9 +18,9 @@ from services.gateway import routes
 from services.gateway.http_requests import decode, parse_body
 from services.gateway.refusals import InvalidBody
 from services.registry import all_contracts, metrics
-from shared.contracts import JobRequest, Message
-from shared.errors import BadInput
-from shared.problems import problem
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import JobRequest, Message
+from shared.contracts.problems import problem
 
 WRONG: tuple[Any, ...] = (False, True, 7, -1.5, "x", [None], {"x": 1}, None, [], "")
 FOREIGN = re.compile(

@@ -15,11 +15,11 @@ from sqlalchemy import Engine, text
 
 from services.gateway import http_requests as uploading
 from services.gateway.spool import FORM_BYTES, Spool, SpoolFull
-from shared.errors import QuotaExceeded
+from shared.contracts.errors import QuotaExceeded
 from shared.ledger import files, keys
 from shared.ledger.files import NewFile, max_age
 from shared.ledger.keys import NewKey
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.answers import CheckedClient
 from tests.batches import URL, Json
 from tests.gateway.serving import serving

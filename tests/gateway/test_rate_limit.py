@@ -12,11 +12,11 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
 
+from cli.stack.servers import free_port, redis_child, redis_url
 from services.gateway.caller import WINDOW_SECONDS, RateLimit
-from services.stack.servers import free_port, redis_child, redis_url
 from shared.ledger import keys
 from shared.ledger.keys import NewKey
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.answers import CheckedClient
 from tests.gateway.conftest import Opens
 from tests.gateway.serving import serving

@@ -15,10 +15,10 @@ import openai
 import pytest
 from sqlalchemy import Engine
 
-from shared.errors import DegenerateInput
+from shared.contracts.errors import DegenerateInput
+from shared.contracts.problems import problem
 from shared.ledger import leases
-from shared.problems import problem
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.test_scores import GOOD, URL

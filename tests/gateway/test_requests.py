@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import Engine
 
 from services.hatexscore.contract import CONTRACT
-from shared import telemetry
-from shared.settings import SERVICE_VERSION, Settings
+from shared.process import telemetry
+from shared.process.settings import SERVICE_VERSION, Settings
 from shared.worker.job import run_job
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens

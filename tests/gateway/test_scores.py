@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from services.registry import contracts
-from shared import queue
+from shared.queue import broker
 from tests.gateway.results import a_result
 from tests.patience import eventually
 from tests.servers import finish_next
@@ -29,13 +29,13 @@ URL = "/v1/scores/hatexscore"
 def nothing_happened(engine: Engine) -> bool:
     with engine.connect() as connection:
         rows = connection.execute(text("SELECT count(*) FROM jobs")).scalar()
-    return rows == 0 and queue.queue_length("hatexscore") == 0
+    return rows == 0 and broker.queue_length("hatexscore") == 0
 
 
 def messages_of(service: str) -> int:
     """Messages in this service's queue, once the gateway's thread has sent what it had."""
     return eventually(
-        lambda: queue.queue_length(service), f"nothing came into the queue of {service}"
+        lambda: broker.queue_length(service), f"nothing came into the queue of {service}"
     )
 
 
@@ -238,7 +238,7 @@ def test_without_a_broker_the_job_is_accepted_all_the_same(
     def away(*_: object, **__: object) -> None:
         raise OSError("connection refused")
 
-    monkeypatch.setattr(queue.app, "send_task", away)
+    monkeypatch.setattr(broker.app, "send_task", away)
     answer = client.post(URL, json=GOOD)
     assert answer.status_code == 202
     assert client.get(answer.headers["Location"]).json()["status"] == "queued"

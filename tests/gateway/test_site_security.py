@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
 from services.gateway.site_security import name_of, origin_error
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.test_scores import GOOD, URL
 

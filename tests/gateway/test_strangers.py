@@ -19,9 +19,9 @@ import httpx
 import psutil
 import pytest
 
+from cli.stack.servers import HOST, Child, free_port
 from services.gateway.connections import CHUNK_BYTES, HEAD_LINES, LINGER_BYTES, SPARE
-from services.stack.servers import HOST, Child, free_port
-from shared.settings import Settings
+from shared.process.settings import Settings
 
 PATIENCE = 60.0
 IDLE_SECONDS = 4.0  # uvicorn keeps an idle connection for five

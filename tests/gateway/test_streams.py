@@ -20,10 +20,10 @@ from services.gateway.caller import (
 )
 from services.gateway.routes import events as event_routes
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS
-from shared.errors import QuotaExceeded
+from shared.contracts.errors import QuotaExceeded
 from shared.ledger import keys
 from shared.ledger.keys import Key
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.answers import CheckedClient
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens

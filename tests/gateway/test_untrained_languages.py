@@ -7,7 +7,7 @@ from sqlalchemy import Engine, select
 
 from shared.ledger import keys
 from shared.ledger.tables import jobs
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.test_keys import made

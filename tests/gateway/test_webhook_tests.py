@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import Engine, text
 from standardwebhooks import Webhook
 
+from cli.stack.servers import free_port
 from services.gateway.routes import webhooks as routes
 from services.scheduler.webhooks import delivering
-from services.stack.servers import free_port
-from shared.score_formats import PUSH_FORMATS
-from shared.settings import Settings
+from shared.ledger.score_formats import PUSH_FORMATS
+from shared.process.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.test_webhooks import HOOKS, NOBODY, deliveries, made
 from tests.patience import SECONDS, eventually

@@ -15,7 +15,7 @@ from standardwebhooks import Webhook
 from services.gateway.routes import webhooks as routes
 from services.scheduler.webhooks import delivering
 from shared.ledger.webhooks import MOST_ENDPOINTS
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.answers import CheckedClient
 from tests.gateway.conftest import Opens
 from tests.gateway.results import a_result

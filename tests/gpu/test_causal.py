@@ -10,8 +10,8 @@ import torch
 
 from services.inference.causal import LocalLanguageModel
 from services.inference.local_models import LocalModels
-from services.weights.batcher import LEAST_TOKENS
-from shared.models.calls import (
+from services.inference.weights.batcher import LEAST_TOKENS
+from shared.contracts.calls import (
     AttributionMethod,
     Example,
     ExampleRows,
@@ -20,7 +20,7 @@ from shared.models.calls import (
     Sampling,
     Template,
 )
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 from tests.inference.shapes import save_llama
 
 pytestmark = [

@@ -10,7 +10,7 @@ import torch
 
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 
 pytestmark = [
     pytest.mark.gpu,

@@ -16,9 +16,9 @@ from services.hatexscore.metric import SERVICE
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE as ICE
 from services.inference.local_models import LocalModels
-from services.weights.placement import check_memory, free_bytes
-from shared.models.availability import LoadingError
-from shared.models.catalogue import load_catalogue
+from services.inference.weights.placement import check_memory, free_bytes
+from shared.models.catalogue.availability import LoadingError
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 from tests.tiny_models.__main__ import main as tiny_models
 

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 import torch
 
+from cli.stack.servers import HOST, free_port
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.inference.local_models import LocalModels
-from services.stack.servers import HOST, free_port
-from shared.models.calls import Example
-from shared.models.catalogue import load_catalogue
+from shared.contracts.calls import Example
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 from shared.models.server_check import probe, render
 from tests.inference.shapes import SENTENCES, save_llama

@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from shared.contracts import ModelKind, ModelUse
-from shared.errors import BadInput
-from shared.models.calls import Completion, Example, Pair, Prompt, Sampling, WrittenToken
-from shared.models.judgement import Judgement
+from shared.contracts.calls import Completion, Example, Pair, Prompt, Sampling, WrittenToken
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelKind, ModelUse
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats, Models, bind
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transformers import AutoModel
 
-from shared.models.checkpoint import base_folder
+from shared.models.catalogue.checkpoint import base_folder
 
 ENTRY = """
 [[models]]

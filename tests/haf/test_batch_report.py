@@ -12,8 +12,8 @@ from services.haf.batch_report import FEW, MIXED, PART_OF, Row
 from services.haf.contract import CONTRACT
 from services.haf.metric import SERVICE
 from services.haf.report import HafBatchReport, HafBatchReportRequest, Stage
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from shared.contracts.messages import Scored
+from shared.reports.estimates import BatchStatistics
 from tests.haf.fake import ENOUGH, MORE, PLAIN, bound
 from tests.haf.test_metric import ask, bring
 

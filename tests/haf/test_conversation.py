@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from services.bindings import local
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
 from services.haf.report import HafResult
-from shared.models.catalogue import load_catalogue
+from services.worker import local
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 from tests.haf.tiny_llama import save
 

@@ -14,10 +14,10 @@ from services.haf.metric import SERVICE
 from services.haf.model_calls import decide_by_entailment
 from services.haf.parsing import DecisionVerdict
 from services.haf.report import HafDecisionPart, HafReasonPart, HafResult
-from shared.contracts import Report
-from shared.errors import BadInput, Unavailable
-from shared.models.calls import Prompt
-from shared.redaction import without_text
+from shared.contracts.calls import Prompt
+from shared.contracts.errors import BadInput, Unavailable
+from shared.contracts.messages import Report
+from shared.contracts.redaction import without_text
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound, response, surprise, told
 from tests.haf.test_parsing import WRITING
 

@@ -22,9 +22,9 @@ from services.haf.report import (
     HafTokenValue,
 )
 from services.haf.verdict import METRICS
-from shared.charts.shapes import MOST, matrix
-from shared.page_text import MarkedText, significant
-from shared.redaction import without_text
+from shared.contracts.redaction import without_text
+from shared.reports.charts.shapes import MOST, matrix
+from shared.reports.pages.page_text import MarkedText, significant
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound
 from tests.haf.test_metric import WHOLE, ask, bring
 

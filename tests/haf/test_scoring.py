@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
 from services.haf.report import HafDecisionPart, HafReasonPart, HafResult
-from shared.redaction import without_text
+from shared.contracts.redaction import without_text
 from tests.haf.fake import bound, overlap, surprise
 from tests.haf.test_metric import WHOLE, ask, bring, requests
 

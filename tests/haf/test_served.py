@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.bindings import local
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
-from shared.models.catalogue import load_catalogue
+from services.worker import local
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.openai import protocol
 from shared.models.ports import bind
 from tests.haf.test_conversation import ENTRIES, TEXT

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from services.haf.contract import HafResponse
 from services.haf.parsing import ParsedStatement
 from services.haf.transcript import from_completion, from_response, merge_tokens, tokens_of
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 from tests.haf.fake import completion
 
 TEXT = "Yes. 1. It blames them.\n\n2. So"

@@ -11,10 +11,10 @@ from typing import cast
 import numpy as np
 
 from services.hatexscore.kernel import Floats
-from shared.contracts import ModelUse, PartExcess
-from shared.errors import BadInput
-from shared.models.calls import Example, Tokens
-from shared.models.judgement import Judgement
+from shared.contracts.calls import Example, Tokens
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelUse, PartExcess
 from shared.models.label_readout import of_head
 from shared.models.ports import Models, bind
 

@@ -12,8 +12,8 @@ from services.hatexscore.batch_messages import HatexscoreBatchReport, Hatexscore
 from services.hatexscore.batch_report import Row
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from shared.contracts.messages import Scored
+from shared.reports.estimates import BatchStatistics
 
 score = SERVICE.score
 

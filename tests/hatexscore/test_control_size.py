@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 
 from bench.explanations import DATA, RATIONALES
-from services.bindings import local
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements, ask_classifiers
@@ -27,8 +26,9 @@ from services.hatexscore.quotes import count_units, mask_spans
 from services.hatexscore.report import HatexscoreResult, Label
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import Span
+from services.worker import local
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.statistics.seeds import generator
 from tests.hatexscore.fake import FakeClassifier, bound, surely
 

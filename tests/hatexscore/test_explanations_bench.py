@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from bench.explanations import DATA, FILE, RATIONALES, area, correlation, measure, rationales
-from services.bindings import local
+from services.worker import local
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 
 
 def test_an_area_is_one_for_what_is_told_apart_and_half_for_ties() -> None:

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine
 
 from services import worker
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import Json, WorkedScene
 from tests.gateway.serving import serving
 from tests.patience import SECONDS

@@ -16,12 +16,12 @@ from services.hatexscore.quotes import mask_spans
 from services.hatexscore.report import HatexscoreCategoryEvidence, HatexscoreResult
 from services.inference.local_models import LocalModels
 from services.registry import contracts
-from shared.contracts import MAX_TEXT, ModelUse, UnreadCode
-from shared.errors import BadInput, ModelCannot
-from shared.models.calls import Example
-from shared.models.catalogue import Catalogue, load_catalogue
-from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement, Reading, from_counts, unread, with_mass
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput, ModelCannot
+from shared.contracts.judgement import Judgement, Reading, from_counts, unread, with_mass
+from shared.contracts.messages import MAX_TEXT, ModelUse, UnreadCode
+from shared.models.catalogue.catalogue import Catalogue, load_catalogue
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.ports import bind
 from shared.models.server_check import probe
 from tests.hatexscore.fake import FakeClassifier, surely

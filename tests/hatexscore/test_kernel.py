@@ -20,7 +20,7 @@ from services.hatexscore.kernel import (
     weighted_mean,
 )
 from services.hatexscore.report import ConsistencyRule, Label
-from shared.errors import DegenerateInput
+from shared.contracts.errors import DegenerateInput
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "hatexscore_cases.json"
 RULES: tuple[ConsistencyRule, ...] = ("causal", "eq5", "reference")

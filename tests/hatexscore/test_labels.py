@@ -14,8 +14,8 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.kernel import Floats
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.verdict import conclusion
-from shared.errors import BadInput
-from shared.problems import validation_problem
+from shared.contracts.errors import BadInput
+from shared.contracts.problems import validation_problem
 from tests.hatexscore.fake import FakeClassifier, bound
 
 score = SERVICE.score

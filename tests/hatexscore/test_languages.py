@@ -9,13 +9,13 @@ from typing import Any, get_args
 import pytest
 
 from bench.language import DATA, FILES, foreign, labelled
-from services.bindings import local
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
 from services.hatexscore.report import HatexscoreResult
-from shared.contracts import Variant
-from shared.models.catalogue import load_catalogue
+from services.worker import local
+from shared.contracts.messages import Variant
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 from tests.hatexscore.fake import FakeClassifier, bound, surely
 

@@ -10,7 +10,7 @@ import pytest
 from services.hatexscore.build_lexicons import FOLDER, build
 from services.hatexscore.lexicon import Lexicon, available, custom_lexicon, load_lexicon
 from services.hatexscore.words import Language
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 
 SOURCE = Path(__file__).parents[3] / "shared" / "golden" / "protected_groups.json"
 PAIRS = [(policy, language) for policy, found in available().items() for language in found]

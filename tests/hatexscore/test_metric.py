@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
-from shared.contracts import PartExcess, Report
-from shared.errors import BadInput, Unavailable
+from shared.contracts.errors import BadInput, Unavailable
+from shared.contracts.messages import PartExcess, Report
 from tests.hatexscore.fake import FakeClassifier, bound, surely
 
 score = SERVICE.score

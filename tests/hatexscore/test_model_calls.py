@@ -22,10 +22,10 @@ from services.hatexscore.model_calls import (
 )
 from services.hatexscore.quotes import MASK, Span, count_units, mask_spans, overlap_words
 from services.hatexscore.report import HatexscoreRandomSpans
-from shared.contracts import MAX_TEXT
-from shared.models import calls as op
-from shared.models.calls import Example
-from shared.request_cost import WorkLimit
+from shared.contracts import calls as op
+from shared.contracts.calls import Example
+from shared.contracts.messages import MAX_TEXT
+from shared.contracts.request_cost import WorkLimit
 from shared.statistics.draws import TwoStages
 from shared.statistics.placements import MOST_RUNS, runs_of
 from shared.statistics.ranks import p_value

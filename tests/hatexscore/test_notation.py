@@ -102,7 +102,7 @@ def test_the_variants_of_old_read_the_explanation_as_sent() -> None:
     ],
 )
 def test_yes_and_no_are_the_words_of_whoever_reads_fields(value: str, label: str | None) -> None:
-    """`shared.decision_words`, as answers that models are asked for are read."""
+    """`shared.readers.decision_words`, as answers that models are asked for are read."""
     for line in (f"Hateful: {value}", f"- **Hate speech:** {value}", f'{{"hateful": "{value}"}}'):
         assert read(line).stated_label == label, line
 

@@ -10,8 +10,8 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SENT_FOR_ANOTHER, SERVICE
 from services.hatexscore.model_calls import NO_CONTROL
 from services.hatexscore.report import HatexscoreResult, HatexscoreVariantOutcome
-from shared.contracts import Variant
-from shared.redaction import without_text
+from shared.contracts.messages import Variant
+from shared.contracts.redaction import without_text
 from tests.hatexscore.fake import FakeClassifier, bound, surely
 from tests.hatexscore.test_metric import ask, requests
 

@@ -18,12 +18,12 @@ from services.hatexscore.report import (
     HatexscoreResult,
     Label,
 )
-from shared.charts.engine import Caption
-from shared.charts.shapes import strip
-from shared.contracts import Variant
-from shared.page_text import MarkedText, last_sentences
-from shared.redaction import without_text
-from shared.report_design import CountBars
+from shared.contracts.messages import Variant
+from shared.contracts.redaction import without_text
+from shared.reports.charts.engine import Caption
+from shared.reports.charts.shapes import strip
+from shared.reports.pages.page_text import MarkedText, last_sentences
+from shared.reports.pages.report_design import CountBars
 from tests.hatexscore.fake import FakeClassifier, bound, surely
 from tests.hatexscore.test_metric import ask, requests
 

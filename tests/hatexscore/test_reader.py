@@ -18,12 +18,12 @@ from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
 from services.hatexscore.reader import FILE
 from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreResult
-from shared.contracts import ModelUse, Scored
-from shared.errors import BadInput
-from shared.estimates import BatchStatistics
-from shared.models.calls import Completion, Prompt, Sampling
+from shared.contracts.calls import Completion, Prompt, Sampling
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import ModelUse, Scored
+from shared.contracts.redaction import without_text
 from shared.models.ports import Models, bind
-from shared.redaction import without_text
+from shared.reports.estimates import BatchStatistics
 from tests.hatexscore.fake import FakeClassifier
 from tests.hatexscore.test_languages import ENGLISH, GERMAN, codes
 

@@ -13,7 +13,7 @@ from services.hatexscore.variant_reference import (
     read_as_released,
 )
 from services.hatexscore.variants import VARIANTS
-from shared.errors import TooCostly
+from shared.contracts.errors import TooCostly
 
 
 @pytest.mark.parametrize(

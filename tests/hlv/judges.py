@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 
 from services.hlv.contract import HlvRequest
-from shared.contracts import ModelKind, ModelUse
-from shared.models.calls import Completion, Example, Prompt, Sampling, WrittenToken
-from shared.models.judgement import Judgement
+from shared.contracts.calls import Completion, Example, Prompt, Sampling, WrittenToken
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelKind, ModelUse
 from shared.models.label_readout import of_head
 from shared.models.ports import Models, bind
 

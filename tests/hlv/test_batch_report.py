@@ -14,9 +14,9 @@ from services.hlv.batch_report import tied_share
 from services.hlv.contract import CONTRACT
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport, HlvTable
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.reports.estimates import BatchStatistics
 from tests.hlv.judges import request
 
 score = SERVICE.score

@@ -13,9 +13,9 @@ from services.hlv.contract import HlvRequest
 from services.hlv.judge_runs import human_gold
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport, HlvCeiling, HlvResult
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.reports.estimates import BatchStatistics
 from shared.statistics.seeds import generator
 
 KEYS = ("A", "B", "C")

@@ -10,9 +10,9 @@ import pytest
 
 from services.hlv import kernel
 from services.hlv.metric import SERVICE
-from shared.errors import BadInput
-from shared.models.calls import Example
-from shared.models.judgement import Judgement, unread
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement, unread
 from tests.hlv.judges import GREEDY, OPTIONS, StubJudge, bound, by_hash, request
 
 score = SERVICE.score

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from services.bindings import local
 from services.hlv import prompts
 from services.hlv.metric import SERVICE
-from shared.models.catalogue import load_catalogue
+from services.worker import local
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import Models, bind
 from tests.hlv.judges import GREEDY, NLI, OPTIONS, request
 from tests.inference.shapes import save_llama

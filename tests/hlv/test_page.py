@@ -10,8 +10,8 @@ from services.hlv.contract import CONTRACT, HlvRequest
 from services.hlv.metric import SERVICE
 from services.hlv.page import TEMPLATE, HlvView, view
 from services.hlv.report import HlvResult
-from shared.page_text import significant
-from shared.redaction import without_text
+from shared.contracts.redaction import without_text
+from shared.reports.pages.page_text import significant
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 from tests.hlv.judges import OPTIONS, StubJudge, bound, request
 

@@ -16,10 +16,10 @@ import pytest
 
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
-from shared.report_contracts import Interval
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.estimates import BatchStatistics
 from tests.hlv.judges import StubJudge, bound, request
 
 score_batch = SERVICE.score_batch

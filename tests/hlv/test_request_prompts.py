@@ -10,7 +10,7 @@ import pytest
 from services.hlv import prompts
 from services.hlv.metric import SERVICE
 from services.registry import contracts
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 from tests.hlv.judges import NLI, OPTIONS, StubJudge, bound, request
 from tests.judges import TinyJudges, tiny_judges
 
@@ -119,7 +119,7 @@ def test_options_keep_their_p_whichever_letter_they_stand_under() -> None:
         """P follows the option's text, not its letter."""
 
         def judgements(self, examples: Any) -> Any:
-            from shared.models.judgement import Judgement
+            from shared.contracts.judgement import Judgement
 
             share = {"Entailment": 0.6, "Neutral": 0.3, "Contradiction": 0.1}
             made = []

@@ -10,8 +10,8 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.models.checkpoint import base_folder
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.checkpoint import base_folder
 
 
 def bind_bert(folder: Path, seed: int) -> LocalModels:

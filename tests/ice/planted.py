@@ -11,9 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from shared.contracts import ModelKind, ModelUse
-from shared.models import ports
-from shared.models.calls import (
+from shared.contracts.calls import (
     AttributionMethod,
     Attributions,
     Example,
@@ -23,8 +21,10 @@ from shared.models.calls import (
     WordJudgements,
     WordRows,
 )
-from shared.models.entry import Ability
-from shared.models.judgement import Judgement
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelKind, ModelUse
+from shared.models import ports
+from shared.models.catalogue.entry import Ability
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
 from shared.models.word_rows import judged_words

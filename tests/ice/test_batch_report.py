@@ -16,9 +16,9 @@ from services.ice.batch_tables import CorrelationTest, ScoredIce, bins_for, corr
 from services.ice.comparison import average_precision, overlap
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
-from shared.report_contracts import bin_edges
+from shared.contracts.messages import Scored
+from shared.contracts.reports import bin_edges
+from shared.reports.estimates import BatchStatistics
 from shared.statistics.families import benjamini_hochberg, holm
 from shared.statistics.ranks import bin_counts
 from tests.ice.planted import noise, planted, weighted, word

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
-from shared.redaction import without_text
+from shared.contracts.redaction import without_text
 from tests.ice.planted import planted
 
 score = SERVICE.score

@@ -14,8 +14,8 @@ from services.ice import model_calls
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.cost import MOST_ROWS, MOST_TOKENS
 from services.ice.metric import SERVICE
-from shared.errors import DegenerateInput, TooCostly
-from shared.request_cost import TOKENS, Work, WorkLimit
+from shared.contracts.errors import DegenerateInput, TooCostly
+from shared.contracts.request_cost import TOKENS, Work, WorkLimit
 from tests.ice.planted import planted, word
 
 score = SERVICE.score

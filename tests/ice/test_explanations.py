@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
-from shared.errors import DegenerateInput
+from shared.contracts.errors import DegenerateInput
 from tests.ice.planted import planted, word
 
 score = SERVICE.score

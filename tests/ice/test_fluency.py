@@ -20,11 +20,11 @@ from services.ice.input_distance import CONTEXT, ROWS, token_loss
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
 from services.inference.local_models import LocalModels
-from shared.contracts import ModelUse
-from shared.errors import BadInput
+from shared.contracts.calls import Completion, Prompt, WrittenToken
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import ModelUse
 from shared.models import ports
-from shared.models.calls import Completion, Prompt, WrittenToken
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 from tests.ice.planted import USE, PlantedJudge, PlantedModels
 from tests.ice.test_randomization_test import span, text_of
 from tests.inference.shapes import save_gpt2

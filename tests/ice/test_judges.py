@@ -14,9 +14,9 @@ from services.ice.batch_tables import by_configuration
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.registry import contracts
-from shared.contracts import Scored
-from shared.errors import BadInput, ModelCannot
-from shared.models.calls import Example
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput, ModelCannot
+from shared.contracts.messages import Scored
 from tests.judges import TinyJudges, tiny_judges
 
 TEXT = "Those immigrants are ruining our town"

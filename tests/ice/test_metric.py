@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
-from shared.contracts import PartExcess, Report
-from shared.errors import BadInput, DegenerateInput, Unavailable
+from shared.contracts.errors import BadInput, DegenerateInput, Unavailable
+from shared.contracts.messages import PartExcess, Report
 from tests.ice.planted import FIRST_WORD, USE, noise, planted, weighted, word
 
 score = SERVICE.score

@@ -10,7 +10,7 @@ import pytest
 from services.ice import model_calls
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from shared.errors import BadInput, TooCostly
+from shared.contracts.errors import BadInput, TooCostly
 from tests.ice.planted import planted, word
 
 score = SERVICE.score

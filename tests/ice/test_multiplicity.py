@@ -13,8 +13,8 @@ from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.report import IceResult, IceTest
+from shared.contracts.calls import Row, Tokens
 from shared.models import ports
-from shared.models.calls import Row, Tokens
 from tests.ice.planted import PlantedJudge, PlantedModels, planted, weighted
 from tests.ice.test_randomization_test import span, text_of
 

@@ -18,8 +18,8 @@ from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
 from services.ice.page import MOST_CHARTS, MOST_STRETCHES, IceView
 from services.ice.report import IceResult
-from shared.page_text import LEVELS, Warm, level, runs
-from shared.redaction import without_text
+from shared.contracts.redaction import without_text
+from shared.reports.pages.page_text import LEVELS, Warm, level, runs
 from tests.ice.planted import planted, weighted, word
 
 score = SERVICE.score

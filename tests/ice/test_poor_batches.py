@@ -12,9 +12,9 @@ from services.ice.batch_tables import name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
-from shared.redaction import without_text
+from shared.contracts.messages import Scored
+from shared.contracts.redaction import without_text
+from shared.reports.estimates import BatchStatistics
 from tests.ice.test_batch_report import ASKED, bodies, scored
 
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from services.ice.contract import IceRequest
-from shared.problems import parse_strict, validation_problem
+from shared.contracts.problems import parse_strict, validation_problem
 
 TEXT = "Our hours are “long”, our nights short. 我们喜欢这个城市 again, and OUR again"
 

@@ -22,8 +22,8 @@ from services.ice.operators import BASELINE
 from services.ice.report import IceResult, Operator
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
+from shared.contracts.calls import Example, ExampleRows, Row
 from shared.models import ports
-from shared.models.calls import Example, ExampleRows, Row
 from tests.ice.conftest import bind_bert
 from tests.promises import as_promised
 

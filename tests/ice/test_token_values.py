@@ -11,7 +11,7 @@ import pytest
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
-from shared.redaction import without_text
+from shared.contracts.redaction import without_text
 from tests.ice.planted import planted
 
 score = SERVICE.score

@@ -13,9 +13,9 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
 from services.inference.classifier import LocalClassifier
-from shared.errors import BadInput, DegenerateInput, TooManyRows
-from shared.models.calls import AttributionMethod, Attributions, Example, Tokens
-from shared.models.judgement import Judgement, unread, with_mass
+from shared.contracts.calls import AttributionMethod, Attributions, Example, Tokens
+from shared.contracts.errors import BadInput, DegenerateInput, TooManyRows
+from shared.contracts.judgement import Judgement, unread, with_mass
 from shared.models.ports import Floats
 from shared.statistics import lime
 from tests.ice.planted import USE, PlantedJudge, noise, planted, weighted, word

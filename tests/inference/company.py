@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from services.inference.local_models import LocalModels
+from services.inference.numerics import MODE
 from services.similarity.cache import Cache
 from services.similarity.encoders import LocalSimilarityModels
-from shared.models.calls import Pair
-from shared.models.catalogue import Catalogue
-from shared.models.entry import ModelEntry
+from shared.contracts.calls import Pair
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.ports import Floats
-from shared.numerics import MODE
-from shared.settings import environment_value
+from shared.process.settings import environment_value
 
 WORDS = ["the", "a", "garden", "people", "walk", "rain", "slowly", "under", "green", "windows"]
 LENGTHS = (1, 3, 8, 13, 14, 15, 22, 23, 31)  # words

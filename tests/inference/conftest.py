@@ -15,8 +15,8 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from shared.models.catalogue import load_catalogue
-from shared.models.checkpoint import base_folder
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.checkpoint import base_folder
 from tests.inference.shapes import save_bert, save_gpt2, save_llama
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ from services.inference import attribution
 from services.inference.attribution import rollout
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
-from shared.errors import BadInput, DegenerateInput
-from shared.models.calls import AttributionMethod, Example, ExampleRows, Row, Template
+from shared.contracts.calls import AttributionMethod, Example, ExampleRows, Row, Template
+from shared.contracts.errors import BadInput, DegenerateInput
 from shared.statistics import lime
 from tests.inference.loops import attention_layers, embedding_gradient, integrated
 

@@ -10,22 +10,22 @@ import pytest
 import torch
 from transformers import Gemma2Config, Gemma2ForCausalLM
 
-from services.bindings import models_for
 from services.inference import classifier
 from services.inference.causal_pass import Readout
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from services.weights.batcher import (
+from services.inference.weights.batcher import (
     CPU_TOKENS,
     LEAST_TOKENS,
     MOST_TOKENS,
     padded_tokens,
     tokens_for_memory,
 )
-from shared.errors import BadInput, Unavailable
-from shared.models.calls import AttributionMethod, Example
-from shared.models.catalogue import load_catalogue
-from shared.settings import Settings, settings
+from services.worker import models_for
+from shared.contracts.calls import AttributionMethod, Example
+from shared.contracts.errors import BadInput, Unavailable
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.settings import Settings, settings
 from tests.inference.loops import next_logits
 from tests.inference.shapes import save_gpt2
 

@@ -11,16 +11,16 @@ from sklearn.metrics import (  # type: ignore[import-untyped]
     roc_auc_score,
 )
 
-from services.inference.embedded.calibration import (
+from shared.models.label_readout import softmax
+from shared.models.ports import Floats
+from training.calibration import (
     LabelPredictions,
     best_temperature,
     brier_scores,
     model_calibration,
     row_log_loss,
 )
-from services.inference.embedded.training import hit_rates, hit_share, macro_f1, roc_auc
-from shared.models.label_readout import softmax
-from shared.models.ports import Floats
+from training.training import hit_rates, hit_share, macro_f1, roc_auc
 
 DRAWS = np.random.default_rng(5)
 LOGITS = DRAWS.normal(size=(20_000, 2)) * 2

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from services.inference import causal_pass
 from services.inference.causal import LocalLanguageModel
-from shared.errors import BadInput
-from shared.models.calls import Example, ExampleRows, Row, Template
+from shared.contracts.calls import Example, ExampleRows, Row, Template
+from shared.contracts.errors import BadInput
 from tests.inference.loops import log_probabilities, next_logits, probabilities
 from tests.inference.shapes import READS
 

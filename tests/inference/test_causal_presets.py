@@ -16,11 +16,11 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from services.inference.causal import LocalLanguageModel
 from services.inference.local_models import LocalModels
-from shared.errors import BadInput, ModelNotReady
-from shared.models.calls import Example, Prompt, Turn
-from shared.models.catalogue import Catalogue, load_catalogue
+from shared.contracts.calls import Example, Prompt, Turn
+from shared.contracts.errors import BadInput, ModelNotReady
+from shared.models.catalogue.catalogue import Catalogue, load_catalogue
+from shared.models.catalogue.models_file import preset, preset_names
 from shared.models.guard_categories import CATEGORY_TOKENS
-from shared.models.models_file import preset, preset_names
 from shared.models.ports import describe
 from tests.tiny_models.__main__ import main as tiny_models
 from tests.tiny_models.causal import CAUSAL
@@ -245,7 +245,7 @@ def test_a_guard_names_what_it_writes_after_its_prompt(
     made: Made, folders: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oracle writes the answer itself, greedily, and picks a word of it."""
-    monkeypatch.setattr("shared.models.judgement.NO_MASS", 0.0)  # random weights say anything
+    monkeypatch.setattr("shared.contracts.judgement.NO_MASS", 0.0)  # random weights say anything
     asked = Example(text=TEXT, categories=True)
     plain = made("llama-guard-3")
     network = AutoModelForCausalLM.from_pretrained(folders("llama-guard-3")).eval()

@@ -18,10 +18,10 @@ from transformers import AutoTokenizer
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from services.inference.tokenization import EncoderRow
-from services.weights.loader import without_progress
-from shared.errors import BadInput, ModelNotReady, ScoringError
-from shared.models.calls import Example
-from shared.models.checkpoint import base_folder, folder_sha256
+from services.inference.weights.loader import without_progress
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput, ModelNotReady, ScoringError
+from shared.models.catalogue.checkpoint import base_folder, folder_sha256
 from shared.models.label_readout import softmax
 from tests.promises import as_promised
 

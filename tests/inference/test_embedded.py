@@ -19,11 +19,17 @@ from services.inference.embedded.adapter import (
     token_range,
     tokenize,
 )
-from services.inference.embedded.calibration import excesses
-from services.inference.embedded.hate import FILES, HATE, HateMetrics, evaluate, read, render, split
-from services.inference.embedded.train import METRICS
-from services.inference.embedded.training import Quality, evaluate_part, logits, to_predictions
-from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata, base_folder, verify_weights
+from shared.models.catalogue.checkpoint import (
+    EMBEDDED,
+    NOTE,
+    EmbeddedMetadata,
+    base_folder,
+    verify_weights,
+)
+from training.calibration import excesses
+from training.hate import FILES, HATE, HateMetrics, evaluate, read, render, split
+from training.train import METRICS
+from training.training import Quality, evaluate_part, logits, to_predictions
 
 SHIPPED = EMBEDDED / "hate"
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.inference.classifier import LocalClassifier
-from shared.errors import BadInput
-from shared.models.calls import Example, ExampleRows, Row, Template
+from shared.contracts.calls import Example, ExampleRows, Row, Template
+from shared.contracts.errors import BadInput
 from tests.inference.loops import encoder_logits, probabilities
 from tests.promises import as_promised
 

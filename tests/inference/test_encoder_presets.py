@@ -16,9 +16,14 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from shared.errors import ScoringError
-from shared.models.catalogue import Catalogue, ModelCard, describe_languages, load_catalogue
-from shared.models.models_file import preset, preset_names
+from shared.contracts.errors import ScoringError
+from shared.models.catalogue.catalogue import (
+    Catalogue,
+    ModelCard,
+    describe_languages,
+    load_catalogue,
+)
+from shared.models.catalogue.models_file import preset, preset_names
 from tests.tiny_models.__main__ import main as tiny_models
 from tests.tiny_models.encoders import ENCODERS, save_encoder
 

@@ -11,8 +11,8 @@ import torch
 from services.inference.causal import LocalLanguageModel
 from services.inference.generated_text import GeneratedText, prompt_generator
 from services.inference.generation_batch import draw
-from shared.errors import BadInput
-from shared.models.calls import Prompt, Sampling, Turn
+from shared.contracts.calls import Prompt, Sampling, Turn
+from shared.contracts.errors import BadInput
 from tests.inference.loops import log_probabilities, next_logits
 from tests.inference.shapes import READS
 

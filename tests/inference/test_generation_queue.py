@@ -14,9 +14,9 @@ import torch
 from services.inference.causal import LocalLanguageModel
 from services.inference.generation_batch import GenerationBatch
 from services.inference.generation_queue import TOGETHER, TextBatch
-from shared.errors import JobCancelled, JobStopped, Unavailable
-from shared.job_context import JobContext, use_context
-from shared.models.calls import Completion, Prompt, Sampling
+from shared.contracts.calls import Completion, Prompt, Sampling
+from shared.contracts.errors import JobCancelled, JobStopped, Unavailable
+from shared.queue.job_context import JobContext, use_context
 from tests.patience import SECONDS, eventually
 
 HEAD = "Is the weather good or bad today? It is good. Yes, the answer is clear. "

@@ -14,8 +14,8 @@ from scipy.special import expit, logit
 from scipy.special import softmax as scipy_softmax
 
 from services.inference.classifier import label_logit
+from shared.contracts.labels import Head, LabelKeys, LabelMapping, label_mapping
 from shared.models.label_readout import read_labels
-from shared.models.labels import Head, LabelKeys, LabelMapping, label_mapping
 
 MULTI = "multi_label_classification"
 SIXTEEN = (

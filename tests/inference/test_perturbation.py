@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from services.inference.embedded.adapter import Ask, TrainingExample
-from services.inference.embedded.calibration import (
+from shared.contracts.judgement import ece_perturbed
+from shared.contracts.messages import ModelUse, PartExcess
+from shared.models.ports import Floats
+from training.calibration import (
     CELLS,
     DRAWS,
     MASK,
@@ -16,9 +19,6 @@ from services.inference.embedded.calibration import (
     part_calibration,
     perturb_example,
 )
-from shared.contracts import ModelUse, PartExcess
-from shared.models.judgement import ece_perturbed
-from shared.models.ports import Floats
 
 TEXT = " ".join(f"w{number}" for number in range(10))
 CERTAIN = (1.0, 0.0)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from shared.numerics import CPUINFO, MODE, TOLERANCES, vendor_of
+from services.inference.numerics import CPUINFO, MODE, TOLERANCES, vendor_of
 
 ROOT = Path(__file__).parents[2]
 PROCESSORS: dict[str, dict[str, str]] = {
@@ -103,8 +103,8 @@ def test_on_intel_it_is_the_mode_that_holds_the_bits() -> None:
     "module",
     [
         "services.worker",
-        "services.stack.__main__",
-        pytest.param("services.inference.check", marks=pytest.mark.nightly),
+        "cli.stack.__main__",
+        pytest.param("cli.models.check", marks=pytest.mark.nightly),
         pytest.param("bench.inference", marks=pytest.mark.nightly),
     ],
 )
@@ -113,7 +113,7 @@ def test_every_process_that_computes_has_its_mode_before_mkl_is_asked(module: st
         "import sys\n"
         "class Watch:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'services.weights.loader':\n"
+        "        if name == 'services.inference.weights.loader':\n"
         "            import os; assert os.environ.get('MKL_CBWR', '').endswith(',STRICT')\n"
         "sys.meta_path.insert(0, Watch())\n"
         f"import {module}\n"

@@ -16,10 +16,10 @@ from pydantic import ValidationError
 from services.inference.causal import LocalLanguageModel
 from services.inference.local_models import LocalModels
 from services.registry import contracts
-from shared.errors import BadInput
-from shared.models.calls import Example, ExampleRows, ReadLabels, Row
-from shared.models.catalogue import load_catalogue
-from shared.models.prompt_table import PromptKeys
+from shared.contracts.calls import Example, ExampleRows, ReadLabels, Row
+from shared.contracts.errors import BadInput
+from shared.contracts.prompt_table import PromptKeys
+from shared.models.catalogue.catalogue import load_catalogue
 from tests.inference.shapes import save_gpt2, save_llama
 
 VERBALIZERS = 'verbalizers = { hateful = [" yes"], "non-hateful" = [" no"] }'
@@ -39,7 +39,7 @@ def model_of(folder: Path, prompt: str = VERBALIZERS, more: str = "") -> LocalLa
 @pytest.fixture(autouse=True)
 def _any_mass_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     """Random weights would say anything."""
-    monkeypatch.setattr("shared.models.judgement.NO_MASS", 0.0)
+    monkeypatch.setattr("shared.contracts.judgement.NO_MASS", 0.0)
 
 
 @pytest.fixture

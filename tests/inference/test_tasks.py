@@ -28,10 +28,11 @@ from services.inference.embedded.adapter import (
     split,
     tokenize,
 )
-from services.inference.embedded.nli import NLI, NliMetrics
-from services.inference.embedded.sentiment import SENTIMENT, SentimentMetrics
-from services.inference.embedded.train import METRICS, main, make
-from services.inference.embedded.training import (
+from shared.models.catalogue.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata, base_folder
+from training.nli import NLI, NliMetrics
+from training.sentiment import SENTIMENT, SentimentMetrics
+from training.train import METRICS, main, make
+from training.training import (
     LabelMetrics,
     TrainingConfig,
     TrainingTask,
@@ -39,7 +40,6 @@ from services.inference.embedded.training import (
     logits,
     to_predictions,
 )
-from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata, base_folder
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(

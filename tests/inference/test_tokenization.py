@@ -34,11 +34,11 @@ from services.inference import tokenization
 from services.inference.local_models import LocalModels
 from services.inference.tokenization import PORTION_CHARACTERS, EncoderReader, _chunks
 from services.similarity.encoders import LocalSimilarityModels
-from shared.errors import ScoringError
-from shared.models.calls import Example, Pair
-from shared.models.catalogue import Catalogue
-from shared.models.checkpoint import base_folder
-from shared.models.entry import ModelEntry
+from shared.contracts.calls import Example, Pair
+from shared.contracts.errors import ScoringError
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.checkpoint import base_folder
+from shared.models.catalogue.entry import ModelEntry
 
 WORDS = " ".join(["sun", "sea", "tea", "oak", "ice"] * 1_000)  # 5,000 of one token each
 SHAPES: dict[str, tuple[Any, Any, int, int, int]] = {  # … rows of positions, padding id, usable
@@ -121,7 +121,7 @@ def test_a_model_that_reads_less_than_it_states_is_refused(
 ) -> None:
     folder = saved(tmp_path / "m", "roberta", outputs=2)
     stated: Callable[[Any], int] = lambda _network: 514  # noqa: E731 - as its configuration says
-    monkeypatch.setattr("services.weights.limits.max_positions", stated)
+    monkeypatch.setattr("services.inference.weights.limits.max_positions", stated)
     with pytest.raises(ScoringError, match="a text of 514 tokens fails"):
         LocalModels(catalogue(folder, "classifier")).classifier("m")
 

@@ -14,10 +14,10 @@ import torch
 from rich.console import Console
 
 from services.inference.embedded.adapter import CONFIG, WEIGHTS
-from services.inference.embedded.hate import FILES, HATE, HateMetrics, read, split
-from services.inference.embedded.train import METRICS, main, make
-from services.inference.embedded.training import TrainingConfig
-from shared.models.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata
+from shared.models.catalogue.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata
+from training.hate import FILES, HATE, HateMetrics, read, split
+from training.train import METRICS, main, make
+from training.training import TrainingConfig
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 VOTES = (["hatespeech"] * 3, ["normal"] * 3, ["offensive", "offensive", "hatespeech"])

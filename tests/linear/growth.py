@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from shared.errors import ScoringError
+from shared.contracts.errors import ScoringError
 
 FIRST_LOOK = (1_250, 5_000)
 SUSPICIOUS = 5.5  # from one to the other: 4 is linear

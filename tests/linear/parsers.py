@@ -59,15 +59,15 @@ from services.sor.contract import SorRequest
 from services.sor.parsing import parse_statement
 from services.sor.post_facts import PostWords
 from services.sor.sentences import quotations as quoted_in_statement
-from shared.language import find_language
-from shared.models.calls import Completion, Example, WordRow, WordRows, WordSpan
+from shared.contracts.calls import Completion, Example, WordRow, WordRows, WordSpan
+from shared.contracts.problems import parse_strict
+from shared.contracts.questions import Option
+from shared.contracts.redaction import repeats
 from shared.models.openai.text import spans
 from shared.models.word_rows import render_rows
-from shared.problems import parse_strict
-from shared.questions import Option
-from shared.redaction import repeats
-from shared.word_changes import changes
-from shared.word_segmentation import word_spans
+from shared.reports.pages.word_changes import changes
+from shared.text.language import find_language
+from shared.text.word_segmentation import word_spans
 
 Parser = Callable[[str], Any]
 

@@ -20,7 +20,7 @@ from types import FunctionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("services", "shared")
+PACKAGES = ("services", "shared", "cli", "bench/papers")
 DEPTH = 4  # of containers within containers that are looked into
 REPEATED = 4  # a part that may occur more often than this is a pump
 ENDS = ("", "\x00", " ")

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from services.papers.columns import MacroF1Column, MeanColumn, Observation, Outcome, ShareColumn
-from services.papers.data_rows import DataRow
-from services.papers.tables import Place, TablePlan
+from bench.papers.columns import MacroF1Column, MeanColumn, Observation, Outcome, ShareColumn
+from bench.papers.data_rows import DataRow
+from bench.papers.tables import Place, TablePlan
 
 LABELS = ("hateful", "non-hateful")
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from services.local import LocalService
-from services.papers.answers import KeptAnswers
-from services.papers.columns import Observation
-from services.papers.data_rows import DataRow
-from services.papers.protocol import Paper, RunOptions, cases
-from services.papers.run import ask_all, check_rows, observed
-from services.papers.service_calls import OwnProcess
+from bench.papers.answers import KeptAnswers
+from bench.papers.columns import Observation
+from bench.papers.data_rows import DataRow
+from bench.papers.protocol import Paper, RunOptions, cases
+from bench.papers.run import ask_all, check_rows, observed
+from bench.papers.service_calls import OwnProcess
+from cli.local import LocalService
 
 Body = dict[str, Any]
 Script = Callable[[str, Body], Body]  # path, body → body

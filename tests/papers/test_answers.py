@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from services.papers.answers import KeptAnswer, KeptAnswers, PaperRequest
+from bench.papers.answers import KeptAnswer, KeptAnswers, PaperRequest
 
 REQUESTS = [PaperRequest("ice", {"text": f"text {number}", "seed": 0}) for number in range(4)]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from services.papers.answers import PaperRequest
-from services.papers.command import WRONG, main
-from services.papers.run import check_models
+from bench.papers.answers import PaperRequest
+from bench.papers.command import WRONG, main
+from bench.papers.run import check_models
 from shared.models import ports
 
 ROW = {"text": "The garden is open.", "gold": "non-hateful", "answers": {"m": "It is fine."}}

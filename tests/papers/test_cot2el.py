@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from services.papers.columns import Observation
-from services.papers.cot2el import SETTINGS, Cot2elPaper
-from services.papers.data_rows import DataRow
-from services.papers.protocol import Case, Incomplete, RunOptions
-from services.papers.tables import table_of
+from bench.papers.columns import Observation
+from bench.papers.cot2el import SETTINGS, Cot2elPaper
+from bench.papers.data_rows import DataRow
+from bench.papers.protocol import Case, Incomplete, RunOptions
+from bench.papers.tables import table_of
 from shared.models import ports
 from shared.statistics.bootstrap import Resampling
 from tests.papers.scripted_service import Body, ran

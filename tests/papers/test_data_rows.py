@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from services.papers.data_rows import DataRow, DataSet, read_dataset, sample
+from bench.papers.data_rows import DataRow, DataSet, read_dataset, sample
 
 ROWS = [
     {"text": "The bakery is open.", "gold": "0", "group": "a", "answers": {"m": "Fine."}},

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bench.papers.data_rows import DataRow
+from bench.papers.ftc import FtcPaper
+from bench.papers.protocol import RunOptions
+from bench.papers.tables import table_of
 from services.ftc.report import FtcResult
-from services.papers.data_rows import DataRow
-from services.papers.ftc import FtcPaper
-from services.papers.protocol import RunOptions
-from services.papers.tables import table_of
 from shared.models import ports
 from shared.statistics.bootstrap import Resampling
 from tests.explanations.scripted import of_own_job

@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bench.papers.columns import Observation
+from bench.papers.data_rows import DataRow
+from bench.papers.haf import HafPaper
+from bench.papers.ice import IcePaper
+from bench.papers.protocol import Case, RunOptions, RunTemplate, cases
+from bench.papers.tables import PaperTable, table_of
 from services.haf.contract import CONTRACT as HAF
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE as HAF_SERVICE
 from services.haf.report import HafBatchReportRequest
-from services.papers.columns import Observation
-from services.papers.data_rows import DataRow
-from services.papers.haf import HafPaper
-from services.papers.ice import IcePaper
-from services.papers.protocol import Case, RunOptions, RunTemplate, cases
-from services.papers.tables import PaperTable, table_of
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from shared.contracts.messages import Scored
 from shared.models import ports
+from shared.reports.estimates import BatchStatistics
 from shared.statistics.bootstrap import Resampling
 from tests.haf.tiny_llama import STAGES
 from tests.papers.scripted_service import Body, ran

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from services.papers.columns import Observation
-from services.papers.command import main
-from services.papers.data_rows import DataRow
-from services.papers.hatexscore import HatexscorePaper
-from services.papers.protocol import Case, Incomplete, RunOptions
-from services.papers.tables import Line, PaperTable, table_of
+from bench.papers.columns import Observation
+from bench.papers.command import main
+from bench.papers.data_rows import DataRow
+from bench.papers.hatexscore import HatexscorePaper
+from bench.papers.protocol import Case, Incomplete, RunOptions
+from bench.papers.tables import Line, PaperTable, table_of
 from shared.models import ports
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.intervals import IntervalEstimate

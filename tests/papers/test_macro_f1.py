@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score  # type: ignore[import-untyped]
 
-from services.papers.macro_f1 import (
+from bench.papers.macro_f1 import (
     Decided,
     count_rows,
     labels_of,

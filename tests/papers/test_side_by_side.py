@@ -75,7 +75,7 @@ def running(place: Path) -> Iterator[Service]:
 
 def bench(place: Path, paper: str, output: str, *more: str) -> tuple[int, str, str]:
     """Exit code, what is on stdout, on stderr."""
-    command = [sys.executable, "-m", "services.command", "bench", paper, "--output", output]
+    command = [sys.executable, "-m", "cli", "bench", paper, "--output", output]
     data = ["--models", *MODELS, "--data", "ours.jsonl", "others.jsonl", "--resamples", "199"]
     ran = subprocess.run(
         [*command, *data, *more],

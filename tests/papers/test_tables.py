@@ -15,9 +15,9 @@ from scipy.stats import permutation_test
 from sklearn.metrics import accuracy_score, f1_score  # type: ignore[import-untyped]
 from statsmodels.stats.multitest import multipletests
 
-from services.papers.columns import MeanColumn, Observation
-from services.papers.formats import as_csv, as_jobs, as_json, as_markdown
-from services.papers.tables import PaperTable, table_of
+from bench.papers.columns import MeanColumn, Observation
+from bench.papers.formats import as_csv, as_jobs, as_json, as_markdown
+from bench.papers.tables import PaperTable, table_of
 from shared.statistics.bootstrap import Resampling
 from tests.papers.observations import observed, plan, row, several
 

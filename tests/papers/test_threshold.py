@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from bench.papers.hatexscore_threshold import consistency_at, score_at
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import HateXScore
 from services.hatexscore.report import HatexscoreResult
-from services.papers.hatexscore_threshold import consistency_at, score_at
 from tests.end_to_end.service import ROOT
 
 TAUS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)

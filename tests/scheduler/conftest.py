@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import Scene
 from tests.gateway.conftest import _gateway, client
 

@@ -15,8 +15,8 @@ from services.scheduler.batch_files import BatchFileWorker, Reader
 from services.scheduler.failure_isolation import FailureIsolation
 from shared.ledger import batches
 from shared.ledger.engine import ledger, transaction
-from shared.models.catalogue import load_catalogue
-from shared.settings import settings
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.settings import settings
 
 DEADLY = b"kills its reader"
 

@@ -14,7 +14,7 @@ import pytest
 
 from services.scheduler.attempts import MOST, TrialGate
 from services.scheduler.batch_files import BatchFileWorker, Reader
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from shared.ledger import batch_attempts
 from shared.ledger.engine import transaction
 from tests.batches import FINAL, Json, Scene, line

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event, text
 
 from services.scheduler.attempts import MOST
-from shared import queue
+from shared.queue import broker
 from tests.batches import FINAL, Json, Scene, line, store_folder
 
 SLOW = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
@@ -115,7 +115,7 @@ def test_a_scheduler_may_die_between_commit_and_message(
     lines = [line(str(number), content) for number, content in enumerate(TEXTS)]
     batch = scene.make(lines)
     with monkeypatch.context() as patch:
-        patch.setattr(queue, "send", send)
+        patch.setattr(broker, "send", send)
         with pytest.raises(Killed):
             rounds(scene, batch)
     rounds(scene, batch)

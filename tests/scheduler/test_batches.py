@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sqlalchemy import text, update
 
 from services.scheduler.fair_allocation import allocate
-from shared import queue
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from shared.ledger.tables import batches
+from shared.queue import broker
 from tests.batches import Json, Scene, line, upload
 
 SLOW = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
@@ -79,8 +79,8 @@ def test_jobs_of_a_batch_are_listed_by_it_and_travel_in_its_lane(scene: Scene) -
     scene.feeder().round()
     found = scene.client.get("/v1/jobs", params={"batch": batch["id"]}).json()["data"]
     assert [job["batch_id"] for job in found] == [batch["id"]] * 2
-    assert queue.queue_length("hatexscore", batch=True) == 2
-    assert queue.queue_length("hatexscore") == 0
+    assert broker.queue_length("hatexscore", batch=True) == 2
+    assert broker.queue_length("hatexscore") == 0
 
 
 def test_lines_that_share_a_job_keep_their_own_metadata(scene: Scene) -> None:
@@ -271,7 +271,7 @@ def test_without_a_broker_the_lines_are_fed_all_the_same(
 
     batch = scene.read(scene.make([line("a", "a")]))
     with monkeypatch.context() as patch:
-        patch.setattr(queue, "send", away)
+        patch.setattr(broker, "send", away)
         scene.feeder().round()
     assert scene.job_count() == {"queued": 1}
     assert scene.finish(batch)["status"] == "completed"

@@ -15,10 +15,10 @@ from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import BatchFileWorker
 from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.retention import Retention
-from shared.errors import FileStoreAway, Unavailable
-from shared.file_store import FileStore
+from shared.contracts.errors import FileStoreAway, Unavailable
 from shared.ledger import batch_feed as feed
 from shared.ledger import batch_validation, batches, retention
+from shared.ledger.file_store import FileStore
 from tests.batches import FINAL, Json, Scene, line
 
 CRASH = "poison, on purpose"

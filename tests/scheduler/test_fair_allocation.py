@@ -19,12 +19,12 @@ from sqlalchemy import Engine
 from services.scheduler import batch_files
 from services.scheduler.batch_feed import LEAST_WAITING, SECONDS_AHEAD, MetricRate
 from services.scheduler.fair_allocation import BatchUsage, Rotation, allocate, allocate_by_tenant
-from shared.file_store import FileStore
 from shared.ledger import batches, files
 from shared.ledger.batches import DueBatch, NewBatch
 from shared.ledger.engine import transaction
+from shared.ledger.file_store import FileStore
 from shared.ledger.files import NewFile
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import FINAL, URL, Json, Scene, line, packed
 from tests.patience import SECONDS
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from cli.stack.servers import HOST, free_port
 from services.scheduler.__main__ import PeriodicTask
 from services.scheduler.health import TaskMonitor, start_server
-from services.stack.servers import HOST, free_port
 from tests.patience import SECONDS, eventually
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from services.registry import contracts
 from services.scheduler import batch_files
 from shared.ledger.batches import Fault
-from shared.settings import settings
+from shared.process.settings import settings
 from tests.batches import Json, Scene, line
 from tests.poison import places, planted, raw_values
 

@@ -12,10 +12,10 @@ import redis
 from sqlalchemy import Engine
 
 from services.scheduler import recovery
-from shared import queue
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from shared.ledger import jobs, leases
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
 
 NOW = timedelta(0)
 
@@ -35,32 +35,32 @@ def claim(engine: Engine, job_id: str, lease: timedelta) -> None:
 def test_a_lost_message_is_sent_again_once(engine: Engine, chosen: Settings) -> None:
     accept(engine)
     recovery.recover(engine, chosen)
-    assert queue.queue_length("echo") == 1
+    assert broker.queue_length("echo") == 1
     recovery.recover(engine, chosen)  # its time has not come again
-    assert queue.queue_length("echo") == 1
+    assert broker.queue_length("echo") == 1
 
 
 def test_a_young_job_is_left_alone(engine: Engine, chosen: Settings) -> None:
     accept(engine, resend_after=timedelta(minutes=1))
     recovery.recover(engine, chosen)
-    assert queue.queue_length("echo") == 0
+    assert broker.queue_length("echo") == 0
 
 
 def test_a_long_queue_does_not_breed_duplicates(engine: Engine, chosen: Settings) -> None:
     impatient = chosen.model_copy(update={"resend_seconds": 0})
     for _ in range(10):
-        queue.send("echo", accept(engine))
+        broker.send("echo", accept(engine))
     for _ in range(5):
         recovery.recover(engine, impatient)
-    assert queue.queue_length("echo") == 10
+    assert broker.queue_length("echo") == 10
 
 
 def test_only_as_many_are_sent_as_the_lane_is_short_of(engine: Engine, chosen: Settings) -> None:
     made = [accept(engine) for _ in range(10)]
     for job_id in made[:7]:
-        queue.send("echo", job_id)
+        broker.send("echo", job_id)
     recovery.recover(engine, chosen)
-    assert queue.queue_length("echo") == 10
+    assert broker.queue_length("echo") == 10
 
 
 def test_a_job_that_waits_for_a_model_is_sent_when_its_time_has_come(
@@ -74,14 +74,14 @@ def test_a_job_that_waits_for_a_model_is_sent_when_its_time_has_come(
             leases.wait(connection, claimed, model=model, resend_after=resend_after)
         recovery.recover(engine, chosen)
         recovery.recover(engine, chosen)  # its time has not come again
-        assert queue.queue_length("echo") == sent
+        assert broker.queue_length("echo") == sent
 
 
 def test_an_orphan_is_sent_again_and_a_working_job_is_not(engine: Engine, chosen: Settings) -> None:
     claim(engine, accept(engine), lease=timedelta(seconds=-1))
     claim(engine, accept(engine), lease=timedelta(minutes=1))
     recovery.recover(engine, chosen)
-    assert queue.queue_length("echo") == 1
+    assert broker.queue_length("echo") == 1
 
 
 def test_an_orphan_without_attempts_left_fails(engine: Engine, chosen: Settings) -> None:
@@ -94,7 +94,7 @@ def test_an_orphan_without_attempts_left_fails(engine: Engine, chosen: Settings)
     assert job.status == "failed"
     assert job.error is not None
     assert job.error["type"].endswith("attempts-exhausted")
-    assert queue.queue_length("echo") == 0
+    assert broker.queue_length("echo") == 0
 
 
 def test_without_a_broker_the_promise_stands(
@@ -106,11 +106,11 @@ def test_without_a_broker_the_promise_stands(
     again = chosen.model_copy(update={"resend_seconds": 0})
     accept(engine)
     with monkeypatch.context() as patch:
-        patch.setattr(queue, "send", away)
+        patch.setattr(broker, "send", away)
         with pytest.raises(Unavailable):
             recovery.recover(engine, again)
     recovery.recover(engine, again)
-    assert queue.queue_length("echo") == 1
+    assert broker.queue_length("echo") == 1
 
 
 def claimed(engine: Engine, job_id: str) -> bool:
@@ -120,11 +120,11 @@ def claimed(engine: Engine, job_id: str) -> bool:
         return leases.claim(connection, job_id, lease=dead, max_attempts=3) is not None
 
 
-def sent(engine: Engine, chosen: Settings, broker: redis.Redis) -> list[str]:
+def sent(engine: Engine, chosen: Settings, redis_client: redis.Redis) -> list[str]:
     """What a round of recovery sends, taken out of the queue: the jobs' ids."""
     recovery.recover(engine, chosen)
-    messages: Any = broker.lrange("score.echo", 0, -1)
-    broker.delete("score.echo")
+    messages: Any = redis_client.lrange("score.echo", 0, -1)
+    redis_client.delete("score.echo")
     return [json.loads(b64decode(json.loads(raw)["body"]))[0][0] for raw in messages]
 
 
@@ -134,9 +134,9 @@ def test_one_poisonous_job_takes_nobody_with_it(engine: Engine, chosen: Settings
     impatient = chosen.model_copy(update={"resend_seconds": 0})
     made = [accept(engine) for _ in range(32)]
     poison = made[17]
-    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as broker:
+    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as redis_client:
         for _ in range(100):
-            together = sent(engine, impatient, broker)
+            together = sent(engine, impatient, redis_client)
             if not together:
                 break
             for job_id in together:
@@ -154,11 +154,11 @@ def test_while_a_suspect_is_on_trial_the_others_wait(engine: Engine, chosen: Set
     made = [accept(engine) for _ in range(3)]
     for job_id in made * 2:
         claim(engine, job_id, lease=timedelta(seconds=-1))
-    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as broker:
-        assert sent(engine, impatient, broker) == [min(made)]
-        assert sent(engine, impatient, broker) == [min(made)]  # its message may be lost too
+    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as redis_client:
+        assert sent(engine, impatient, redis_client) == [min(made)]
+        assert sent(engine, impatient, redis_client) == [min(made)]  # its message may be lost too
         claim(engine, min(made), lease=timedelta(minutes=1))
-        assert sent(engine, impatient, broker) == []
+        assert sent(engine, impatient, redis_client) == []
 
 
 def finish(engine: Engine, job_id: str) -> None:

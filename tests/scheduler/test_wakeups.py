@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlalchemy import Engine
 
 from services.scheduler.wakeups import ROUNDS, Wakeups
-from shared import queue
 from shared.ledger.claim_order import ClaimOrder
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
 from tests.shared.ledger.test_claim_order import ECHO, made, taken
 
 
@@ -19,18 +19,18 @@ def rounds(engine: Engine, number: int = ROUNDS) -> None:
 
 def test_what_is_short_all_the_time_is_sent_once(engine: Engine, chosen: Settings) -> None:
     ids = made(engine, "aabbb")
-    queue.send("echo", ids[0])
+    broker.send("echo", ids[0])
     rounds(engine, ROUNDS - 1)
-    assert queue.queue_length("echo") == 1
+    assert broker.queue_length("echo") == 1
     rounds(engine, 3 * ROUNDS)
-    assert queue.queue_length("echo") == 5
+    assert broker.queue_length("echo") == 5
 
 
 def test_a_message_for_each_job_is_enough(engine: Engine, chosen: Settings) -> None:
     for job_id in made(engine, "aab"):
-        queue.send("echo", job_id)
+        broker.send("echo", job_id)
     rounds(engine)
-    assert queue.queue_length("echo") == 3
+    assert broker.queue_length("echo") == 3
 
 
 def test_jobs_that_run_or_wait_for_another_try_want_no_message(
@@ -39,10 +39,10 @@ def test_jobs_that_run_or_wait_for_another_try_want_no_message(
     (running,) = made(engine, "a")
     assert taken(engine, running, ClaimOrder(ECHO))
     rounds(engine)
-    assert queue.queue_length("echo") == 0
+    assert broker.queue_length("echo") == 0
 
 
 def test_jobs_of_batches_wait_in_their_own_queue(engine: Engine, chosen: Settings) -> None:
     made(engine, "ab", batch_id="batch_1")
     rounds(engine)
-    assert (queue.queue_length("echo"), queue.queue_length("echo", batch=True)) == (0, 2)
+    assert (broker.queue_length("echo"), broker.queue_length("echo", batch=True)) == (0, 2)

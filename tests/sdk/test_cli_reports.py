@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from types import SimpleNamespace
 
-from shared.page_text import p_value
-from shared.report_contracts import Interval, PartSummary
+from shared.contracts.reports import Interval, PartSummary
+from shared.reports.pages.page_text import p_value
 from tests.shared.test_gold_agreement import found, rated, row
 from touchstone_client._notebook import parts_without
 from touchstone_client.cli.reports import (

@@ -19,11 +19,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cli.stack.servers import free_port
 from services.explanations.contract import ExplanationsRequest
 from services.gateway.routes.webhooks import EndpointRequest
 from services.hatexscore.contract import HatexscoreRequest
-from services.stack.servers import free_port
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.deployment.manifests import KUBECTL
 from tests.end_to_end.service import ROOT, Service, environment
 from tests.patience import SECONDS, eventually

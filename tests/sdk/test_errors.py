@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from shared.errors import QuotaExceeded
-from shared.problems import problem, to_public
+from shared.contracts.errors import QuotaExceeded
+from shared.contracts.problems import problem, to_public
 from touchstone_client import errors
 
 PROBLEM = {

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from bench.agreement import difference
-from services.local import on_device
+from cli.local import on_device
 from services.registry import metrics
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 from tests.end_to_end.service import ROOT
 from touchstone_client import BadRequest, Local, Touchstone, TouchstoneError
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from services.command import models as models_command
+from bench.papers.command import parser as bench_parser
+from bench.papers.templates import read_templates
+from cli.models import command as models_command
 from services.gateway.routes.webhooks import EndpointRequest
-from services.papers.command import parser as bench_parser
-from services.papers.templates import read_templates
-from shared.models.catalogue import load_catalogue
-from shared.settings import Settings
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.settings import Settings
 from tests.end_to_end.service import ROOT, environment
 from tests.sdk.test_blocks import Block, blocks
 

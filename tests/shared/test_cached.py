@@ -16,9 +16,9 @@ import pytest
 
 import services
 import shared
-from shared.cached import ENTRY_BYTES, CachedFunction, cache_results
+from shared.process.cached import ENTRY_BYTES, CachedFunction, cache_results
 
-SKIPPED = ("services.stack.", "shared.ledger.migrations.", ".embedded.train", "__main__")
+SKIPPED = ("cli.stack.", "shared.ledger.migrations.", ".embedded.train", "__main__")
 MOST_ENTRIES = 256  # of a cache that is not weighed: of a name, a path, a short text
 MOST_BYTES = 2**26  # of one that is
 

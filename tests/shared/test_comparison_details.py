@@ -8,7 +8,7 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.comparison_details import ScoredPair, details_of
+from shared.reports.comparison_details import ScoredPair, details_of
 
 scores = st.one_of(st.none(), st.floats(0, 1))
 UNIT = (0.0, 1.0)

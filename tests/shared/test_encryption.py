@@ -7,7 +7,7 @@ import base64
 import pytest
 from standardwebhooks import Webhook
 
-from shared.encryption import Sealer, Unreadable, new_key, new_secret
+from shared.process.encryption import Sealer, Unreadable, new_key, new_secret
 
 
 def test_a_secret_is_what_standard_webhooks_asks_for() -> None:

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 from statsmodels.stats.power import TTestPower
 
 from services.registry import metrics
-from shared.batch_contracts import BatchReport, BatchReportRequest, StudyPlan, WantedEffect
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics, has_null, plan_of
-from shared.null_report import Histogram
-from shared.report_contracts import Interval, bin_edges
+from shared.contracts.batches import BatchReport, BatchReportRequest, StudyPlan, WantedEffect
+from shared.contracts.messages import Scored
+from shared.contracts.null_report import Histogram
+from shared.contracts.reports import Interval, bin_edges
+from shared.reports.estimates import BatchStatistics, has_null, plan_of
 from shared.statistics import intervals
 from shared.statistics.power import spread_upper
 from shared.statistics.ranks import BINS, bin_counts, histogram_of
@@ -244,7 +244,7 @@ def test_a_histogram_does_not_end_before_it_begins() -> None:
 
 
 def test_the_message_loads_no_numpy() -> None:
-    program = "import sys, shared.contracts; assert 'numpy' not in sys.modules"
+    program = "import sys, shared.contracts.messages; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 

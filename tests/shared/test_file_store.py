@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.errors import Unavailable, UnknownFile
-from shared.file_store import FileStore
+from shared.contracts.errors import Unavailable, UnknownFile
+from shared.ledger.file_store import FileStore
 from shared.ledger.files import new_id
 
 NOW = timedelta(seconds=-1)

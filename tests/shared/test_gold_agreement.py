@@ -12,13 +12,13 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 from sklearn.metrics import accuracy_score, f1_score  # type: ignore[import-untyped]
 
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Evidence, Scored
-from shared.estimates import BatchStatistics
-from shared.gold_agreement import GoldResults, metric_source
-from shared.gold_contracts import GoldAgreement, GoldColumns
-from shared.gold_metadata import gold_spans, has_gold, ratings
-from shared.service_contract import FactPaths
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.gold import GoldAgreement, GoldColumns
+from shared.contracts.gold_metadata import gold_spans, has_gold, ratings
+from shared.contracts.messages import Evidence, Scored
+from shared.contracts.service import FactPaths
+from shared.reports.estimates import BatchStatistics
+from shared.reports.gold_agreement import GoldResults, metric_source
 from tests.echo_metric import ECHO, EchoReport, EchoRequest, echo
 
 LABELLED = replace(ECHO, facts=FactPaths(label_stated="label", passages=("passage",)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.human_agreement import GivenJudgement
+from shared.reports.human_agreement import GivenJudgement
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.language import DATA, FILES, measure
-from shared.contracts import LanguageFound, LanguageRequest, Languages
-from shared.language import (
+from shared.contracts.language_names import NAMES, language_name, language_names
+from shared.contracts.messages import LanguageFound, LanguageRequest, Languages
+from shared.text.language import (
     CANDIDATES,
     MACROLANGUAGES,
     ONE_LANGUAGE,
@@ -28,7 +29,6 @@ from shared.language import (
     model_coverage,
     rules_obstacle,
 )
-from shared.language_names import NAMES, language_name, language_names
 
 SENTENCES = {
     "en": (
@@ -194,7 +194,7 @@ def test_the_gateway_and_the_scheduler_do_not_load_it() -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert not {"shared.language", "py3langid", "numpy"} & set(done.stdout.split())
+    assert not {"shared.text.language", "py3langid", "numpy"} & set(done.stdout.split())
 
 
 @lru_cache(maxsize=1)

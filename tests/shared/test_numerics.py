@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from shared import numerics
-from shared.numerics import (
+from services.inference import numerics
+from services.inference.numerics import (
     LEFT,
     LIMITS,
     OTHER_KERNELS,
@@ -16,7 +16,7 @@ from shared.numerics import (
     mode_for,
     promised,
 )
-from shared.settings import environment_value
+from shared.process.settings import environment_value
 
 AVX2 = "fpu sse4_2 avx avx2 fma"
 AVX512 = f"{AVX2} avx512f avx512dq avx512cd avx512bw avx512vl amx_bf16"

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.gateway.pages.templates import decimals, environment
-from shared.page_text import Mark, language_of, pieces
-from shared.word_changes import MOST_WORDS, changes
+from shared.reports.pages.page_text import Mark, language_of, pieces
+from shared.reports.pages.word_changes import MOST_WORDS, changes
 
 WORDS = st.lists(st.sampled_from(["a", "man", "is", "not", ",", "结论", "🙂", "an"]), max_size=12)
 TEXTS = st.one_of(st.text(max_size=40), WORDS.map(" ".join))

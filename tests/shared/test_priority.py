@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared import thread_scheduling
-from shared.job_context import JobContext, party, use_context
-from shared.priority import BATCH_EVERY, NICENESS, DeviceRate, FairQueue, Party, standing_back
-from shared.priority_lock import PriorityLock
-from shared.thread_scheduling import COURTESY_SECONDS, TURN_SECONDS, Interpreter
+from shared.queue import thread_scheduling
+from shared.queue.job_context import JobContext, party, use_context
+from shared.queue.priority import BATCH_EVERY, NICENESS, DeviceRate, FairQueue, Party, standing_back
+from shared.queue.priority_lock import PriorityLock
+from shared.queue.thread_scheduling import COURTESY_SECONDS, TURN_SECONDS, Interpreter
 from tests.patience import SECONDS
 
 parties = st.builds(Party, st.booleans(), st.sampled_from("abc"))

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.contracts import Message
-from shared.errors import BadInput, ScoringError
-from shared.problems import (
+from shared.contracts.errors import BadInput, ScoringError
+from shared.contracts.messages import Message
+from shared.contracts.problems import (
     can_retry,
     kind_of,
     make,

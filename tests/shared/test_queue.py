@@ -10,9 +10,9 @@ from uuid import uuid4
 import pytest
 import redis
 
-from shared import queue
-from shared.queue import JobMessage, app, queue_of, task_name
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
+from shared.queue.broker import JobMessage, app, queue_of, task_name
 
 FRESH = ("correlation_id", "delivery_tag")  # another one in each message
 
@@ -51,7 +51,7 @@ def publish(job_id: str, name: str) -> None:
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_message_is_what_celery_sends(chosen: Settings, batch: bool) -> None:
     name = queue_of("echo", batch=batch)
-    queue.send_all([JobMessage("echo", "job_1", batch)])
+    broker.send_all([JobMessage("echo", "job_1", batch)])
     publish("job_1", name)
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
         ours, theirs = taken(client, name), taken(client, name)
@@ -61,9 +61,9 @@ def test_a_message_is_what_celery_sends(chosen: Settings, batch: bool) -> None:
 
 def test_messages_keep_their_order_and_their_headers(chosen: Settings) -> None:
     sent = [JobMessage("echo", f"job_{n}", again=n == 1, trace={"t": str(n)}) for n in range(3)]
-    queue.send_all(sent)
+    broker.send_all(sent)
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
         found = [taken(client, queue_of("echo", batch=False)) for _ in sent]
     assert [one["body"][0] for one in found] == [["job_0"], ["job_1"], ["job_2"]]
     assert [one["headers"]["t"] for one in found] == ["0", "1", "2"]
-    assert [queue.AGAIN in one["headers"] for one in found] == [False, True, False]
+    assert [broker.AGAIN in one["headers"] for one in found] == [False, True, False]

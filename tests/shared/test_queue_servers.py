@@ -13,13 +13,13 @@ import redis
 from pydantic import SecretStr, ValidationError
 
 from services.registry import process_settings
-from shared import queue
-from shared.errors import Unavailable
+from shared.contracts.calls import Example
+from shared.contracts.errors import Unavailable
 from shared.models import ports, remote
-from shared.models.calls import Example
 from shared.models.remote import QueueModels, handle_call
-from shared.queue import JobMessage, queue_of
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
+from shared.queue.broker import JobMessage, queue_of
 from tests.fakes import FakeModel, FakeModels
 from tests.patience import SECONDS
 from tests.servers import redis_server
@@ -37,13 +37,13 @@ def parted(chosen: Settings, second: str, monkeypatch: pytest.MonkeyPatch) -> It
     """`ice` and `inference` have the second Redis, whoever asks."""
     named = SecretStr(f"ice={second} inference={second}")
     found = chosen.model_copy(update={"queue_redis": named})
-    for module in (queue, remote):
+    for module in (broker, remote):
         monkeypatch.setattr(module, "settings", lambda: found)
     with redis.Redis.from_url(second) as client:
         client.flushall()
     yield found
-    queue._taken.clear()
-    queue.app.conf.broker_url = chosen.redis_url.get_secret_value()
+    broker._taken.clear()
+    broker.app.conf.broker_url = chosen.redis_url.get_secret_value()
 
 
 def first_of(chosen: Settings) -> redis.Redis:
@@ -52,9 +52,9 @@ def first_of(chosen: Settings) -> redis.Redis:
 
 def test_messages_lie_in_the_redis_of_their_service(parted: Settings, second: str) -> None:
     sent = [JobMessage("ice", "a"), JobMessage("echo", "b", batch=True), JobMessage("ice", "c")]
-    queue.send_all(sent)
-    assert queue.queue_length("ice") == 2
-    assert queue.queue_lengths(["ice", "echo"]) == {
+    broker.send_all(sent)
+    assert broker.queue_length("ice") == 2
+    assert broker.queue_lengths(["ice", "echo"]) == {
         ("ice", False): 2,
         ("ice", True): 0,
         ("echo", False): 0,
@@ -68,20 +68,20 @@ def test_messages_lie_in_the_redis_of_their_service(parted: Settings, second: st
 
 
 def test_a_worker_takes_from_the_redis_of_its_services(parted: Settings) -> None:
-    queue.send_all([JobMessage("ice", "a", batch=True), JobMessage("echo", "b", batch=True)])
+    broker.send_all([JobMessage("ice", "a", batch=True), JobMessage("echo", "b", batch=True)])
     queues = [queue_of("ice", batch=True), queue_of("echo", batch=True)]
-    queue.take_from(["ice", "inference"])
-    assert queue.app.conf.broker_url == parted.redis_of("ice") == queue.own_address()
-    first = queue.pop(queues, 0.2)
+    broker.take_from(["ice", "inference"])
+    assert broker.app.conf.broker_url == parted.redis_of("ice") == broker.own_address()
+    first = broker.pop(queues, 0.2)
     assert first is not None
     assert first[0] == queue_of("ice", batch=True)
-    assert queue.pop(queues, 0.2) is None
+    assert broker.pop(queues, 0.2) is None
 
 
 @pytest.mark.usefixtures("parted")
 def test_a_worker_of_two_servers_is_refused_with_what_to_do() -> None:
     with pytest.raises(ValueError, match=r"ice \| echo, ftc") as error:
-        queue.take_from(["ice", "echo", "ftc"])
+        broker.take_from(["ice", "echo", "ftc"])
     assert "start a worker for each" in str(error.value)
     assert "redis://" not in str(error.value)
 
@@ -91,11 +91,11 @@ def test_a_redis_that_is_away_is_named_and_stops_no_other(
 ) -> None:
     named = SecretStr("ice=redis://127.0.0.1:1 haf=redis://127.0.0.1:1")
     found = chosen.model_copy(update={"queue_redis": named})
-    monkeypatch.setattr(queue, "settings", lambda: found)
-    assert queue.brokers_away() == ["broker of ice, haf"]
+    monkeypatch.setattr(broker, "settings", lambda: found)
+    assert broker.brokers_away() == ["broker of ice, haf"]
     with pytest.raises(Unavailable):
-        queue.send_all([JobMessage("ice", "a"), JobMessage("echo", "b")])
-    assert queue.queue_length("echo") == 1
+        broker.send_all([JobMessage("ice", "a"), JobMessage("echo", "b")])
+    assert broker.queue_length("echo") == 1
 
 
 def test_calls_and_replies_of_models_go_by_the_redis_of_the_models(
@@ -107,7 +107,7 @@ def test_calls_and_replies_of_models_go_by_the_redis_of_the_models(
     def work() -> None:
         with redis.Redis.from_url(second) as client:
             found: Any = client.brpop(["model.inference"], timeout=SECONDS)
-        queue._taken[:] = [second]  # only replies are sent from here on
+        broker._taken[:] = [second]  # only replies are sent from here on
         message = json.loads(found[1])
         body = json.loads(base64.b64decode(message["body"]))
         handle_call(*body[0])

@@ -13,11 +13,11 @@ from sqlalchemy import Engine, select, text
 
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from shared.contracts import Message, Trace
+from shared.contracts.messages import Message, Trace
+from shared.contracts.redaction import RUN, repeats, without_text
 from shared.ledger import jobs, recovery
 from shared.ledger.jobs import Job
 from shared.ledger.tables import metadata
-from shared.redaction import RUN, repeats, without_text
 from shared.worker.job import run_job
 from tests.echo_metric import ECHO, EchoRequest, echo
 

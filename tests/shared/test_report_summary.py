@@ -10,7 +10,7 @@ import pytest
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.registry import metrics
-from shared.report_summary import ResultTally, fold_alike, sentences
+from shared.reports.pages.report_summary import ResultTally, fold_alike, sentences
 
 BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
 LITTLE = {"value": 0.1, "low": 0.05, "high": 0.15, "of": 22}

@@ -10,9 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from services.registry import all_contracts
-from shared.errors import TooCostly
-from shared.problems import problem
-from shared.request_cost import FEWEST_READ, Size, Work, WorkLimit, words_of
+from shared.contracts.errors import TooCostly
+from shared.contracts.problems import problem
+from shared.contracts.request_cost import FEWEST_READ, Size, Work, WorkLimit, words_of
 
 LIMIT = WorkLimit(seconds=900, tokens_per_second=10_000)
 TOKENS_A_SECOND = 1_000

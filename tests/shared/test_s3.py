@@ -13,9 +13,9 @@ import fsspec
 import httpx
 import pytest
 
-from services.stack.servers import HOST, free_port
-from shared.errors import UnknownFile
-from shared.file_store import PIECE_BYTES, FileStore
+from cli.stack.servers import HOST, free_port
+from shared.contracts.errors import UnknownFile
+from shared.ledger.file_store import PIECE_BYTES, FileStore
 from shared.ledger.files import new_id
 from tests.patience import eventually
 from touchstone_client.data import convert

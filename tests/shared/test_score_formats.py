@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts import Trace
-from shared.score_formats import FORMATS, PUSH_FORMATS, ScoreRecord, push_url
+from shared.contracts.messages import Trace
+from shared.ledger.score_formats import FORMATS, PUSH_FORMATS, ScoreRecord, push_url
 from tests.push_destinations import LangfuseScore, PhoenixBody, logs_of
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)

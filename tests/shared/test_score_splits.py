@@ -11,10 +11,10 @@ from scipy import stats
 
 from services.ftc.contract import CONTRACT
 from services.ftc.report import FtcBatchReportRequest
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
-from shared.score_splits import split_scores, split_test
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.reports.estimates import BatchStatistics
+from shared.reports.score_splits import split_scores, split_test
 from shared.statistics.bootstrap import Resampling
 from tests.echo_metric import ECHO, EchoReport, EchoRequest, echo
 from tests.ftc.test_batch_report import GAMES, contradiction, neutral, scored

@@ -15,8 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.settings import CommandSettings, Settings, secret, unknown_settings
-from shared.settings_sources import entries, fields_of, format_errors, is_secret, variable_of
+from shared.process.settings import CommandSettings, Settings, secret, unknown_settings
+from shared.process.settings_sources import (
+    entries,
+    fields_of,
+    format_errors,
+    is_secret,
+    variable_of,
+)
 from tests.deployment.manifests import ROOT
 
 REDIS_SCHEMES = "must begin with redis://, rediss:// or unix://"

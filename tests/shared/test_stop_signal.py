@@ -6,12 +6,12 @@ import subprocess
 import sys
 import threading
 
-from shared.stop_signal import setting
+from shared.process.stop_signal import setting
 from tests.patience import SECONDS, busy
 
 FLOOD = """
 import os, signal, threading
-from shared.stop_signal import setting
+from shared.process.stop_signal import setting
 
 class Interrupted(threading.Condition):
     def __enter__(self):

@@ -10,14 +10,14 @@ import pytest
 from scipy import stats
 
 from services.registry import metrics
-from shared.batch_contracts import Against, BatchReportRequest
-from shared.contracts import Scored
-from shared.errors import BadInput
-from shared.estimates import BatchStatistics
-from shared.null_report import Null
-from shared.report_contracts import SystemComparison
+from shared.contracts.batches import Against, BatchReportRequest
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import Scored
+from shared.contracts.null_report import Null
+from shared.contracts.reports import SystemComparison
+from shared.reports.estimates import BatchStatistics
+from shared.reports.system_comparison import SystemResults, check_compatible, parts_of
 from shared.statistics.seeds import generator
-from shared.system_comparison import SystemResults, check_compatible, parts_of
 from tests.echo_metric import ECHO, EchoRequest, echo
 
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=200)

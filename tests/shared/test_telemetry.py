@@ -8,7 +8,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from shared.telemetry import of_request, request_id, without_secrets
+from shared.process.telemetry import of_request, request_id, without_secrets
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core._pydantic_core import list_all_errors
 
 from services.registry import metrics
-from shared.contracts import Message
-from shared.problems import validation_problem
-from shared.validation_messages import SAID, plain
+from shared.contracts.messages import Message
+from shared.contracts.problems import validation_problem
+from shared.contracts.validation_messages import SAID, plain
 
 FOREIGN = re.compile(
     r"Input should|Value error|String should|Tuple|Dictionary|Extra inputs|after validation|"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.language import find_language
-from shared.word_segmentation import word_spans, words_obstacle
+from shared.text.language import find_language
+from shared.text.word_segmentation import word_spans, words_obstacle
 
 
 def words(text: str, language: str = "en") -> list[str]:

@@ -7,10 +7,10 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from shared import worker_board
-from shared.models.availability import STALE_SECONDS
-from shared.settings import Settings
-from shared.worker_board import BOARD, WorkerSender, WorkerStatus, read
+from shared.models.catalogue.availability import STALE_SECONDS
+from shared.process.settings import Settings
+from shared.queue import worker_board
+from shared.queue.worker_board import BOARD, WorkerSender, WorkerStatus, read
 from tests.patience import eventually
 
 SERVICES = ("ftc", "haf", "ice")

@@ -14,10 +14,10 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 
 from services.similarity.cache import Cache
 from services.similarity.encoders import LocalSimilarityModels
-from shared.contracts import ModelKind
-from shared.models.catalogue import Catalogue
-from shared.models.checkpoint import BASE, base_folder
-from shared.models.entry import ModelEntry
+from shared.contracts.messages import ModelKind
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.checkpoint import BASE, base_folder
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.ports import Similarity
 
 LONGEST = 64  # tokens that the tiny models read

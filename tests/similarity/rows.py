@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from services.similarity.encoders import BiEncoder, CrossEncoder
-from shared.models.calls import Pair
+from shared.contracts.calls import Pair
 from shared.models.ports import Similarity
 
 TEXTS = (

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sentence_transformers.util import cos_sim
 
 from services.similarity.encoders import WIDTH_STEP as WIDTHS
-from shared.contracts import ModelKind
-from shared.errors import ScoringError
-from shared.models.calls import Pair
+from shared.contracts.calls import Pair
+from shared.contracts.errors import ScoringError
+from shared.contracts.messages import ModelKind
 from shared.models.ports import Floats, Similarity
 from tests.promises import as_promised
 from tests.similarity.conftest import Make

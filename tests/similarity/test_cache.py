@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
 from services.similarity.cache import ENTRY_BYTES, Cache, key_of
-from shared.contracts import ModelUse
-from shared.models.calls import Pair
+from shared.contracts.calls import Pair
+from shared.contracts.messages import ModelUse
 from tests.promises import as_promised
 from tests.similarity.conftest import Make
 from tests.similarity.rows import PAIRS, counted

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from services.similarity.cache import Cache, CachedVectors, Input, Vector
-from shared.errors import JobCancelled, JobStopped, ScoringError
-from shared.job_context import JobContext, use_context
+from shared.contracts.errors import JobCancelled, JobStopped, ScoringError
+from shared.queue.job_context import JobContext, use_context
 from tests.fakes import USE
 from tests.patience import SECONDS
 

@@ -9,7 +9,7 @@ import pytest
 import sentence_transformers
 
 from services.similarity.encoders import PADDED_TOKENS, WIDTH_STEP, sigmoid
-from shared.models.calls import Pair
+from shared.contracts.calls import Pair
 from tests.similarity.conftest import Make
 from tests.similarity.rows import PAIRS, SOME, counted
 

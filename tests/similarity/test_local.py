@@ -13,9 +13,9 @@ import torch
 from transformers import BertForSequenceClassification, BertModel
 
 from services.similarity.encoders import LocalSimilarityModels
-from shared.errors import BadInput, ScoringError, Unavailable
-from shared.models.calls import Pair
-from shared.models.checkpoint import BASE_REVISION, BASE_SHA256, file_sha256
+from shared.contracts.calls import Pair
+from shared.contracts.errors import BadInput, ScoringError, Unavailable
+from shared.models.catalogue.checkpoint import BASE_REVISION, BASE_SHA256, file_sha256
 from shared.models.ports import Similarity
 from tests.similarity.conftest import Make, catalogue, config, with_tokenizer
 from tests.similarity.rows import network

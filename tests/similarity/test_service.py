@@ -10,12 +10,12 @@ from services.inference.local_models import LocalModels
 from services.similarity.contract import CONTRACT, SimilarityRequest
 from services.similarity.encoders import LocalSimilarityModels
 from services.similarity.service import SERVICE
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 from shared.models import ports
-from shared.models.catalogue import load_catalogue
-from shared.models.checkpoint import BASE_SHA256
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.checkpoint import BASE_SHA256
 from shared.models.ports import describe
-from shared.settings import settings
+from shared.process.settings import settings
 
 score = SERVICE.score
 

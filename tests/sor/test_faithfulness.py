@@ -16,10 +16,10 @@ from services.sor.metric import SERVICE
 from services.sor.parsing import parse_statement
 from services.sor.post_facts import PostWords
 from services.sor.report import SorResult
-from shared.contracts import ModelKind
-from shared.errors import BadInput
-from shared.models.calls import Example
-from shared.models.judgement import Judgement
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput
+from shared.contracts.judgement import Judgement
+from shared.contracts.messages import ModelKind
 from shared.models.label_readout import of_head
 from shared.models.ports import Models, bind
 from tests.haf.fake import use

@@ -13,10 +13,10 @@ from services.sor.contract import CONTRACT, SorRequest
 from services.sor.likeness import compute_similarity, jaccard, shingles
 from services.sor.metric import SERVICE
 from services.sor.report import SorResult
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
-from shared.service_contract import MetricContract
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.contracts.service import MetricContract
+from shared.reports.estimates import BatchStatistics
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lmnrst"]
 TEMPLATE = "We removed the listing. It offers “{0}”. Our rules of today do not want this any more."

@@ -11,8 +11,8 @@ from services.sor.metric import SERVICE
 from services.sor.page import TEMPLATE, SorView, view
 from services.sor.report import SorResult
 from services.sor.verdict import NAMES
-from shared.page_text import significant
-from shared.redaction import without_text
+from shared.contracts.redaction import without_text
+from shared.reports.pages.page_text import significant
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 
 

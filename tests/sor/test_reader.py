@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from services.sor.contract import SorRequest
 from services.sor.metric import SERVICE
 from services.sor.report import ITEMS, SorResult
-from shared.models.calls import Completion, Prompt, Sampling
+from shared.contracts.calls import Completion, Prompt, Sampling
 from shared.models.ports import Models, bind
 from tests.haf.fake import completion, use
 

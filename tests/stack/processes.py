@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from services.stack import liveness, startup
-from services.stack.servers import HOST, Child, Probe, free_port
+from cli.stack import liveness, startup
+from cli.stack.servers import HOST, Child, Probe, free_port
 from tests.patience import eventually
 
 ANSWERS = """

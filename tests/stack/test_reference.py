@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import pytest
 from pydantic import Field
 
-from services.stack import reference
-from shared.errors import ScoringError
-from shared.settings import Settings
+from cli.generators import reference
+from shared.contracts.errors import ScoringError
+from shared.process.settings import Settings
 from tests.deployment.manifests import ROOT
 from tests.test_dashboard import declared
 
@@ -57,7 +57,7 @@ def test_the_limits_are_those_of_the_settings() -> None:
 
 def raised() -> Iterator[str]:
     """Every slug that is written anywhere: as a class's, or as the first word of `make`."""
-    for folder in ("services", "shared"):
+    for folder in ("services", "shared", "cli"):
         for file in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text("utf-8"))):
                 said: ast.expr | None = None

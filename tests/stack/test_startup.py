@@ -13,12 +13,12 @@ import httpx
 import pytest
 from rich.console import Console
 
-from services.stack.__main__ import parse
-from services.stack.folder import NotReady
-from services.stack.liveness import reasons
-from services.stack.processes import Supervisor, without_progress
-from services.stack.startup import Reporter, await_ready
-from shared.settings import Settings
+from cli.stack.__main__ import parse
+from cli.stack.folder import NotReady
+from cli.stack.liveness import reasons
+from cli.stack.processes import Supervisor, without_progress
+from cli.stack.startup import Reporter, await_ready
+from shared.process.settings import Settings
 from tests.patience import eventually
 from tests.stack.processes import Clock, answering
 
@@ -96,7 +96,7 @@ def test_a_pipe_gets_a_line_for_each_change_and_now_and_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
-    monkeypatch.setattr("services.stack.startup.time.monotonic", lambda: now)
+    monkeypatch.setattr("cli.stack.startup.time.monotonic", lambda: now)
     pipe = io.StringIO()
     say = Reporter(Console(file=pipe, width=20))
     for number in range(120):
@@ -112,7 +112,7 @@ def test_a_pipe_gets_a_line_for_each_change_and_now_and_then(
 
 def test_a_long_reason_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr("services.stack.startup.time.monotonic", lambda: now)
+    monkeypatch.setattr("cli.stack.startup.time.monotonic", lambda: now)
     pipe = io.StringIO()
     say = Reporter(Console(file=pipe, width=20))
     failed = "worker: failed large (its weights are of another model)"

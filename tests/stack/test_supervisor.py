@@ -14,11 +14,11 @@ import psutil
 import pytest
 import redis
 
-from services.stack import processes
-from services.stack.liveness import Liveness
-from services.stack.processes import Supervisor
-from services.stack.servers import Child, Probe, free_port, redis_child, redis_url
-from shared.settings import Settings
+from cli.stack import processes
+from cli.stack.liveness import Liveness
+from cli.stack.processes import Supervisor
+from cli.stack.servers import Child, Probe, free_port, redis_child, redis_url
+from shared.process.settings import Settings
 from tests.patience import eventually
 from tests.stack.processes import Clock, answering
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from shared.contracts import JobRequest, Message
-from shared.service_contract import ServiceContract
+from shared.contracts.messages import JobRequest, Message
+from shared.contracts.service import ServiceContract
 
 
 class NoopRequest(JobRequest):

@@ -6,7 +6,7 @@ from services.noop.contract import (  # type: ignore[import-not-found]  # see be
     NoopRequest,
 )
 
-from shared.metric import Service
+from shared.contracts.service import Service
 
 
 class Noop(Service):

@@ -1,6 +1,6 @@
 """What people call a language: tables say `Korean (ko)`, messages have the code."""
 
-# Made by sdk/generate.py from shared/language_names.py; do not edit.
+# Made by sdk/generate.py from shared/contracts/language_names.py; do not edit.
 
 from __future__ import annotations
 

@@ -18,11 +18,10 @@ from services.gateway.routes import batch_results
 from services.gateway.routes.batch_results import find_plot, report_job, unknown_plot, write_facts
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
-from services.gateway.views import result_of
 from services.registry import reported
-from shared.charts.engine import in_the_dark
-from shared.errors import BadInput, UnknownFile
+from shared.contracts.errors import BadInput, UnknownFile
 from shared.ledger.batches import Batch
+from shared.reports.charts.engine import in_the_dark
 
 MOST_IN_FILE = 1_000  # lines of a selection
 
@@ -129,4 +128,4 @@ async def _finished_report(
         raise NoReport(str(job.error.get("detail", "the report failed")))
     if job.result is None:
         raise NoReport("the report is still being made; ask again in a moment")
-    return result_of(job) or {}
+    return job.result or {}

@@ -12,11 +12,11 @@ from typing import Any
 
 from services.gateway.pages.result_query import VERDICTS, ResultQuery
 from services.gateway.pages.terms import Term, terms
-from shared.ledger.result_pages import ResultCounts
+from services.gateway.results.result_pages import ResultCounts
+from shared.contracts.service import TOO_FEW, MetricContract, ReportedContract, RivalGroup
 from shared.ledger.score_hours import edges_of
-from shared.page_text import significant
-from shared.report_summary import ResultTally, interval_in, record_at, sentences
-from shared.service_contract import TOO_FEW, MetricContract, ReportedContract, RivalGroup
+from shared.reports.pages.page_text import significant
+from shared.reports.pages.report_summary import ResultTally, interval_in, record_at, sentences
 
 MOST_REASONS = 8  # why results are undefined
 

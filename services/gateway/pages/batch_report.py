@@ -20,15 +20,15 @@ from services.gateway.pages.report_design import design_of
 from services.gateway.pages.result_query import parse_query
 from services.gateway.pages.result_tables import Table, with_language_names
 from services.gateway.pages.templates import STATIC, render
+from services.gateway.results.result_pages import ResultCounts, ResultRow
 from services.gateway.views import batch_json
 from services.registry import metrics, reported, surprising_words
-from shared.charts.engine import in_the_dark
-from shared.contracts import Message
+from shared.contracts.messages import Message
+from shared.contracts.reports import Interval
 from shared.ledger.batches import Batch
-from shared.ledger.result_pages import ResultCounts, ResultRow
-from shared.page_text import significant
-from shared.report_contracts import Interval
-from shared.report_summary import fold_alike, is_interval
+from shared.reports.charts.engine import in_the_dark
+from shared.reports.pages.page_text import significant
+from shared.reports.pages.report_summary import fold_alike, is_interval
 
 ELSEWHERE = {  # what the summary says
     "metric", "score", "scored", "undefined", "warnings", "plots",

@@ -15,17 +15,17 @@ from sqlalchemy import Connection
 
 from services.gateway.caller import Caller
 from services.gateway.pages.result_query import LONGEST, ResultQuery, value_name
+from services.gateway.results import result_pages
 from services.gateway.routes.scores import find_or_commit, wait_for_job
 from services.gateway.state import State
 from services.registry import metrics
-from shared.errors import ScoringError
-from shared.ledger import result_pages
+from shared.contracts.errors import ScoringError
+from shared.contracts.reports import ScoreSplit
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.score_hours import edges_of
-from shared.page_text import counted, p_value
-from shared.report_contracts import ScoreSplit
-from shared.report_design import Forest, ForestRow
+from shared.reports.pages.page_text import counted, p_value
+from shared.reports.pages.report_design import Forest, ForestRow
 
 FEWEST = 2
 FEW = 10  # results of a value: fewer are grey

@@ -38,6 +38,8 @@ from services.gateway.pages.row_excerpts import fitted_rows
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
+from services.gateway.results import result_pages
+from services.gateway.results.result_pages import ResultCounts, ResultRow, ResultSummary
 from services.gateway.routes.batch_results import renew_facts, report_job, write_facts
 from services.gateway.routes.batches import BATCH_ID, find_batch, validate_id
 from services.gateway.routes.events import stream
@@ -50,12 +52,11 @@ from services.registry import (
     surprising_rules,
     surprising_words,
 )
-from shared.ledger import batches, files, judgements, result_pages
+from shared.ledger import batches, files, judgements
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
-from shared.ledger.result_pages import ResultCounts, ResultRow, ResultSummary
 from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50

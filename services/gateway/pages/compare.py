@@ -43,19 +43,20 @@ from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import VERDICTS, filled_pairs
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NoReport
+from services.gateway.results import result_pairs
+from services.gateway.results.result_pairs import PairedLine, UnpairedLine
 from services.gateway.routes.batch_results import download_headers
 from services.gateway.routes.batches import check_input, find_batch
 from services.gateway.routes.scores import find_or_commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_words
-from shared.batch_contracts import MOST_FURTHER, Against
-from shared.errors import BadInput, UnknownBatch
-from shared.ledger import batches, result_pairs
+from shared.contracts.batches import MOST_FURTHER, Against
+from shared.contracts.errors import BadInput, UnknownBatch
+from shared.contracts.service import MetricContract
+from shared.ledger import batches
 from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
-from shared.ledger.result_pairs import PairedLine, UnpairedLine
-from shared.service_contract import MetricContract
 
 RECENT = 50
 MOST_ROWS = 20

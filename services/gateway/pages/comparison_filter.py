@@ -24,10 +24,10 @@ from services.gateway.pages.result_query import (
     ignored_pair,
     parse_query,
 )
+from services.gateway.results.result_pages import Bounds
+from services.gateway.results.result_pairs import PairFilter
+from shared.contracts.service import MetricContract
 from shared.ledger.batches import Batch
-from shared.ledger.result_pages import Bounds
-from shared.ledger.result_pairs import PairFilter
-from shared.service_contract import MetricContract
 
 OF_RIGHT = (
     "verdict", "reason", "custom_id", "text", "label_sent", "label_stated", "language", "meta",

@@ -18,16 +18,16 @@ from starlette.datastructures import QueryParams
 from services.gateway.caller import Caller
 from services.gateway.pages.batch_split import COLUMNS, metadata_split_keys
 from services.gateway.pages.batches import file_names
+from services.gateway.results import result_exports, result_pages
+from services.gateway.results.result_pages import ResultFilter, ResultSummary
+from services.gateway.results.result_pairs import find_mixed
 from services.gateway.routes.batch_results import write_facts
 from services.gateway.routes.batches import find_batch
 from services.gateway.state import State
 from services.registry import metrics
-from shared.batch_contracts import SplitKey
-from shared.errors import UnknownBatch
-from shared.ledger import result_exports, result_pages
+from shared.contracts.batches import SplitKey
+from shared.contracts.errors import UnknownBatch
 from shared.ledger.batches import Batch
-from shared.ledger.result_pages import ResultFilter, ResultSummary
-from shared.ledger.result_pairs import find_mixed
 
 MOST_NAME = 512  # characters of a model's name, or of a value
 OWN = "metadata."

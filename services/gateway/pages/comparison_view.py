@@ -17,11 +17,11 @@ from urllib.parse import urlencode
 
 from services.gateway.pages.result_query import value_name
 from services.gateway.pages.terms import Term, terms
-from shared.ledger.result_pairs import ComparedJob
-from shared.page_text import MarkedText, counted, significant
-from shared.report_design import Forest, ForestRow
-from shared.service_contract import MetricContract
-from shared.word_changes import WordChange, changes
+from services.gateway.results.result_pairs import ComparedJob
+from shared.contracts.service import MetricContract
+from shared.reports.pages.page_text import MarkedText, counted, significant
+from shared.reports.pages.report_design import Forest, ForestRow
+from shared.reports.pages.word_changes import WordChange, changes
 
 Json = Mapping[str, Any]
 SMALL = 0.02  # of a score: a difference below it is said to be small

@@ -26,7 +26,7 @@ from services.gateway.state import Gateway
 from services.registry import metrics
 from shared.ledger import score_hours
 from shared.ledger.score_hours import ScoreSource, ScoreSums, edges_of
-from shared.page_text import percent, significant
+from shared.reports.pages.page_text import percent, significant
 
 WINDOWS, REFERENCES = (1, 7, 30), (7, 28, 90)
 LONGEST_WINDOW = 90  # days

@@ -19,8 +19,8 @@ from pydantic_core import PydanticUndefined
 
 from services.gateway.pages.form_input import FormInput
 from services.registry import metrics
-from shared.contracts import Input, Message
-from shared.service_contract import MetricContract
+from shared.contracts.messages import Input, Message
+from shared.contracts.service import MetricContract
 
 PREFIX = "field."
 HIDDEN = frozenset({"webhook", "metadata", "context", "trace"})

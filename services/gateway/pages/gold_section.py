@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shared.page_text import percent
-from shared.report_design import Record, integer, is_shown, record, records
+from shared.reports.pages.page_text import percent
+from shared.reports.pages.report_design import Record, integer, is_shown, record, records
 
 MOST_SHOWN = 8  # labels of the confusion table; the others are one row and one column
 UNREAD, OTHERS = "not read", "all others"

@@ -21,16 +21,17 @@ from services.gateway.pages import page_route
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.score_trend import trend_of
 from services.gateway.pages.templates import page
+from services.gateway.results import overview
+from services.gateway.results.overview import ModelHistory
 from services.gateway.state import Gateway, State
 from services.gateway.views import batch_json
 from services.registry import all_contracts, contracts
-from shared import queue, worker_board
-from shared.errors import Unavailable
-from shared.ledger import batches, jobs, overview
+from shared.contracts.errors import Unavailable
+from shared.ledger import batches, jobs
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import JobPage, JobSummary
-from shared.ledger.overview import ModelHistory
-from shared.models.availability import Status, read_statuses
+from shared.models.catalogue.availability import Status, read_statuses
+from shared.queue import broker, worker_board
 
 RECENT_JOBS, RECENT_BATCHES = 10, 5
 SPANS = (7, 30, 90)  # days of the scores over time
@@ -188,7 +189,7 @@ def _late(waited: dict[str, float]) -> dict[str, float]:
 def _queue_depths() -> list[QueueDepth]:
     names = sorted(all_contracts())
     try:
-        depths = queue.queue_lengths(names)
+        depths = broker.queue_lengths(names)
     except Unavailable:
         depths = {}
     return [QueueDepth(name, depths.get((name, False)), depths.get((name, True))) for name in names]

@@ -14,12 +14,12 @@ from sqlalchemy import Connection, select
 from services.gateway.judgement_views import field_of
 from services.gateway.state import State
 from services.registry import metrics, reported
-from shared.errors import UnknownJob
+from shared.contracts.errors import UnknownJob
 from shared.ledger import jobs
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.tables import result_facts
-from shared.page_text import Mark, MarkedText, pieces
+from shared.reports.pages.page_text import Mark, MarkedText, pieces
 
 
 @dataclass(frozen=True)

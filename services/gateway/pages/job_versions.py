@@ -14,12 +14,12 @@ from sqlalchemy import Connection, case, func, or_, select
 from services.gateway.pages.comparison_view import PartChange, part_changes
 from services.gateway.pages.job_texts import plain_text, texts_of
 from services.registry import metrics
-from shared.errors import UnknownJob
+from shared.contracts.errors import UnknownJob
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import jobs as jobs_table
 from shared.ledger.tables import result_facts
-from shared.word_changes import WordChange, changes
+from shared.reports.pages.word_changes import WordChange, changes
 
 MOST_VERSIONS = 30
 MOST_OTHERS = 20  # results of a text that a job can be compared with

@@ -32,14 +32,14 @@ from services.gateway.pages.templates import base_url, form_of, page, render
 from services.gateway.routes.events import stream
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID, validate_id
 from services.gateway.state import Gateway, State
-from services.gateway.views import job_json
 from services.registry import all_contracts, metrics
-from shared.contracts import JobRequest, Message
+from shared.contracts.messages import JobRequest, Message
+from shared.contracts.redaction import all_internal, repeats, sent
+from shared.contracts.service import ServiceContract
 from shared.ledger import jobs
 from shared.ledger.batch_lines import JobLine, lines_of_job
+from shared.ledger.job_json import job_json
 from shared.ledger.jobs import Job, JobPage, JobStatus
-from shared.redaction import all_internal, repeats, sent
-from shared.service_contract import ServiceContract
 
 ON_A_PAGE = 50
 STATES: tuple[JobStatus, ...] = ("queued", "running", "succeeded", "failed", "cancelled")

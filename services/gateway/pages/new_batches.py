@@ -25,18 +25,19 @@ from services.gateway.pages.page_route import page_router
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
+from services.gateway.results import saved_views
 from services.gateway.routes import files as file_routes
 from services.gateway.state import Gateway, State
 from services.gateway.table_mapping import ID, TableError
 from services.registry import metrics
-from shared.elicitation import is_needed
-from shared.errors import BadInput, QuotaExceeded, ScoringError
-from shared.file_store import PIECE_BYTES
-from shared.ledger import batches, files, saved_views
+from shared.contracts.elicitation import is_needed
+from shared.contracts.errors import BadInput, QuotaExceeded, ScoringError
+from shared.contracts.service import MetricContract
+from shared.ledger import batches, files
 from shared.ledger.engine import transaction
+from shared.ledger.file_store import PIECE_BYTES
 from shared.ledger.files import File, NewFile
 from shared.ledger.jobs import check_file_limit
-from shared.service_contract import MetricContract
 
 PASTED_BYTES = 400_000
 FORM_BYTES = 64_000

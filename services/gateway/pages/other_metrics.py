@@ -15,11 +15,11 @@ from pydantic import ValidationError
 
 from services.gateway.state import State
 from services.registry import metrics, page_details
-from shared.contracts import JobRequest
-from shared.elicitation import is_needed
-from shared.errors import ScoringError
-from shared.service_contract import MetricContract
-from shared.validation_messages import first_fault, plain
+from shared.contracts.elicitation import is_needed
+from shared.contracts.errors import ScoringError
+from shared.contracts.messages import JobRequest
+from shared.contracts.service import MetricContract
+from shared.contracts.validation_messages import first_fault, plain
 
 COMMON = (
     "text", "explanation", "premise", "hypothesis", "question", "options", "language",

@@ -23,7 +23,7 @@ from services.gateway.pages.templates import FIELD, Pair, SentForm, form_of, pag
 from services.gateway.refusals import NotAuthenticated, http_error
 from services.gateway.routes.events import KEEP_ALIVE_SECONDS, RETRY_MILLISECONDS, STREAM_HEADERS
 from services.gateway.site_security import is_same_origin
-from shared.errors import ScoringError, Unavailable
+from shared.contracts.errors import ScoringError, Unavailable
 
 # nothing but our own files: no inline script, no inline style, no frame around us
 POLICY = (

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from services.registry import page
-from shared.language_names import language_name
+from shared.contracts.language_names import language_name
 from shared.ledger.batch_lines import STATUSES
-from shared.report_design import (
+from shared.reports.pages.report_design import (
     AT_ONCE,
     Block,
     Forest,

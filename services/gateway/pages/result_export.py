@@ -23,11 +23,11 @@ from services.gateway.batch_csv import (
     why_none,
 )
 from services.gateway.pages.result_query import ResultQuery
+from services.gateway.results import result_exports, result_pages
+from services.gateway.results.result_exports import ExportedRow
 from services.registry import contracts
-from shared.ledger import result_exports, result_pages
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
-from shared.ledger.result_exports import ExportedRow
 
 LINES_AT_ONCE = 200
 OF_TABLE = ("chance", "label_sent", "label_stated", "language", "model")

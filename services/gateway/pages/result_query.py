@@ -14,13 +14,13 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 from services.gateway.pages.terms import terms
+from services.gateway.results.result_pages import EQUAL, Bounds, ResultFilter, ResultOrder
 from services.registry import reported, surprising_rules, surprising_words
-from shared.contracts import VerdictWord
-from shared.errors import BadInput
-from shared.language_names import language_name
+from shared.contracts.errors import BadInput
+from shared.contracts.language_names import language_name
+from shared.contracts.messages import VerdictWord
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
-from shared.ledger.result_pages import EQUAL, Bounds, ResultFilter, ResultOrder
 from shared.ledger.score_hours import edges_of
 
 VERDICTS: tuple[str, ...] = get_args(VerdictWord)

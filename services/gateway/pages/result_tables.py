@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from services import registry
-from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import JobRequest, Message, Report
-from shared.language_names import language_name
-from shared.page_text import ResponseTable, counted, significant
-from shared.report_contracts import Interval
-from shared.report_summary import is_interval
+from shared.contracts.batches import BatchReport, BatchReportRequest
+from shared.contracts.language_names import language_name
+from shared.contracts.messages import JobRequest, Message, Report
+from shared.contracts.reports import Interval
+from shared.reports.pages.page_text import ResponseTable, counted, significant
+from shared.reports.pages.report_summary import is_interval
 
 TEMPLATE = "result_tables.html"
 ON_THE_PAGE = {  # shown around every view

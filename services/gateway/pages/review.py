@@ -35,6 +35,9 @@ from services.gateway.pages.reviewers import (
 from services.gateway.pages.span_input import texts_to_mark
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import InvalidBody, NoReport
+from services.gateway.results import review_progress, review_queues
+from services.gateway.results.review_progress import ReviewProgress
+from services.gateway.results.review_queues import QUESTIONS, ReviewItem, ReviewQueue
 from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes import review_queues as queue_routes
 from services.gateway.routes.batches import find_batch as found_batch
@@ -42,15 +45,13 @@ from services.gateway.routes.jobs import BATCH_ID, validate_id
 from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
 from services.registry import reported
-from shared.ledger import jobs, judgements, review_progress, review_queues
+from shared.contracts.problems import validation_problem
+from shared.contracts.service import FactPaths
+from shared.ledger import jobs, judgements
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import OPINIONS, JudgementFilter, Origin, ReviewerJudgement
-from shared.ledger.review_progress import ReviewProgress
-from shared.ledger.review_queues import QUESTIONS, ReviewItem, ReviewQueue
-from shared.page_text import Mark, pieces
-from shared.problems import validation_problem
-from shared.service_contract import FactPaths
+from shared.reports.pages.page_text import Mark, pieces
 
 ON_A_PAGE = 50
 ENOUGH = 20  # judgements of a batch, for figures

@@ -30,7 +30,8 @@ from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes.jobs import validate_id
 from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
+from shared.contracts.problems import validation_problem
 from shared.ledger import jobs, judgements
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import (
@@ -40,8 +41,7 @@ from shared.ledger.judgements import (
     UnknownJudgement,
 )
 from shared.ledger.keys import MOST_REVIEWER
-from shared.page_text import pieces
-from shared.problems import validation_problem
+from shared.reports.pages.page_text import pieces
 
 REVIEWER_COOKIE = "touchstone_reviewer"
 MOST_SHOWN = 50  # judgements of a job

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from unicodedata import east_asian_width
 
 from services.gateway.pages.result_query import ResultQuery
-from shared.ledger.result_pages import ResultRow
+from services.gateway.results.result_pages import ResultRow
 
 SNIPPET = 100  # columns of a row's text: two lines of it
 CUSTOM_ID = 40

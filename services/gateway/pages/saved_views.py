@@ -19,9 +19,9 @@ from services.gateway.pages.login import local
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import InvalidBody
+from services.gateway.results import saved_views as ledger
 from services.gateway.state import Gateway, State
 from services.registry import metrics
-from shared.ledger import saved_views as ledger
 
 LONGEST_NAME = 60
 LONGEST_QUERY = 2_000

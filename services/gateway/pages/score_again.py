@@ -21,17 +21,17 @@ from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
+from services.gateway.results import result_exports, result_pages
+from services.gateway.results.result_exports import RequestRow
 from services.gateway.routes.batch_results import write_facts
 from services.gateway.routes.batches import find_batch
 from services.gateway.state import Gateway, State
 from services.gateway.table_mapping import pause_between
 from services.registry import metrics
-from shared.errors import BadInput, QuotaExceeded, ScoringError
-from shared.ledger import result_exports, result_pages
+from shared.contracts.errors import BadInput, QuotaExceeded, ScoringError
+from shared.contracts.service import MetricContract
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
-from shared.ledger.result_exports import RequestRow
-from shared.service_contract import MetricContract
 
 AT_ONCE = 500  # lines that are read
 

@@ -15,7 +15,7 @@ from services.gateway.pages.drift import DriftRow, drift_rows
 from services.registry import metrics
 from shared.ledger import score_hours
 from shared.ledger.score_hours import ScoreSums, edges_of
-from shared.page_text import percent
+from shared.reports.pages.page_text import percent
 
 LEVEL = 0.95
 MOST_LINES = 12

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from services.gateway.judgement_views import with_elicited
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import MOST_SPANS
 

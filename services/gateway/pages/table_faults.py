@@ -12,10 +12,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from services.gateway.table_mapping import Row, TableError, TableMapping
-from shared.elicitation import is_needed
-from shared.problems import validation_problem
-from shared.redaction import repeats
-from shared.service_contract import MetricContract
+from shared.contracts.elicitation import is_needed
+from shared.contracts.problems import validation_problem
+from shared.contracts.redaction import repeats
+from shared.contracts.service import MetricContract
 
 MOST_KINDS = 20  # of faults that are told
 LONGEST_ID = 256  # characters, as the lines of a batch have it

@@ -31,8 +31,8 @@ from services.gateway.table_mapping import (
     pause_between,
     rows_of,
 )
+from shared.contracts.service import MetricContract
 from shared.ledger.files import File
-from shared.service_contract import MetricContract
 
 MOST_TOLD = 20  # lines that were left out
 SHOWN, REQUESTS = 20, 3

@@ -31,7 +31,8 @@ from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
 from shared.ledger.keys import Scope
-from shared.page_text import (
+from shared.process.settings import SERVICE_VERSION
+from shared.reports.pages.page_text import (
     MarkedText,
     language_of,
     moment,
@@ -40,8 +41,7 @@ from shared.page_text import (
     span,
     thousands,
 )
-from shared.report_summary import fold_alike
-from shared.settings import SERVICE_VERSION
+from shared.reports.pages.report_summary import fold_alike
 
 STATIC = Path(__file__).with_name("static")
 REVEAL_COOKIE = "touchstone_reveal"

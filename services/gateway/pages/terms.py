@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from services.registry import reported
-from shared.page_text import significant
+from shared.reports.pages.page_text import significant
 
 WORDS = "words"  # of statistics, beside the metrics
 ANSWERS = "explanations"  # what elicits answers, and has metrics as its parts

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shared.page_text import LEVELS, Mark, TokenRun, pieces
+from shared.reports.pages.page_text import LEVELS, Mark, TokenRun, pieces
 
 MOST_LANES = 8  # under one text; lanes.css has as many
 STEPS = 4  # of a lane's heat

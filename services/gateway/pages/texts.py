@@ -29,12 +29,12 @@ from services.gateway.routes.jobs import validate_id
 from services.gateway.routes.scores import check_request, commit
 from services.gateway.state import Gateway, State
 from services.registry import metrics
-from shared.errors import UnknownJob
+from shared.contracts.errors import UnknownJob
 from shared.ledger import bulk_jobs, jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import jobs as jobs_table
 from shared.ledger.tables import result_facts
-from shared.page_text import TokenRun, moment
+from shared.reports.pages.page_text import TokenRun, moment
 
 KEY = re.compile(r"[0-9a-zA-Z_:-]{8,128}")
 MOST = 60  # results of one text

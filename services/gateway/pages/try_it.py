@@ -37,12 +37,12 @@ from services.gateway.routes.jobs import JOB_ID, validate_id
 from services.gateway.routes.scores import check_request, commit
 from services.gateway.state import Gateway, State
 from services.registry import metrics
-from shared.contracts import EDITED, MOST_METADATA, JobRequest
-from shared.errors import BadInput, ScoringError, UnknownJob
+from shared.contracts.errors import BadInput, ScoringError, UnknownJob
+from shared.contracts.messages import EDITED, MOST_METADATA, JobRequest
+from shared.contracts.problems import parse_strict, problem, validation_problem
+from shared.contracts.service import MetricContract
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
-from shared.problems import parse_strict, problem, validation_problem
-from shared.service_contract import MetricContract
 
 REST = "rest"  # the form's field with all other options
 

@@ -26,18 +26,20 @@ from services.gateway.http_requests import parse_wait
 from services.gateway.pages.batch_outcome import MOST_REASONS
 from services.gateway.pages.batch_report import FILE_POLICY, FileLines, file_of
 from services.gateway.refusals import NoReport, UnknownPlot, problem_response
+from services.gateway.results import result_pages
+from services.gateway.results.result_pages import ResultFilter, ResultOrder
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.scores import LOCATION, Prefer, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import fact_plan, reported, surprising_rules
-from shared.batch_contracts import Plot
-from shared.ledger import batches, result_facts, result_pages
+from shared.contracts.batches import Plot
+from shared.contracts.service import ServiceContract
+from shared.ledger import batches, result_facts
 from shared.ledger.batches import Batch
+from shared.ledger.job_json import job_json
 from shared.ledger.jobs import Accepted, Job
-from shared.ledger.result_pages import ResultFilter, ResultOrder
 from shared.ledger.score_hours import edges_of
-from shared.service_contract import ServiceContract
-from shared.telemetry import JOBS_ACCEPTED
+from shared.process.telemetry import JOBS_ACCEPTED
 
 AT_ONCE = 500  # rows written in one transaction
 LOOK_AGAIN_SECONDS, MOST_WAITED_SECONDS = 0.05, 10.0  # for another process, which may have died
@@ -83,11 +85,7 @@ async def get_batch_report(
     job = await report_job(batch, gateway, seconds)
     if job.result is None:
         return report_status(job)
-    return (
-        JSONResponse(views.result_of(job))
-        if plot is None
-        else plot_response(job.result, plot, format)
-    )
+    return JSONResponse(job.result) if plot is None else plot_response(job.result, plot, format)
 
 
 @router.get(
@@ -111,7 +109,7 @@ async def get_batch_report_html(
     job = await report_job(batch, gateway, seconds)
     if job.result is None:
         return report_status(job)
-    return await as_html(batch, views.result_of(job) or {}, gateway)
+    return await as_html(batch, job.result or {}, gateway)
 
 
 @router.get(
@@ -155,7 +153,7 @@ def report_status(job: Job) -> JSONResponse:
     if job.error is not None:
         return problem_response(job.error)
     headers = {"Location": f"/v1/jobs/{job.id}", "Retry-After": "1"}
-    return JSONResponse(views.job_json(job), 202, headers)
+    return JSONResponse(job_json(job), 202, headers)
 
 
 def plot_response(report: dict[str, Any], name: str, format: Format) -> Response:

@@ -29,11 +29,11 @@ from services.gateway.routes.files import FILE_ID
 from services.gateway.state import Gateway, State
 from services.gateway.views import BatchList, BatchSchema, batch_json
 from services.registry import contracts
-from shared.contracts import Message, MetadataKey, MetadataValue
-from shared.errors import BadInput, UnknownBatch, UnknownFile
+from shared.contracts.errors import BadInput, UnknownBatch, UnknownFile
+from shared.contracts.messages import Message, MetadataKey, MetadataValue
+from shared.contracts.service import ServiceContract
 from shared.ledger import batches, files
 from shared.ledger.batches import Batch, NewBatch
-from shared.service_contract import ServiceContract
 
 BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
 SCHEMA = {"$ref": "#/components/schemas/BatchRequest"}

@@ -41,14 +41,15 @@ from services.gateway.routes.scores import (
 )
 from services.gateway.state import Gateway, State
 from services.registry import metrics
-from shared.contracts import JobRequest, Message
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import JobRequest, Message
+from shared.contracts.problems import Problem, make, problem
+from shared.contracts.service import MetricContract, ServiceContract
 from shared.ledger import bulk_jobs, webhooks
 from shared.ledger.bulk_jobs import MOST_JOBS, AcceptedJobs, NewJobs
+from shared.ledger.job_json import job_json
 from shared.ledger.jobs import Owner
-from shared.problems import Problem, make, problem
-from shared.service_contract import MetricContract, ServiceContract
-from shared.telemetry import JOBS_ACCEPTED
+from shared.process.telemetry import JOBS_ACCEPTED
 
 MOST_FAULTS = 100  # that are listed
 TOGETHER_SECONDS = 0.1  # ends that come within it cost one look into the ledger
@@ -285,7 +286,7 @@ async def _jobs(ids: Sequence[str], gateway: State, tenant: str) -> list[bytes]:
 
     def read(connection: Connection) -> list[bytes]:
         found = bulk_jobs.find_all(connection, ids, tenant)
-        return [_encode(views.job_json(job)) for job in found]
+        return [_encode(job_json(job)) for job in found]
 
     return await gateway.in_ledger(read)
 

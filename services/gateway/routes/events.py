@@ -23,7 +23,7 @@ from services.gateway.routes import jobs as job_routes
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
 from services.gateway.views import TEMPLATE, ProgressEvent
-from shared.errors import NotThere, Unavailable
+from shared.contracts.errors import NotThere, Unavailable
 from shared.ledger import batches, jobs
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job

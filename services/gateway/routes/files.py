@@ -33,7 +33,7 @@ from services.gateway.refusals import FileInUse
 from services.gateway.spool import FORM_BYTES
 from services.gateway.state import Gateway, State
 from services.gateway.views import DeletedFile, FileList, StoredFileSchema, file_json
-from shared.errors import QuotaExceeded, UnknownFile
+from shared.contracts.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
 from shared.ledger.files import File, NewFile, Purpose
 from shared.ledger.jobs import Owner, check_file_limit

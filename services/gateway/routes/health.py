@@ -16,13 +16,13 @@ from services.gateway.refusals import problem_response
 from services.gateway.server import render_metrics
 from services.gateway.state import Gateway, State, requires_key
 from services.gateway.views import ALWAYS_SENT, ProblemSchema, error_responses
-from shared import queue
-from shared.errors import ModelState, NotThere, Unavailable, UnknownModel
+from shared.contracts.errors import ModelState, NotThere, Unavailable, UnknownModel
+from shared.contracts.problems import make
 from shared.models import server_records
-from shared.models.availability import Status, read_statuses
-from shared.models.catalogue import ModelCard
+from shared.models.catalogue.availability import Status, read_statuses
+from shared.models.catalogue.catalogue import ModelCard
 from shared.models.server_records import ServerAbilities, ServerRecord
-from shared.problems import make
+from shared.queue import broker
 
 router = APIRouter(tags=["health"])
 models_router = APIRouter(tags=["models"])
@@ -105,7 +105,7 @@ async def get_health() -> JSONResponse:
 async def get_readiness(gateway: Gateway) -> JSONResponse:
     """503 names what is away. Jobs are accepted while no worker is ready; `workers` says so."""
     away = [] if await _ledger(gateway) else ["ledger"]
-    away += await run_in_threadpool(queue.brokers_away)
+    away += await run_in_threadpool(broker.brokers_away)
     if away:
         detail = f"cannot be reached: {', '.join(away)}"
         return problem_response(

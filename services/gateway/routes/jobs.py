@@ -14,8 +14,9 @@ from services.gateway.http_requests import Limit, check_filters, page_after
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.state import Gateway
 from services.registry import all_contracts
-from shared.errors import BadInput, UnknownJob
+from shared.contracts.errors import BadInput, UnknownJob
 from shared.ledger import jobs
+from shared.ledger.job_json import job_json
 from shared.ledger.jobs import JobPage, JobStatus
 
 MOST_ON_A_PAGE = 100
@@ -47,7 +48,7 @@ async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse
     job = await gateway.in_ledger(
         lambda connection: jobs.find(connection, validate_id(job_id), tenant=caller.tenant)
     )
-    return JSONResponse(views.job_json(job), headers={} if job.is_final else {"Retry-After": "1"})
+    return JSONResponse(job_json(job), headers={} if job.is_final else {"Retry-After": "1"})
 
 
 @router.get(
@@ -88,7 +89,7 @@ async def list_jobs(
     return JSONResponse(
         {
             "object": "list",
-            "data": [views.job_json(job) for job in found],
+            "data": [job_json(job) for job in found],
             "first_id": found[0].id if found else None,
             "last_id": found[-1].id if found else None,
             "has_more": has_more,
@@ -113,4 +114,4 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     )
     if job.status != "cancelled":
         raise AlreadyFinal(f"the job has {job.status}")
-    return JSONResponse(views.job_json(job))
+    return JSONResponse(job_json(job))

@@ -27,12 +27,13 @@ from services.gateway.judgement_views import (
     with_elicited,
 )
 from services.gateway.refusals import Forbidden, UnsupportedMediaType
+from services.gateway.results import review_queues
 from services.gateway.routes.batch_results import download_headers
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID
 from services.gateway.routes.jobs import validate_id as known_job
 from services.gateway.routes.webhooks import body_schema
 from services.gateway.state import Gateway, State
-from shared.ledger import jobs, judgements, review_queues
+from shared.ledger import jobs, judgements
 from shared.ledger.judgements import (
     JudgementFilter,
     Opinion,

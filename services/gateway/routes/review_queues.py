@@ -28,6 +28,8 @@ from services.gateway.judgement_views import (
 )
 from services.gateway.pages.result_query import query_to_take
 from services.gateway.refusals import NoReport
+from services.gateway.results import review_progress, review_queues
+from services.gateway.results.review_queues import ReviewQueue, UnknownQueue
 from services.gateway.routes.batch_results import BEING_MADE, report_status, write_facts
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.jobs import BATCH_ID
@@ -35,12 +37,11 @@ from services.gateway.routes.scores import Prefer, find_or_commit, wait_for_job
 from services.gateway.routes.webhooks import body_schema
 from services.gateway.state import Gateway, State
 from services.registry import metrics
-from shared.batch_contracts import Judged
-from shared.ledger import judgements, review_progress, review_queues
+from shared.contracts.batches import Judged
+from shared.ledger import judgements
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Accepted, Job
 from shared.ledger.judgements import JudgementFilter, JudgementState
-from shared.ledger.review_queues import ReviewQueue, UnknownQueue
 
 MOST_ON_A_PAGE = 100
 ID = re.compile(QUEUE_ID)

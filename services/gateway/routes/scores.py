@@ -21,14 +21,15 @@ from services.gateway.job_views import job_type
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
 from services.registry import all_contracts, metrics
-from shared.batch_contracts import BatchReportRequest
-from shared.contracts import JobRequest
-from shared.elicitation import ExplainableRequest
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.messages import JobRequest
+from shared.contracts.service import BatchReportContract, MetricContract, ServiceContract
 from shared.ledger import batch_lines, jobs
+from shared.ledger.job_json import job_json
 from shared.ledger.jobs import Accepted, Owner
 from shared.ledger.private_requests import check_encryption_key
-from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
-from shared.telemetry import JOBS_ACCEPTED
+from shared.process.telemetry import JOBS_ACCEPTED
 
 LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace
 
@@ -73,8 +74,8 @@ async def take_one(
         headers["Preference-Applied"] = f"wait={seconds}"
     job = await wait_for_job(accepted, gateway, seconds)
     if seconds and job.is_final:
-        return JSONResponse(views.job_json(job), 200, headers)
-    return JSONResponse(views.job_json(job), 202, headers | {"Retry-After": "1"})
+        return JSONResponse(job_json(job), 200, headers)
+    return JSONResponse(job_json(job), 202, headers | {"Retry-After": "1"})
 
 
 def most_bytes(contract: ServiceContract, gateway: State) -> int:

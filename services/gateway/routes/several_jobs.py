@@ -18,8 +18,8 @@ from services.gateway.job_views import job_type
 from services.gateway.routes.bulk import answer_list, commit_all
 from services.gateway.routes.scores import add_service, check_request, take_one
 from services.gateway.state import State
-from shared.contracts import JobRequest
-from shared.service_contract import ServiceContract
+from shared.contracts.messages import JobRequest
+from shared.contracts.service import ServiceContract
 
 
 async def take_several(

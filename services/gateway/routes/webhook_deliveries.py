@@ -14,10 +14,10 @@ from services.gateway.auth import Administrator
 from services.gateway.http_requests import Limit
 from services.gateway.routes.webhooks import validate_id
 from services.gateway.state import Gateway
-from services.gateway.views import to_timestamp
-from shared.contracts import EndpointId
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import EndpointId
 from shared.ledger import webhook_deliveries
+from shared.ledger.job_json import to_timestamp
 from shared.ledger.webhook_deliveries import (
     DeliveryPage,
     DeliveryRecord,

@@ -19,17 +19,22 @@ from services.gateway.auth import Administrator
 from services.gateway.refusals import WebhooksOff
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
-from services.gateway.views import to_timestamp
 from services.registry import metrics
-from shared.contracts import EndpointId, Message
-from shared.encryption import Sealer, new_secret
-from shared.errors import BadInput, Unavailable
+from shared.contracts.errors import BadInput, Unavailable
+from shared.contracts.messages import EndpointId, Message
 from shared.ledger import webhook_tests, webhooks
+from shared.ledger.job_json import to_timestamp
+from shared.ledger.score_formats import FORMATS, STANDARD, EndpointFormat
 from shared.ledger.score_pushes import PUSHED
+from shared.ledger.webhook_destinations import (
+    MOST_CHARACTERS,
+    ForbiddenDestination,
+    policy_of,
+    resolve,
+)
 from shared.ledger.webhook_tests import TestOutcome
 from shared.ledger.webhooks import EVENT_TYPES, Endpoint, EventType, UnknownEndpoint
-from shared.score_formats import FORMATS, STANDARD, EndpointFormat
-from shared.webhook_destinations import MOST_CHARACTERS, ForbiddenDestination, policy_of, resolve
+from shared.process.encryption import Sealer, new_secret
 
 WEEK = 604_800
 DAY = 86_400

@@ -32,8 +32,8 @@ from peft import (
 from safetensors.torch import load_file, save
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from services.weights.loader import without_progress
-from shared.models.checkpoint import (
+from services.inference.weights.loader import without_progress
+from shared.models.catalogue.checkpoint import (
     BASE_NAME,
     BASE_SHA256,
     EmbeddedMetadata,

@@ -19,15 +19,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 
-from shared.errors import BadInput, ScoringError
-from shared.language import language_code
-from shared.models.calls import Example, Prompt, Turn
-from shared.models.entry import ModelEntry
-from shared.models.judgement import NO_MASS, Judgement, Reading, normalize, unread
-from shared.models.labels import Task
-from shared.models.openai.protocol import LogprobEntry, ServerChoice, ServerToken
-from shared.models.openai.text import spans
-from shared.models.prompt_table import (
+from shared.contracts.calls import Example, Prompt, Turn
+from shared.contracts.errors import BadInput, ScoringError
+from shared.contracts.judgement import NO_MASS, Judgement, Reading, normalize, unread
+from shared.contracts.labels import Task
+from shared.contracts.prompt_table import (
     NOT_ALLOWED,
     PromptKeys,
     PromptTable,
@@ -38,6 +34,10 @@ from shared.models.prompt_table import (
     sent_placeholders,
     sent_texts,
 )
+from shared.models.catalogue.entry import ModelEntry
+from shared.models.openai.protocol import LogprobEntry, ServerChoice, ServerToken
+from shared.models.openai.text import spans
+from shared.text.language import language_code
 
 OF_THE_SERVER = frozenset({"template_kwargs", "add_generation_prompt"})
 

@@ -19,18 +19,9 @@ from math import exp
 
 import numpy as np
 
-from shared.contracts import ModelUse
-from shared.errors import BadInput, TextTooLong
-from shared.models.calls import Completion, Example, Prompt, Sampling, Turn
-from shared.models.catalogue import SERVER, prompt_label_fields
-from shared.models.entry import ModelEntry
-from shared.models.guard_categories import (
-    CATEGORY_TOKENS,
-    is_written,
-    named_categories,
-    with_only_category,
-)
-from shared.models.judgement import (
+from shared.contracts.calls import Completion, Example, Prompt, Sampling, Turn
+from shared.contracts.errors import BadInput, TextTooLong
+from shared.contracts.judgement import (
     TOO_LONG,
     Judgement,
     average,
@@ -38,7 +29,16 @@ from shared.models.judgement import (
     normalize,
     unread,
 )
-from shared.models.models_file import with_version
+from shared.contracts.messages import ModelUse
+from shared.models.catalogue.catalogue import SERVER, prompt_label_fields
+from shared.models.catalogue.entry import ModelEntry
+from shared.models.catalogue.models_file import with_version
+from shared.models.guard_categories import (
+    CATEGORY_TOKENS,
+    is_written,
+    named_categories,
+    with_only_category,
+)
 from shared.models.openai.constraint import LabelRequest
 from shared.models.openai.labels import (
     READING,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from shared.errors import ScoringError, Unavailable
+from shared.contracts.errors import ScoringError, Unavailable
 from shared.models.server_connection import Connection, Json
 
 NATIVE = {"/chat/completions": "/api/chat", "/completions": "/api/generate"}

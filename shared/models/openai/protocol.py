@@ -21,14 +21,14 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
-from shared import telemetry
-from shared.errors import BadInput, TextTooLong, Unavailable
-from shared.job_context import current, is_private
+from shared.contracts.errors import BadInput, TextTooLong, Unavailable
+from shared.contracts.request_cost import words_of
+from shared.contracts.validation_messages import dotted, first_fault
 from shared.models.openai import ollama
 from shared.models.openai.server_builds import keep_build, strings_in
 from shared.models.server_connection import AnswerUnread, Connection, FieldRefused, Json
-from shared.request_cost import words_of
-from shared.validation_messages import dotted, first_fault
+from shared.process import telemetry
+from shared.queue.job_context import current, is_private
 
 CHAT = "/chat/completions"
 NEWER, OLDER = "max_completion_tokens", "max_tokens"

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from shared.errors import BadInput, ScoringError, Unavailable
+from shared.contracts.errors import BadInput, ScoringError, Unavailable
 from shared.models.openai.protocol import ServerChoice, ServerToken, encoded, parse_response
 from shared.models.openai.text import TokenizedPrompt, spans
 from shared.models.ports import Floats

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, Field, ValidationError
 
-from shared.errors import BadInput, ScoringError, Unavailable
-from shared.models.calls import Prompt, WrittenToken
-from shared.models.entry import ModelEntry
+from shared.contracts.calls import Prompt, WrittenToken
+from shared.contracts.errors import BadInput, ScoringError, Unavailable
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.openai.constraint import MissingLabels
 from shared.models.openai.protocol import CHAT, Dialect
 from shared.models.openai.scoring import PROBE, ScoringMethod, find_scoring_method

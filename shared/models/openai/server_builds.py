@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from shared.job_context import current
+from shared.queue.job_context import current
 
 BUILD = re.compile(r"[A-Za-z0-9_.:\-]{1,64}")
 PIECE = re.compile(r"[^\W_]+")

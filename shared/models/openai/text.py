@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from shared.errors import AnswerCut, BadInput, ScoringError, Unavailable
-from shared.models.calls import Completion, Prompt, Sampling, WrittenToken
+from shared.contracts.calls import Completion, Prompt, Sampling, WrittenToken
+from shared.contracts.errors import AnswerCut, BadInput, ScoringError, Unavailable
 from shared.models.openai.protocol import CHAT, Dialect, ServerChoice, ServerToken
 from shared.models.server_connection import AnswerUnread, Connection, Json
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-SLOWED = "services.weights.loader"
+SLOWED = "services.inference.weights.loader"
 
 
 class SlowLoader(Loader):

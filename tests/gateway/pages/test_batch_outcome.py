@@ -16,10 +16,10 @@ from services.gateway.pages.result_query import (
     parse_query,
     query_to_take,
 )
+from services.gateway.results.result_pages import COUNTED, ResultCounts
 from services.registry import metrics
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 from shared.ledger.batches import Batch
-from shared.ledger.result_pages import COUNTED, ResultCounts
 from shared.ledger.score_hours import edges_of
 
 ID = "batch_" + "0" * 32

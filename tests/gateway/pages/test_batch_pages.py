@@ -18,7 +18,7 @@ from sqlalchemy import Engine, func, select
 from services.gateway.batch_csv import csv_field
 from shared.ledger import leases
 from shared.ledger.tables import jobs, result_facts
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import MINUTE, Json, Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.test_pages import entered, token

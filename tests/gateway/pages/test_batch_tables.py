@@ -16,9 +16,9 @@ from services.haf.report import HafBatchReport
 from services.hatexscore.report import HatexscoreConclusion
 from services.hlv.report import HlvBatchReport
 from services.registry import metrics
-from shared.contracts import field_type
-from shared.redaction import is_internal
-from shared.report_contracts import Interval
+from shared.contracts.messages import field_type
+from shared.contracts.redaction import is_internal
+from shared.contracts.reports import Interval
 
 Json = dict[str, Any]
 ESTIMATE = {"value": 0.5, "low": 0.25, "high": 0.75, "of": 9}

@@ -13,12 +13,13 @@ from bench.pages import BATCH, PATH, fill
 from services.gateway.pages.page_route import POLICY
 from services.gateway.pages.report_design import design_of
 from services.gateway.pages.result_query import NAMES
+from services.gateway.results import saved_views
+from services.gateway.results.result_pages import ResultFilter, count_undefined
+from services.gateway.results.saved_views import MOST
 from services.registry import metrics
-from shared.ledger import leases, saved_views
-from shared.ledger.result_pages import ResultFilter, count_undefined
-from shared.ledger.saved_views import MOST
+from shared.ledger import leases
 from shared.ledger.tables import jobs, result_facts
-from shared.report_design import CountBars, Forest, HistogramBars
+from shared.reports.pages.report_design import CountBars, Forest, HistogramBars
 from tests.batches import MINUTE
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports

@@ -18,12 +18,12 @@ from sqlalchemy import Engine, String, cast, event, func, select, update
 
 from services.gateway.pages import comparison_view
 from services.gateway.pages.comparison_view import compare_context
+from services.gateway.results import result_pairs
+from services.gateway.results.result_pairs import PairFilter
 from services.hatexscore.contract import CONTRACT
-from shared.comparison_details import density_of
-from shared.ledger import result_pairs
-from shared.ledger.result_pairs import PairFilter
 from shared.ledger.tables import DEFAULT_TENANT, batch_lines, idempotency_keys, jobs
 from shared.ledger.tables import batches as ledger_batches
+from shared.reports.comparison_details import density_of
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.pages.test_pages import entered

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from services.gateway.pages import guide
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.gateway.serving import serving
 
 SCRIPT = 'document.title = "ours"'

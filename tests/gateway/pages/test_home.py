@@ -10,13 +10,14 @@ import pytest
 from sqlalchemy import Connection, Engine, func, update
 
 from services.gateway.pages.home import Overview, QueueDepth
-from shared import worker_board
-from shared.ledger import leases, overview
+from services.gateway.results import overview
+from services.gateway.results.overview import LastResponse, ModelHistory
+from shared.ledger import leases
 from shared.ledger.jobs import JobSummary
-from shared.ledger.overview import LastResponse, ModelHistory
 from shared.ledger.tables import jobs
-from shared.models.availability import Status
-from shared.worker_board import WorkerSender
+from shared.models.catalogue.availability import Status
+from shared.queue import worker_board
+from shared.queue.worker_board import WorkerSender
 from tests.gateway.test_scores import GOOD, URL
 from tests.patience import eventually
 

@@ -13,9 +13,9 @@ from sqlalchemy import Engine
 
 from services.gateway.pages.terms import terms
 from services.registry import metrics
-from shared.contracts import VerdictWord
+from shared.contracts.messages import VerdictWord
 from shared.ledger import jobs, leases
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.results import a_result
 from tests.gateway.serving import serving

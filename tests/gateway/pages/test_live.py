@@ -12,7 +12,7 @@ import pytest
 from services.gateway.pages import page_route
 from services.gateway.pages.templates import STATIC, style_sheet
 from services.registry import contracts
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from tests.gateway.test_scores import GOOD, URL
 
 SHEETS = sorted(

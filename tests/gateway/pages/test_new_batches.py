@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 
 from services.gateway import caller, table_mapping
 from services.gateway.pages import table_preview
-from shared.contracts import MOST_METADATA
-from shared.settings import Settings
+from shared.contracts.messages import MOST_METADATA
+from shared.process.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.parsed import FormFields

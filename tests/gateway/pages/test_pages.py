@@ -15,10 +15,10 @@ from sqlalchemy import Engine
 from services.gateway.pages.page_route import POLICY
 from services.gateway.pages.templates import STATIC, asset, style_sheet
 from services.registry import contracts, metrics
-from shared import queue
-from shared.errors import Unavailable
+from shared.contracts.errors import Unavailable
 from shared.ledger import keys
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
 from tests.end_to_end.service import ROOT
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.parsed import FormFields
@@ -162,13 +162,13 @@ def test_a_silent_broker_does_not_hold_the_overview_up(
     def away(_metrics: object) -> None:
         raise Unavailable("away")
 
-    monkeypatch.setattr(queue, "queue_lengths", away)
+    monkeypatch.setattr(broker, "queue_lengths", away)
     assert client.get("/").status_code == 200
 
 
 def test_all_lanes_are_measured_in_one_trip(client: httpx.Client) -> None:
-    queue.send("hatexscore", "job_x", batch=True)
-    depths = queue.queue_lengths(["hatexscore", "ice"])
+    broker.send("hatexscore", "job_x", batch=True)
+    depths = broker.queue_lengths(["hatexscore", "ice"])
     assert depths[("hatexscore", True)] == 1
     assert sum(depths.values()) == 1
 

@@ -15,9 +15,9 @@ import httpx
 import pytest
 from sqlalchemy import Engine, func, select, update
 
-from shared.file_store import FileStore
+from shared.ledger.file_store import FileStore
 from shared.ledger.tables import batches, files, jobs
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch
 from tests.gateway.pages.parsed import FormFields

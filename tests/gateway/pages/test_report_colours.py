@@ -9,8 +9,8 @@ import pytest
 from services.gateway.pages.report_design import design_of
 from services.gateway.pages.templates import STATIC
 from services.registry import metrics
-from shared.report_design import CountBars
-from shared.service_contract import ReportedContract
+from shared.contracts.service import ReportedContract
+from shared.reports.pages.report_design import CountBars
 
 MEAN = {"value": 0.5, "low": 0.4, "high": 0.6, "of": 9}
 QUOTES = dict.fromkeys(("exact", "fuzzy", "missing", "results_exact", "results_missing"), 1)

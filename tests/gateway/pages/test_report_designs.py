@@ -17,7 +17,7 @@ from services.gateway.routes import batch_results
 from services.hatexscore.report import NO_EXPLANATION
 from services.registry import metrics
 from shared.ledger.tables import batch_lines, jobs, result_facts
-from shared.report_design import Block, CountBars, Forest, HistogramBars, point
+from shared.reports.pages.report_design import Block, CountBars, Forest, HistogramBars, point
 from tests.gateway.judged import make_batch, make_batch_of, run_reports
 from tests.gateway.results import a_report
 

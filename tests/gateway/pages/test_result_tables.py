@@ -19,12 +19,12 @@ from services.inference.contract import InferenceRequest
 from services.inference.service import SERVICE as INFERENCE_SERVICE
 from services.similarity.contract import SimilarityRequest
 from services.similarity.service import SERVICE as SIMILARITY_SERVICE
-from shared.batch_contracts import BatchReport, BatchReportRequest, Plot
-from shared.contracts import Message
-from shared.estimates import BatchStatistics
+from shared.contracts.batches import BatchReport, BatchReportRequest, Plot
+from shared.contracts.messages import Message
+from shared.contracts.reports import Interval
 from shared.models.ports import Models, bind
-from shared.page_text import significant
-from shared.report_contracts import Interval
+from shared.reports.estimates import BatchStatistics
+from shared.reports.pages.page_text import significant
 from tests.echo_metric import EchoRequest, echo
 from tests.fakes import FakeModels
 from tests.ftc.test_batch_report import ASKED as FTC_ASKED

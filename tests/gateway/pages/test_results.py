@@ -17,9 +17,9 @@ from services.ftc.report import FtcBatchReport
 from services.hlv.metric import SERVICE as HLV_SERVICE
 from services.inference.contract import InferenceResult
 from services.similarity.contract import SimilarityResult
-from shared.contracts import Message
-from shared.estimates import BatchStatistics
+from shared.contracts.messages import Message
 from shared.ledger import leases
+from shared.reports.estimates import BatchStatistics
 from tests.cot2el import writers
 from tests.fakes import USE
 from tests.ftc import test_page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.gateway.pages.span_input import parse_spans
-from shared.errors import BadInput
+from shared.contracts.errors import BadInput
 
 TEXTS = {"text": "aaa in 2019-2020, the ages 12-20, yes yes", "explanation": "It says so."}
 

@@ -10,9 +10,9 @@ from ipaddress import ip_network
 import pytest
 
 from services.scheduler.webhooks import Sender
-from shared.encryption import Sealer, new_key, new_secret
 from shared.ledger.webhook_deliveries import Delivery
-from shared.webhook_destinations import DestinationPolicy
+from shared.ledger.webhook_destinations import DestinationPolicy
+from shared.process.encryption import Sealer, new_key, new_secret
 from tests.patience import SECONDS
 
 POLICY = DestinationPolicy(allowed=(ip_network("127.0.0.0/8"),), ports=(443, 8443))

@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 
 from services.scheduler.webhooks import Sender, SendSuccess
 from shared.ledger.webhook_deliveries import DeliveryRefusal
-from shared.webhook_destinations import DestinationPolicy
+from shared.ledger.webhook_destinations import DestinationPolicy
 from tests.receivers import Receiver, receiving
 from tests.scheduler.webhooks.conftest import delivery_to
 from tests.shared.webhooks.test_addresses import FORBIDDEN

@@ -14,11 +14,11 @@ from sqlalchemy import Engine, text
 from standardwebhooks import Webhook
 
 from services.scheduler.webhooks import delivering
-from shared.encryption import new_secret, sealer_of
 from shared.ledger import webhook_deliveries, webhooks
 from shared.ledger.webhook_deliveries import DeliveryRecord
 from shared.ledger.webhooks import enqueue_event
-from shared.settings import Settings
+from shared.process.encryption import new_secret, sealer_of
+from shared.process.settings import Settings
 from tests.patience import SECONDS, eventually
 from tests.receivers import Receiver, receiving, until
 

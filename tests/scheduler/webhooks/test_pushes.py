@@ -14,13 +14,13 @@ from sqlalchemy import Engine, select, text
 
 from services.scheduler.facts import Facts
 from services.scheduler.webhooks import delivering
-from shared.encryption import new_secret, sealer_of
 from shared.ledger import jobs, leases, webhook_deliveries, webhooks
+from shared.ledger.score_formats import JOINED, MOST_TOGETHER, PUSH_FORMATS
 from shared.ledger.score_pushes import in_sample
 from shared.ledger.tables import deliveries, endpoints
 from shared.ledger.webhook_deliveries import TenantShare
-from shared.score_formats import JOINED, MOST_TOGETHER, PUSH_FORMATS
-from shared.settings import Settings
+from shared.process.encryption import new_secret, sealer_of
+from shared.process.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.results import a_result
 from tests.patience import SECONDS, eventually

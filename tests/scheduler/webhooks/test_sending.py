@@ -16,8 +16,8 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from services.scheduler.webhooks import Sender, SendSuccess, retry_after
-from shared.encryption import Sealer, new_key, new_secret
 from shared.ledger.webhook_deliveries import DeliveryRefusal
+from shared.process.encryption import Sealer, new_key, new_secret
 from tests.patience import SECONDS
 from tests.receivers import Receiver, receiving, until
 from tests.scheduler.webhooks.conftest import BODY, SECRET, delivery_to

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from shared.ledger import jobs, leases, overview
+from services.gateway.results import overview
+from shared.ledger import jobs, leases
 from shared.ledger.engine import encode_json
 
 MINUTE = timedelta(minutes=1)

@@ -18,17 +18,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
-from shared.errors import UnknownJob
-from shared.ledger import (
-    jobs,
-    judgements,
-    keys,
-    leases,
-    recovery,
-    retention,
-    review_queues,
-    tables,
-)
+from services.gateway.results import review_queues
+from shared.contracts.errors import UnknownJob
+from shared.ledger import jobs, judgements, keys, leases, recovery, retention, tables
 from shared.ledger.claim_order import MetricQueue
 from shared.ledger.jobs import Job, JobPage
 from shared.ledger.leases import Claim

@@ -14,16 +14,16 @@ from sqlalchemy import Connection, Engine, event, insert, make_url, text, update
 from sqlalchemy.exc import IntegrityError
 
 from services.scheduler.retention import Retention
-from shared.errors import Unavailable, UnknownJob
+from shared.contracts.errors import Unavailable, UnknownJob
+from shared.contracts.facts import FactPlan, SurprisingRules
 from shared.ledger import jobs, leases, partitions, recovery, result_facts
-from shared.ledger.batch_lines import SurprisingRules
 from shared.ledger.engine import SEAL, connect, transaction
 from shared.ledger.migrate import migrate
 from shared.ledger.partition_jobs import NotPartitioned, partition_jobs
 from shared.ledger.partitions import BOUNDARY, DAY, REST, midnight
 from shared.ledger.tables import batches, idempotency_keys
 from shared.ledger.tables import jobs as table
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.conftest import TABLES
 from tests.shared.ledger import test_claim_order, test_jobs
 from tests.shared.ledger.test_jobs import accept, claim, find, must_claim
@@ -144,7 +144,7 @@ def job_of(engine: Engine, ago: timedelta, **more: Any) -> str:
 
 
 def write_facts(engine: Engine) -> None:
-    plan = result_facts.FactPlan(SurprisingRules(()))
+    plan = FactPlan(SurprisingRules(()))
     with engine.begin() as connection:
         result_facts.write_job_rows(connection, lambda _: plan, 99)
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
-from shared.encryption import new_key
-from shared.errors import BadInput, Unavailable
+from shared.contracts.errors import BadInput, Unavailable
 from shared.ledger import jobs, leases
 from shared.ledger.private_requests import (
     KEPT,
@@ -20,7 +19,8 @@ from shared.ledger.private_requests import (
     decrypted,
     encrypted,
 )
-from shared.settings import settings
+from shared.process.encryption import new_key
+from shared.process.settings import settings
 from tests.echo_metric import EchoRequest
 
 MINUTE = timedelta(minutes=1)

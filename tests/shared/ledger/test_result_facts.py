@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, select, text
 
+from services.gateway.results import result_exports, result_pages
+from services.gateway.results.result_pages import ResultFilter, ResultOrder, ResultRow
 from services.registry import fact_plan, metrics, surprising_rules
-from shared.ledger import jobs, leases, result_exports, result_facts, result_pages
-from shared.ledger.result_facts import FactPlan
-from shared.ledger.result_pages import ResultFilter, ResultOrder, ResultRow
+from shared.contracts.facts import FactPlan
+from shared.contracts.service import SurprisingRule
+from shared.ledger import jobs, leases, result_facts
 from shared.ledger.tables import result_facts as table
-from shared.service_contract import SurprisingRule
 from tests.gateway.results import a_result
 
 BATCH = "batch_" + "0" * 32

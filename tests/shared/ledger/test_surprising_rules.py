@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
+from services.gateway.results import result_pages
+from services.gateway.results.result_pages import ResultFilter, ResultOrder, ResultRow
 from services.registry import metrics, surprising_rules, surprising_words
-from shared.ledger import result_facts, result_pages
-from shared.ledger.batch_lines import FAILED, SurprisingRules
-from shared.ledger.result_facts import FactPlan
-from shared.ledger.result_pages import ResultFilter, ResultOrder, ResultRow
-from shared.service_contract import TOO_FEW, SurprisingRule
+from shared.contracts.facts import FAILED, FactPlan, SurprisingRules
+from shared.contracts.service import TOO_FEW, SurprisingRule
+from shared.ledger import result_facts
 
 BATCH = "batch_" + "0" * 32
 WANTED = ResultFilter(tenant="default", batch_id=BATCH)

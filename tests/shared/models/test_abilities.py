@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from services.registry import contracts
-from shared.errors import ModelCannot, TooManyRows
-from shared.models.catalogue import Catalogue
-from shared.models.entry import ModelEntry
-from shared.models.prompt_table import PromptTable
-from shared.problems import problem
-from shared.request_cost import WorkLimit
-from shared.service_contract import ServiceContract
+from shared.contracts.errors import ModelCannot, TooManyRows
+from shared.contracts.problems import problem
+from shared.contracts.prompt_table import PromptTable
+from shared.contracts.request_cost import WorkLimit
+from shared.contracts.service import ServiceContract
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.entry import ModelEntry
 
 LABELS = PromptTable(
     user="Post: {text}", verbalizers={"hateful": (" yes",), "non-hateful": (" no",)}

@@ -13,28 +13,34 @@ from structlog.testing import capture_logs
 
 from services.inference import local_models
 from services.inference.local_models import LocalModels
-from shared import telemetry
-from shared.errors import JobCancelled, ModelNotReady, ModelState, ScoringError, Unavailable
-from shared.models import availability
-from shared.models.availability import (
+from shared.contracts.errors import (
+    JobCancelled,
+    ModelNotReady,
+    ModelState,
+    ScoringError,
+    Unavailable,
+)
+from shared.models.catalogue import availability
+from shared.models.catalogue.availability import (
     LoadedModels,
     LoadingError,
     ModelStates,
     Placement,
     placed,
 )
-from shared.models.catalogue import load_catalogue
-from shared.models.entry import ModelEntry
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.ports import Models
 from shared.models.remote import QueueModels
-from shared.telemetry import MODEL_READY
+from shared.process import telemetry
+from shared.process.telemetry import MODEL_READY
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds, moved by hand."""
     now = [0.0]
-    monkeypatch.setattr("shared.models.availability.monotonic", lambda: now[0])
+    monkeypatch.setattr("shared.models.catalogue.availability.monotonic", lambda: now[0])
     return now
 
 

@@ -14,12 +14,17 @@ from pathlib import Path
 import pytest
 
 from services.registry import contracts
-from shared.contracts import JobRequest
-from shared.errors import BadInput
-from shared.models.catalogue import Catalogue, load_catalogue, prompt_label_fields
-from shared.models.checkpoint import BASE_REVISION, BASE_SHA256, file_sha256, folder_sha256
-from shared.models.entry import ModelEntry
-from shared.models.models_file import preset_names, with_preset
+from shared.contracts.errors import BadInput
+from shared.contracts.messages import JobRequest
+from shared.models.catalogue.catalogue import Catalogue, load_catalogue, prompt_label_fields
+from shared.models.catalogue.checkpoint import (
+    BASE_REVISION,
+    BASE_SHA256,
+    file_sha256,
+    folder_sha256,
+)
+from shared.models.catalogue.entry import ModelEntry
+from shared.models.catalogue.models_file import preset_names, with_preset
 from tests.echo_metric import ECHO
 
 ROOT = Path(__file__).parents[3]
@@ -320,7 +325,7 @@ def test_a_hash_follows_a_changed_file(tmp_path: Path) -> None:
 
 
 def test_the_catalogue_loads_no_model_code() -> None:
-    script = "import sys, shared.models.catalogue; print(*sys.modules)"
+    script = "import sys, shared.models.catalogue.catalogue; print(*sys.modules)"
     names = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True, text=True
     ).stdout.split()

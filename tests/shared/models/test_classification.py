@@ -11,12 +11,12 @@ import pytest
 
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from shared.errors import BadInput, ModelCannot, TextTooLong
-from shared.models.calls import AttributionMethod, Example, ExampleRows, Row
-from shared.models.catalogue import load_catalogue
+from shared.contracts.calls import AttributionMethod, Example, ExampleRows, Row
+from shared.contracts.errors import BadInput, ModelCannot, TextTooLong
+from shared.contracts.problems import problem
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.classification import ServedClassifier
-from shared.models.entry import ModelEntry
-from shared.problems import problem
 from tests.inference.shapes import byte_tokenizer, save_bert
 from tests.shared.models.openai.computing import ClassifierDouble, Kind
 from tests.shared.models.openai.recorded import Recorded

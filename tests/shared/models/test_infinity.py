@@ -16,11 +16,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from cli.stack.servers import HOST, free_port
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.inference.local_models import LocalModels
-from services.stack.servers import HOST, free_port
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 from shared.models.server_check import probe
 from tests.patience import looks
@@ -61,7 +61,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder, with_pip=True)
     python = str(folder / "bin" / "python")
     subprocess.run(
-        ["sh", "install.sh", python, "torch"], cwd=ROOT, check=False
+        ["sh", "requirements/install.sh", python, "torch"], cwd=ROOT, check=False
     )  # its own come next
     subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
     return folder / "bin"

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from shared.errors import DegenerateInput
-from shared.models.judgement import Judgement, from_counts, half_wilson, normalize
+from shared.contracts.errors import DegenerateInput
+from shared.contracts.judgement import Judgement, from_counts, half_wilson, normalize
 
 shares = st.floats(0, 0.5)
 

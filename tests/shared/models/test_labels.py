@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.models.labels import (
+from shared.contracts.labels import (
     CANONICAL,
     Head,
     LabelKeys,

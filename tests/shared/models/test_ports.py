@@ -11,8 +11,16 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from shared.models import calls as op
-from shared.models.calls import AttributionMethod, Example, ExampleRows, Pair, Prompt, Row, Sampling
+from shared.contracts import calls as op
+from shared.contracts.calls import (
+    AttributionMethod,
+    Example,
+    ExampleRows,
+    Pair,
+    Prompt,
+    Row,
+    Sampling,
+)
 from shared.models.ports import PromptOfRequest, generate, perform
 from tests.fakes import FakeModels
 from tests.hlv.judges import StubJudge, bound

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from services.inference.causal_prompt import LabelPrompt
-from shared.errors import BadInput
-from shared.models.calls import Example
-from shared.models.entry import ModelEntry
-from shared.models.labels import CANONICAL, Task
-from shared.models.openai.labels import make_question
-from shared.models.prompt_table import (
+from shared.contracts.calls import Example
+from shared.contracts.errors import BadInput
+from shared.contracts.labels import CANONICAL, Task
+from shared.contracts.prompt_table import (
     PLACEHOLDERS,
     PromptTable,
     fill_template,
@@ -24,6 +22,8 @@ from shared.models.prompt_table import (
     parse_template,
     prompt_turns,
 )
+from shared.models.catalogue.entry import ModelEntry
+from shared.models.openai.labels import make_question
 
 TWO = {"hateful": ("yes",), "non-hateful": ("no",)}
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from services.registry import contracts
-from shared.errors import BadInput
-from shared.models.catalogue import load_catalogue
-from shared.models.reload import CatalogueReload
+from shared.contracts.errors import BadInput
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.reload import CatalogueReload
 from tests.patience import SECONDS
 
 ENTRY = '[[models]]\nname = "{}"\nkind = "causal"\nsource = "openai:http://127.0.0.1:1/v1"\n'

@@ -15,19 +15,8 @@ import numpy as np
 import pytest
 import redis
 
-from shared import queue
-from shared.errors import (
-    BadInput,
-    DeadlineExceeded,
-    JobCancelled,
-    JobStopped,
-    ScoringError,
-    Unavailable,
-)
-from shared.job_context import JobContext, use_context, wait_all
-from shared.models import calls, ports
-from shared.models import remote as call_module
-from shared.models.calls import (
+from shared.contracts import calls
+from shared.contracts.calls import (
     AttributionMethod,
     Example,
     ExampleRows,
@@ -37,8 +26,18 @@ from shared.models.calls import (
     Sampling,
     Template,
 )
-from shared.models.catalogue import Catalogue
-from shared.models.entry import ModelEntry
+from shared.contracts.errors import (
+    BadInput,
+    DeadlineExceeded,
+    JobCancelled,
+    JobStopped,
+    ScoringError,
+    Unavailable,
+)
+from shared.models import ports
+from shared.models import remote as call_module
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.ports import Floats
 from shared.models.remote import (
     CallResponse,
@@ -50,7 +49,9 @@ from shared.models.remote import (
     handle_call,
     response_list,
 )
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
+from shared.queue.job_context import JobContext, use_context, wait_all
 from tests.fakes import KINDS, FakeModel, FakeModels
 
 TEXTS = ["a", "Grüße 🙂", "\x00", "x" * 200]
@@ -74,7 +75,7 @@ def worker(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[s
     def args_queue(name: str) -> str:
         return name if name in ("model.inference", "model.similarity") else ""
 
-    monkeypatch.setattr(queue.app, "send_task", send_task)
+    monkeypatch.setattr(broker.app, "send_task", send_task)
     ports.bind(FakeModels())
     call_module.response_client.cache_clear()
     yield seen
@@ -165,7 +166,7 @@ def test_an_unknown_model_and_another_kind_are_refused_before_anything_is_sent(
 @pytest.mark.usefixtures("hasty")
 def test_a_lost_call_is_sent_again(worker: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_module, "SENDINGS", 600)  # as many as a busy machine needs
-    deliver = queue.app.send_task
+    deliver = broker.app.send_task
     lost: list[str] = []
 
     def lossy(name: str, args: tuple[str], **options: object) -> None:
@@ -174,7 +175,7 @@ def test_a_lost_call_is_sent_again(worker: list[str], monkeypatch: pytest.Monkey
             return
         deliver(name, args=args, **options)
 
-    monkeypatch.setattr(queue.app, "send_task", lossy)
+    monkeypatch.setattr(broker.app, "send_task", lossy)
     found = call_model("inference", "fake", calls.Truncated(texts=("a",)))
     assert (found, len(lost)) == ((False,), 1)
     assert worker
@@ -182,7 +183,7 @@ def test_a_lost_call_is_sent_again(worker: list[str], monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("hasty")
 def test_without_any_answer_the_model_counts_as_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue.app, "send_task", lambda *_, **__: None)
+    monkeypatch.setattr(broker.app, "send_task", lambda *_, **__: None)
     with pytest.raises(Unavailable, match="no answer"):
         call_model("inference", "fake", calls.Describe())
 
@@ -227,7 +228,7 @@ def test_a_wait_ends_however_short_its_rest_is(seconds: float) -> None:
     """Redis waits for ever where it is asked to for less than a millisecond."""
     until = time.time() + seconds
     call = RemoteCall(id="unanswered", model="fake", operation=calls.Describe(), deadline=until)
-    assert call_module._wait(call, seconds, queue.own_address()) is None
+    assert call_module._wait(call, seconds, broker.own_address()) is None
 
 
 @pytest.mark.usefixtures("worker")

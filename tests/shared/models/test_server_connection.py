@@ -13,14 +13,14 @@ from typing import Any
 import httpx
 import pytest
 
-from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
-from shared.job_context import JobContext, use_context
+from shared.contracts.errors import BadInput, ScoringError, TextTooLong, Unavailable
+from shared.contracts.problems import problem
 from shared.models import server_connection
-from shared.models.entry import ModelEntry
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.openai.protocol import CHAT, Dialect
 from shared.models.openai.server_builds import names_a_build
 from shared.models.server_connection import Address, AnswerUnread, Connection
-from shared.problems import problem
+from shared.queue.job_context import JobContext, use_context
 from tests.patience import SECONDS, eventually
 from tests.shared.models.openai.recorded import Recorded, recordings
 from tests.shared.models.openai.stub import listening

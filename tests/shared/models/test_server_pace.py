@@ -11,9 +11,9 @@ import pytest
 import redis
 
 from shared.models import server_connection
-from shared.models.entry import ModelEntry
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.server_connection import PACE_KEY, Connection, ServerRateLimiter
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.shared.models.openai.stub import Stub, listening
 
 

@@ -10,12 +10,12 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from services import server_watch
-from shared.errors import BadInput
+from services.inference import server_watch
+from shared.contracts.errors import BadInput
 from shared.models import server_records
-from shared.models.availability import ModelStates
-from shared.models.catalogue import Catalogue
-from shared.models.entry import ModelEntry
+from shared.models.catalogue.availability import ModelStates
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.server_connection import FieldRefused
 from shared.models.server_records import (
     DAY,
@@ -30,7 +30,7 @@ from shared.models.server_records import (
     read,
     refresh,
 )
-from shared.settings import Settings
+from shared.process.settings import Settings
 from tests.patience import SECONDS
 
 ENTRY = ModelEntry(name="m", kind="causal", source="openai:http://127.0.0.1:1/v1")

@@ -7,8 +7,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from shared.models import availability
-from shared.models.availability import (
+from shared.models.catalogue import availability
+from shared.models.catalogue.availability import (
     BOARD,
     STALE_SECONDS,
     ModelStates,
@@ -16,7 +16,7 @@ from shared.models.availability import (
     StatusSender,
     read_statuses,
 )
-from shared.settings import Settings
+from shared.process.settings import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from shared.errors import ScoringError, Unavailable
-from shared.job_context import JobContext, use_context
+from shared.contracts.calls import Example
+from shared.contracts.errors import ScoringError, Unavailable
+from shared.contracts.judgement import Judgement
 from shared.models import server_connection
-from shared.models.calls import Example
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.classification import ServedClassifier
-from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement
 from shared.models.openai.labels import make_question
 from shared.models.openai.model import ServedLanguageModel, judgements
 from shared.models.openai.server import LanguageServer
 from shared.models.server_check import probe, render
 from shared.models.server_records import ServerAbilities
+from shared.queue.job_context import JobContext, use_context
 from tests.http_server import HttpServer
 from tests.patience import SECONDS, eventually
 

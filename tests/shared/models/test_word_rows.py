@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.models.calls import Example, WordRow, WordRows, WordSpan
-from shared.models.judgement import Judgement, from_counts, unread
+from shared.contracts.calls import Example, WordRow, WordRows, WordSpan
+from shared.contracts.judgement import Judgement, from_counts, unread
 from shared.models.word_rows import judged_words, render_rows
-from shared.word_segmentation import word_spans
+from shared.text.word_segmentation import word_spans
 from tests.fakes import share
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.webhook_destinations import INTERNAL_V4, canonical, is_listed, is_public
+from shared.ledger.webhook_destinations import INTERNAL_V4, canonical, is_listed, is_public
 
 FORBIDDEN = {
     "this network": ["0.0.0.0", "0.1.2.3", "::"],

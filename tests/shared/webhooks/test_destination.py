@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.webhook_destinations import DestinationPolicy, ForbiddenDestination, read
+from shared.ledger.webhook_destinations import DestinationPolicy, ForbiddenDestination, read
 
 PUBLIC = DestinationPolicy(allowed=(), ports=(443, 8443))
 ELSEWHERE = DestinationPolicy(allowed=(ip_network("10.20.0.0/16"),), ports=(443, 8443))

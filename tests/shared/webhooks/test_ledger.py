@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from shared.errors import QuotaExceeded, UnknownJob
+from shared.contracts.errors import QuotaExceeded, UnknownJob
 from shared.ledger import (
     batch_validation,
     batches,
@@ -33,7 +33,7 @@ from shared.ledger.webhook_deliveries import (
     UnknownDelivery,
 )
 from shared.ledger.webhooks import MOST_ENDPOINTS, TooManyEndpoints, UnknownEndpoint, enqueue_event
-from shared.settings import Settings
+from shared.process.settings import Settings
 
 MINUTE = timedelta(minutes=1)
 SCHEDULE = Settings().webhook_schedule

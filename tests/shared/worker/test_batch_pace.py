@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared import queue
-from shared.priority import RECENT_SECONDS
-from shared.queue import app
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
+from shared.queue.broker import app
+from shared.queue.priority import RECENT_SECONDS
 from shared.worker.batch_queues import ELSEWHERE_SECONDS, BatchQueues, BatchRateLimiter, stopping
 from tests.patience import SECONDS
 
@@ -68,7 +68,7 @@ def test_who_asked_long_ago_is_not_waited_for() -> None:
 
 def test_the_consumer_rests_as_long_as_its_pace_says(chosen: Settings) -> None:
     started = threading.Semaphore(0)
-    name = queue.task_name("paced")
+    name = broker.task_name("paced")
 
     @app.task(name=name)  # type: ignore[untyped-decorator]
     def task(_: str) -> None:
@@ -81,12 +81,12 @@ def test_the_consumer_rests_as_long_as_its_pace_says(chosen: Settings) -> None:
             return self.seconds
 
     pace = Pace(1.0)
-    queue.send("paced", "job_1", batch=True)
-    consumer = BatchQueues([queue.batch_queue_of("paced")], threads=1, pace=pace)
+    broker.send("paced", "job_1", batch=True)
+    consumer = BatchQueues([broker.batch_queue_of("paced")], threads=1, pace=pace)
     consumer.start()
     try:
         assert not started.acquire(timeout=0.5)
-        assert queue.queue_length("paced", batch=True) == 1  # another worker may have it
+        assert broker.queue_length("paced", batch=True) == 1  # another worker may have it
         pace.seconds = 0.0
         assert started.acquire(timeout=SECONDS)
     finally:
@@ -106,14 +106,14 @@ def test_a_call_of_a_job_that_was_let_start_rests_for_nobody(chosen: Settings) -
         def rest(self) -> float:
             return 3_600.0
 
-    queues = [queue.batch_queue(name), queue.batch_queue_of("paced")]
-    queue.send("paced", "job_1", batch=True)
+    queues = [broker.batch_queue(name), broker.batch_queue_of("paced")]
+    broker.send("paced", "job_1", batch=True)
     task.apply_async(("now",), queue=queues[0])
     consumer = BatchQueues(queues, threads=1, pace=Pace(1.0))
     consumer.start()
     try:
         assert done.acquire(timeout=SECONDS)
-        assert queue.queue_length("paced", batch=True) == 1
+        assert broker.queue_length("paced", batch=True) == 1
     finally:
         consumer.stop()
         stopping.clear()

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared import queue
 from shared.ledger.leases import Claim
-from shared.queue import CallsFirst, app
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
+from shared.queue.broker import CallsFirst, app
 from shared.worker.batch_queues import BatchQueues, Tenants, TenantShares, stopping
 from tests.patience import SECONDS
 
@@ -31,22 +31,22 @@ def test_no_more_is_taken_than_threads_are_free(chosen: Settings) -> None:
     seen: list[tuple[str, str, bool]] = []
     entered, free = threading.Semaphore(0), threading.Event()
 
-    @app.task(name=queue.task_name("slow"), bind=True)  # type: ignore[untyped-decorator]
+    @app.task(name=broker.task_name("slow"), bind=True)  # type: ignore[untyped-decorator]
     def task(self: object, job_id: str) -> None:
         request = self.request  # type: ignore[attr-defined]
         queue_name = request.delivery_info["routing_key"]
-        seen.append((job_id, queue_name, queue.AGAIN in (request.headers or {})))
+        seen.append((job_id, queue_name, broker.AGAIN in (request.headers or {})))
         entered.release()
         free.wait(5 * SECONDS)
 
     for number in range(5):
-        queue.send("slow", f"job_{number}", batch=True, again=number == 0)
-    consumer = BatchQueues([queue.batch_queue_of("slow")], threads=2)
+        broker.send("slow", f"job_{number}", batch=True, again=number == 0)
+    consumer = BatchQueues([broker.batch_queue_of("slow")], threads=2)
     consumer.start()
     assert entered.acquire(timeout=SECONDS)
     assert entered.acquire(timeout=SECONDS)
     assert not entered.acquire(timeout=0.2)
-    assert queue.queue_length("slow", batch=True) == 3  # for other workers
+    assert broker.queue_length("slow", batch=True) == 3  # for other workers
     free.set()
     for _ in range(3):
         assert entered.acquire(timeout=SECONDS)
@@ -57,14 +57,14 @@ def test_no_more_is_taken_than_threads_are_free(chosen: Settings) -> None:
 def test_a_message_that_cannot_be_read_stops_nobody(chosen: Settings) -> None:
     done = threading.Event()
 
-    @app.task(name=queue.task_name("quick"))  # type: ignore[untyped-decorator]
+    @app.task(name=broker.task_name("quick"))  # type: ignore[untyped-decorator]
     def task(_: str) -> None:
         done.set()
 
     with app.connection_for_write() as connection:
-        connection.default_channel.client.lpush(queue.batch_queue_of("quick"), b"{}")
-    queue.send("quick", "job_1", batch=True)
-    consumer = BatchQueues([queue.batch_queue_of("quick")], threads=1)
+        connection.default_channel.client.lpush(broker.batch_queue_of("quick"), b"{}")
+    broker.send("quick", "job_1", batch=True)
+    consumer = BatchQueues([broker.batch_queue_of("quick")], threads=1)
     consumer.start()
     assert done.wait(SECONDS)
     consumer.stop()

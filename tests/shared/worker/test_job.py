@@ -20,16 +20,16 @@ import pytest
 from sqlalchemy import Engine, text
 from structlog.testing import capture_logs
 
-from shared import job_context, queue, thread_scheduling
-from shared.contracts import Report
-from shared.job_context import JobContext
+from shared.contracts.messages import Report
 from shared.ledger import jobs, leases
 from shared.ledger.claim_order import MetricQueue
 from shared.ledger.jobs import Job
 from shared.models.server_connection import AnswerUnread, readable_answers
-from shared.priority import Party
-from shared.settings import Settings
-from shared.thread_scheduling import Interpreter
+from shared.process.settings import Settings
+from shared.queue import broker, job_context, thread_scheduling
+from shared.queue.job_context import JobContext
+from shared.queue.priority import Party
+from shared.queue.thread_scheduling import Interpreter
 from shared.worker import job
 from shared.worker import job as heartbeat_module
 from shared.worker import watchdog as watchdog_module
@@ -286,7 +286,7 @@ def test_a_tenant_that_holds_its_part_leaves_threads_to_other_queues(
         eventually(lambda: of_tenants._stand_by._value == 0)
         claims(mine[3])
         assert taken == [None]
-        assert queue.queue_length("echo") == 1  # its message is there again
+        assert broker.queue_length("echo") == 1  # its message is there again
         assert stands_by.is_alive()
     stands_by.join(SECONDS)
     assert taken == [None, mine[2]]

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from services.stack.servers import HOST, free_port
-from shared.errors import ScoringError
+from cli.stack.servers import HOST, free_port
+from shared.contracts.errors import ScoringError
 from shared.worker import process
 from shared.worker.process import Health, preload, start_server
 from tests.patience import SECONDS

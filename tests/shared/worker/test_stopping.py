@@ -21,11 +21,11 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE as HATEXSCORE_SERVICE
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE as ICE_SERVICE
-from shared import job_context
-from shared.batch_contracts import BatchReportRequest
-from shared.errors import DeadlineExceeded, JobCancelled, JobStopped
-from shared.estimates import BatchStatistics
-from shared.job_context import JobContext, acquire, check_each, pause, use_context, wait_all
+from shared.contracts.batches import BatchReportRequest
+from shared.contracts.errors import DeadlineExceeded, JobCancelled, JobStopped
+from shared.queue import job_context
+from shared.queue.job_context import JobContext, acquire, check_each, pause, use_context, wait_all
+from shared.reports.estimates import BatchStatistics
 from tests.hatexscore import fake as hatexscore_models
 from tests.ice.planted import planted, word
 

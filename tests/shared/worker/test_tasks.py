@@ -13,13 +13,13 @@ import pytest
 from scipy.stats import bootstrap
 from sqlalchemy import Engine, func, insert
 
-from shared.batch_contracts import BatchReport, BatchReportRequest
-from shared.contracts import Scored
-from shared.estimates import BatchStatistics
+from shared.contracts.batches import BatchReport, BatchReportRequest
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import batch_lines, batches
-from shared.report_contracts import Interval
+from shared.reports.estimates import BatchStatistics
 from shared.worker import register, registered
 from shared.worker.job import run_job
 from shared.worker.tasks import collect_results

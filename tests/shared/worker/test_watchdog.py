@@ -20,12 +20,12 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
+from cli.stack.servers import HOST, free_port
 from services.scheduler import recovery
-from services.stack.servers import HOST, free_port
-from shared import queue
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
-from shared.settings import Settings
+from shared.process.settings import Settings
+from shared.queue import broker
 from shared.worker.watchdog import RETIRED
 from tests.echo_metric import EchoRequest
 from tests.stubborn import STUBBORN
@@ -102,7 +102,7 @@ def send(engine: Engine, text: str) -> str:
         accepted = jobs.accept(
             connection, STUBBORN.name, request, key=None, resend_after=timedelta(seconds=1)
         )
-    queue.send(STUBBORN.name, accepted.job.id)
+    broker.send(STUBBORN.name, accepted.job.id)
     return accepted.job.id
 
 
@@ -194,7 +194,7 @@ def test_a_cancelled_job_frees_its_thread(engine: Engine, hasty: Settings, tmp_p
 
 PROFILED = """
 import sys, time
-from shared.job_context import JobContext
+from shared.queue.job_context import JobContext
 from shared.worker.watchdog import Watchdog
 
 dog = Watchdog()

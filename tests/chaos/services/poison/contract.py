@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from services.hatexscore.contract import CONTRACT as HATEXSCORE
 from services.hatexscore.contract import HatexscoreRequest
-from shared.service_contract import ServiceContract
+from shared.contracts.service import ServiceContract
 
 POISON = "a text that needs more memory than there is"
 ENDLESS = "a text that a pattern never comes to the end of"

@@ -18,8 +18,8 @@ from services.poison.contract import (  # type: ignore[import-not-found]  # see 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE as HATEXSCORE
 from services.hatexscore.report import HatexscoreResult
-from shared import job_context
-from shared.metric import Service
+from shared.contracts.service import Service
+from shared.queue import job_context
 
 LATE_SECONDS = 3.0
 

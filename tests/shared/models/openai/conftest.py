@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from cli.stack.servers import HOST, free_port
 from services.inference.local_models import LocalModels
-from services.stack.servers import HOST, free_port
-from shared.models.catalogue import load_catalogue
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.openai.model import ServedLanguageModel
 from tests.inference.shapes import save_llama
 from tests.patience import looks

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from shared.models.calls import Example
-from shared.models.catalogue import load_catalogue
-from shared.models.judgement import Judgement
+from shared.contracts.calls import Example
+from shared.contracts.judgement import Judgement
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.openai.model import ServedLanguageModel
 from tests.shared.models.openai.recorded import Recorded
 from tests.shared.models.openai.stub import Reply, listening

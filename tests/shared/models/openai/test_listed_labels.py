@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.models.judgement import Judgement
+from shared.contracts.judgement import Judgement
 from shared.models.openai.labels import match_labels, parse_label, read_position
 from shared.models.openai.protocol import ServerChoice
 from tests.shared.models.openai.recorded import Recorded

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from cli.models.check import format_report, report
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE as HATEXSCORE
-from services.inference.check import format_report, report
 from services.inference.local_models import LocalModels
 from services.worker import needed, register_all
-from shared.errors import BadInput, Unavailable
-from shared.models.calls import (
+from shared.contracts.calls import (
     AttributionMethod,
     Completion,
     Example,
@@ -26,6 +25,7 @@ from shared.models.calls import (
     Template,
     Turn,
 )
+from shared.contracts.errors import BadInput, Unavailable
 from shared.models.openai.constraint import LabelRequest, MissingLabels
 from shared.models.openai.labels import LabelPosition, make_question
 from shared.models.openai.model import ServedLanguageModel, get_remote_model

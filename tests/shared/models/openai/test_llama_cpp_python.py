@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from cli.stack.servers import HOST, free_port
 from services.inference.local_models import LocalModels
-from services.stack.servers import HOST, free_port
-from shared.models.calls import Example, Prompt, Template
-from shared.models.catalogue import load_catalogue
+from shared.contracts.calls import Example, Prompt, Template
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.openai.scoring import Echo
 from shared.models.server_check import probe, render

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.errors import ScoringError
+from shared.contracts.errors import ScoringError
 from shared.models.openai.protocol import encoded
 from shared.models.openai.text import spans
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from shared.models.calls import Example, Prompt, Sampling, Turn
-from shared.models.catalogue import load_catalogue
+from shared.contracts.calls import Example, Prompt, Sampling, Turn
+from shared.contracts.judgement import Judgement
+from shared.contracts.prompt_table import PromptTable
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.guard_categories import with_only_category
-from shared.models.judgement import Judgement
 from shared.models.openai.model import ServedLanguageModel
-from shared.models.prompt_table import PromptTable
 from tests.shared.models.openai.recorded import Recorded
 from tests.shared.models.openai.stub import listening
 

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from services.inference.local_models import LocalModels
-from shared.errors import BadInput
-from shared.models.calls import Example, Template
-from shared.models.catalogue import load_catalogue
-from shared.models.entry import ModelEntry
+from shared.contracts.calls import Example, Template
+from shared.contracts.errors import BadInput
+from shared.contracts.prompt_table import PromptKeys, PromptTable, Shot
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.openai.labels import match_labels
 from shared.models.openai.model import ServedLanguageModel
-from shared.models.prompt_table import PromptKeys, PromptTable, Shot
 from tests.inference.shapes import save_gpt2, save_llama
 from tests.shared.models.openai.computing import LanguageModelDouble, Style
 from tests.shared.models.openai.stub import listening

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from shared.errors import BadInput, ScoringError, Unavailable
+from shared.contracts.calls import Completion, Example, Prompt, Sampling, Template, Turn
+from shared.contracts.errors import BadInput, ScoringError, Unavailable
 from shared.models import server_connection
-from shared.models.calls import Completion, Example, Prompt, Sampling, Template, Turn
-from shared.models.entry import ModelEntry
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.openai.scoring import PROBE, Echo, PromptLogprobs, find_scoring_method
 from shared.models.openai.text import seed_of

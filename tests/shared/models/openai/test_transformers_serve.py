@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from services.stack.servers import HOST, free_port
-from shared.models.calls import Example, Prompt, Sampling, Template, Turn
-from shared.models.entry import ModelEntry
+from cli.stack.servers import HOST, free_port
+from shared.contracts.calls import Example, Prompt, Sampling, Template, Turn
+from shared.models.catalogue.entry import ModelEntry
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.server_check import probe, render
 from tests.inference.shapes import save_llama

@@ -1,0 +1,85 @@
+"""Requests of a side-by-side run, and the answers that are kept of them.
+
+A request is known by the hash of its service and body: what was answered once is not asked again,
+and a run that was cut off goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bench.papers.data_rows import canonical
+
+
+@dataclass(frozen=True)
+class PaperRequest:
+    """A request to one service; body: as its route takes it."""
+
+    service: str
+    body: Mapping[str, Any]
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of service and body."""
+        return hashlib.sha256(canonical([self.service, self.body]).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class KeptAnswer:
+    """The end of a request. job: its id; None where it was refused before it became a job."""
+
+    key: str
+    job: str | None
+    result: dict[str, Any] | None
+    error: str | None = None
+
+
+class KeptAnswers:
+    """A file of JSON Lines, an answer each, written as they come."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._answers: dict[str, KeptAnswer] = {}
+        if file.exists():
+            self._read()
+
+    def _read(self) -> None:
+        """What a stopped process left half written at its end is cut off. Raises ValueError."""
+        whole, _, rest = self._file.read_bytes().rpartition(b"\n")
+        if rest:
+            os.truncate(self._file, len(whole) + bool(whole))
+        for raw in whole.splitlines():
+            self._hold(KeptAnswer(**json.loads(raw)))
+
+    def _hold(self, answer: KeptAnswer) -> None:
+        self._answers[answer.key] = answer
+
+    def get(self, request: PaperRequest) -> KeptAnswer | None:
+        """None: it was not asked yet."""
+        return self._answers.get(request.key)
+
+    def add(self, answers: Iterable[KeptAnswer]) -> None:
+        """They are in the file when this returns; what is known already is not written again."""
+        fresh = [one for one in answers if one.key not in self._answers]
+        with self._file.open("a", encoding="utf-8") as stream:
+            for answer in fresh:
+                stream.write(json.dumps(asdict(answer), ensure_ascii=False) + "\n")
+                self._hold(answer)
+            stream.flush()
+            os.fsync(stream.fileno())
+
+    def without_failures(self) -> None:
+        """Those without a result are asked again."""
+        kept = [one for one in self._answers.values() if one.result is not None]
+        fresh = self._file.with_name(f"{self._file.name}.new")
+        fresh.unlink(missing_ok=True)  # of a process that was stopped
+        KeptAnswers(fresh).add(kept)
+        fresh.replace(self._file)
+        self._answers = {one.key: one for one in kept}

@@ -1,0 +1,177 @@
+"""The two ways to a service: batches of one that runs, and its code in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+from bench.papers.answers import KeptAnswer, PaperRequest
+from touchstone_client._sync.client import Touchstone
+from touchstone_client._sync.handles import Batch
+from touchstone_client._sync.resources import endpoint_of
+from touchstone_client.errors import BatchFailed, NotFound
+
+LINES_A_BATCH = 500
+Told = Callable[[int], None]  # how many of these have ended
+
+
+class Asking(Protocol):
+    """Something that answers requests."""
+
+    def model_names(self) -> frozenset[str]:
+        """The models that requests may name."""
+        ...
+
+    def resume(self) -> Iterator[list[KeptAnswer]]:
+        """What was asked by a run that was cut off."""
+        ...
+
+    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[KeptAnswer]]:
+        """All of them, each once, in parts; one that fails is an answer without a result."""
+        ...
+
+
+class RunningService:
+    """A service over HTTP. Its batches outlive this process: `note` holds the id of the one that is
+    under way."""
+
+    def __init__(self, client: Touchstone, note: Path) -> None:
+        self._client = client
+        self._note = note
+
+    def model_names(self) -> frozenset[str]:
+        """As `GET /v1/models` lists them."""
+        return frozenset(one.name for one in self._client.models.list())
+
+    def resume(self) -> Iterator[list[KeptAnswer]]:
+        """Of the batch that was under way, where the service still has it."""
+        if not self._note.exists():
+            return
+        try:
+            batch = self._client.batches.get(self._note.read_text("utf-8").strip())
+            batch.wait(progress=False)
+        except (NotFound, BatchFailed):
+            pass
+        else:
+            yield [*_results(batch), *_failures(batch)]
+        self._note.unlink()
+
+    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[KeptAnswer]]:
+        by_service: dict[str, list[PaperRequest]] = {}
+        for request in requests:
+            by_service.setdefault(request.service, []).append(request)
+        done = 0
+        for service, own in by_service.items():
+            for start in range(0, len(own), LINES_A_BATCH):
+                for answers in self._batches(
+                    service, own[start : start + LINES_A_BATCH], done, told
+                ):
+                    done += len(answers)
+                    yield answers
+
+    def _batches(
+        self, service: str, requests: Sequence[PaperRequest], done: int, told: Told
+    ) -> Iterator[list[KeptAnswer]]:
+        """One batch; where the service refuses lines, another of the others."""
+        left = list(requests)
+        while left:
+            batch = self._client.batches.submit(map(_line, left), service)
+            self._note.write_text(batch.id, "utf-8")
+            try:
+                batch.wait(progress=lambda ended, _: told(done + ended))
+            except BatchFailed as error:
+                refused = {line: said for line, said in error.faults if 0 < line <= len(left)}
+                self._note.unlink()
+                if not refused:
+                    raise
+                yield [
+                    KeptAnswer(left[line - 1].key, None, None, why) for line, why in refused.items()
+                ]
+                left = [one for line, one in enumerate(left, 1) if line not in refused]
+                continue
+            yield [*_results(batch), *_failures(batch)]
+            self._note.unlink()  # its answers are kept
+            return
+
+
+def _line(request: PaperRequest) -> dict[str, Any]:
+    """A line of a batch."""
+    return {
+        "custom_id": request.key,
+        "method": "POST",
+        "url": endpoint_of(request.service),
+        "body": dict(request.body),
+    }
+
+
+def _results(batch: Batch) -> Iterator[KeptAnswer]:
+    """As the service wrote them."""
+    if batch.output_file_id is None:
+        return
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "output.jsonl"
+        batch.save(file)
+        with file.open(encoding="utf-8") as stream:
+            for raw in stream:
+                line = json.loads(raw)
+                job = line["response"]["body"]
+                yield KeptAnswer(line["custom_id"], job["id"], job["result"])
+
+
+def _failures(batch: Batch) -> Iterator[KeptAnswer]:
+    for line in batch.failures():
+        job = None if line.job is None else line.job.id
+        yield KeptAnswer(line.custom_id, job, None, str(line.error or "cancelled"))
+
+
+class InProcess(Protocol):
+    """`cli.local.LocalService`."""
+
+    def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        """Status and JSON."""
+        ...
+
+    def model_names(self) -> frozenset[str]:
+        """Those of its `models.toml`."""
+        ...
+
+
+class OwnProcess:
+    """The service's code in this process, without servers: one request after the other."""
+
+    def __init__(self, service: InProcess) -> None:
+        self._service = service
+
+    def model_names(self) -> frozenset[str]:
+        """As its file says."""
+        return self._service.model_names()
+
+    def resume(self) -> Iterator[list[KeptAnswer]]:
+        """Nothing outlives this process."""
+        return iter(())
+
+    def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[KeptAnswer]]:
+        for done, request in enumerate(requests, 1):
+            body = json.dumps(request.body, ensure_ascii=False).encode()
+            _, found = self._service.answer("POST", endpoint_of(request.service), body)
+            yield [_answer(request.key, json.loads(found))]
+            told(done)
+
+
+def _answer(key: str, found: dict[str, Any]) -> KeptAnswer:
+    """Of a job, or of a refusal."""
+    if found.get("object") != "job":
+        return KeptAnswer(key, None, None, _said(found))
+    if found["status"] == "succeeded":
+        return KeptAnswer(key, found["id"], found["result"])
+    return KeptAnswer(key, found["id"], None, _said(found.get("error") or {}))
+
+
+def _said(problem: dict[str, Any]) -> str:
+    """A problem in a sentence."""
+    title, detail = problem.get("title"), problem.get("detail")
+    faults = [f"{one['detail']} (at {one['pointer']})" for one in problem.get("errors") or ()]
+    return ": ".join(filter(None, [title, "; ".join(faults) or detail])) or "it failed"

@@ -1,0 +1,65 @@
+"""The guide's list of routes, events and counters, `docs/guide/reference.md`, made of the API's
+description and of the lines that declare counters."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cli.generators.manifests import ROOT
+
+DESCRIPTION = ROOT / "docs" / "openapi.json"  # as it is served: a test compares them
+KINDS = ("Counter", "Gauge", "Histogram", "Summary")
+OURS = "touchstone_"
+METHODS = ("get", "post", "patch", "delete")
+
+
+def reference_page(written: str, modules: Mapping[str, ast.Module]) -> Iterator[str]:
+    """written: what says that the page is made. modules: name → tree, of the service's code."""
+    yield f"# Routes, events, counters\n\n{written}"
+    yield "What each takes and answers is in `/docs` and `docs/openapi.json`.\n\n## Routes\n\n"
+    yield "| route | does | scope |\n|---|---|---|\n"
+    description = json.loads(DESCRIPTION.read_text("utf-8"))
+    for path, methods in description["paths"].items():
+        for method in filter(methods.__contains__, METHODS):
+            yield _route(method, path, methods[method])
+    yield "\nAny one of the scopes will do. `GET` answers `HEAD` as well.\n\n## Events\n\n"
+    yield "What [webhooks](webhooks.md) are told, without texts: `type`, `timestamp`, and `data` "
+    yield "with\n\n| event | `data` |\n|---|---|\n"
+    for event in description["webhooks"]:
+        fields = ", ".join(f"`{name}`" for name in _data(event, description))
+        yield f"| `{event}` | {fields} |\n"
+    yield "\n## Counters\n\nWhat `/metrics` has for Prometheus, beside those of Python itself."
+    yield "\n\n| name | kind | labels | what |\n|---|---|---|---|\n"
+    yield from sorted(_counters(modules))
+
+
+def _route(method: str, path: str, operation: Mapping[str, Any]) -> str:
+    scopes = ", ".join(f"`{scope}`" for scope in operation.get("x-scopes", ())) or "none"
+    return f"| `{method.upper()} {path}` | {operation['summary']} | {scopes} |\n"
+
+
+def _data(event: str, description: Mapping[str, Any]) -> Iterator[str]:
+    """The fields of an event's subject."""
+    schemas = description["components"]["schemas"]
+    body = schemas["".join(part.capitalize() for part in event.split(".")) + "Webhook"]
+    subject = body["properties"]["data"]["$ref"].rpartition("/")[2]
+    yield from schemas[subject]["properties"]
+
+
+def _counters(modules: Mapping[str, ast.Module]) -> Iterator[str]:
+    """A row for each that is declared, wherever that is."""
+    for tree in modules.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(KINDS) and node.args:
+                name = node.args[0]
+                if isinstance(name, ast.Constant) and str(name.value).startswith(OURS):
+                    yield _counter(ast.unparse(node.func).rpartition(".")[2], node)
+
+
+def _counter(kind: str, node: ast.Call) -> str:
+    name, says, *rest = map(ast.literal_eval, node.args[:3])
+    labels = ", ".join(f"`{label}`" for label in (rest[0] if rest else ()))
+    return f"| `{name}` | {kind.lower()} | {labels} | {says} |\n"

@@ -1,0 +1,286 @@
+"""The pages of the guide that are written from the code: errors, settings, routes, events and
+counters, and the metrics' pages.
+
+`python -m cli.generators.reference write` writes them, `check` fails where one is stale. What a
+page says stands where the thing itself stands: the docstring and the cure of an error's class, the
+description of a setting's field; the processes that read a setting are those whose modules do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
+
+import services.gateway
+import services.scheduler
+import shared
+from cli.generators.api_reference import reference_page
+from cli.generators.manifests import ROOT, write_or_check
+from cli.generators.metric_pages import coop_cards, metric_pages
+from shared.contracts.errors import BadInput, QuotaExceeded, ScoringError
+from shared.contracts.problems import RATES, TYPE_BASE, can_retry, kind_of, problem, to_public
+from shared.process.settings import CommandSettings, Settings
+from shared.process.settings_sources import fields_of, variable_of
+
+COMMAND = "make reference"
+WRITTEN = f"<!-- written by `{COMMAND}` from the code -->\n\n"
+HEAVY = (
+    "shared.worker",
+    "shared.statistics",
+    "shared.text.language",
+    "shared.reports.charts",
+)  # and no errors
+READERS = {  # package -> process; every other package of services/ is a worker's
+    "services.gateway": "gateway",
+    "services.scheduler": "scheduler",
+    "cli.models": "`touchstone`",
+    "cli.stack": "`make serve`",
+}
+WORKERS = "workers"
+EVERY = {*READERS.values(), WORKERS}  # where settings check it among themselves
+HOLDERS = ("settings", "settings()", "chosen")  # expressions that are the settings end so
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the pages, or say which are stale: then 1."""
+    parser = argparse.ArgumentParser(prog="python -m cli.generators.reference", description=__doc__)
+    parser.add_argument("command", choices=("write", "check"))
+    asked = parser.parse_args(arguments)
+    return write_or_check(pages(), asked.command, f"as the code says: run `{COMMAND}`")
+
+
+def pages() -> dict[Path, str]:
+    """file → what it should hold."""
+    docs = ROOT / "docs" / "guide"
+    return {
+        **metric_pages(),
+        ROOT / "examples" / "integrations" / "coop" / "cards.json": coop_cards(),
+        docs / "errors.md": "".join(errors_page()),
+        docs / "reference.md": "".join(reference_page(WRITTEN, _modules())),
+        docs / "settings.md": "".join(settings_page()),
+    }
+
+
+def errors() -> dict[str, type[ScoringError]]:
+    """slug → the class that has it first, of everything that can be raised on purpose."""
+    for package in (services.gateway, services.scheduler, shared):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            is_entry = module.name.endswith("__main__") or ".migrations" in module.name
+            if not is_entry and not module.name.startswith(HEAVY):
+                importlib.import_module(module.name)
+    found: dict[str, type[ScoringError]] = {}
+    for kind in _tree(ScoringError):
+        if kind.__module__.startswith(("services.", "shared.")):
+            found.setdefault(kind.slug, kind)
+    return dict(sorted(found.items()))
+
+
+def _tree(kind: type[ScoringError]) -> Iterator[type[ScoringError]]:
+    yield kind
+    for inner in kind.__subclasses__():
+        yield from _tree(inner)
+
+
+def errors_page() -> Iterator[str]:
+    """An entry a slug, with its anchor."""
+    yield "# Errors\n\n" + WRITTEN
+    yield f"""\
+Every error is `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)); a
+failed job's `error` has the same shape. `type` ends in the slug, `errors` points at what is wrong,
+`error` says the same as OpenAI's SDKs read it:
+
+```json
+{json.dumps(_example(), ensure_ascii=False, indent=1)}
+```
+
+`x-should-retry: true` says that the very same request may pass soon, not before `Retry-After` (in
+seconds).
+
+"""
+    for slug, kind in errors().items():
+        yield _entry(slug, kind)
+
+
+def _example() -> dict[str, Any]:
+    return to_public(problem(BadInput("Field required", pointer="/explanation")), "req_4f…")
+
+
+def _entry(slug: str, kind: type[ScoringError]) -> str:
+    cause = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
+    made = {"type": TYPE_BASE + slug, "status": kind.status}
+    says = {True: "yes", False: "no", None: "perhaps"}[can_retry(made)]
+    if issubclass(kind, QuotaExceeded):
+        says = f"yes for {_join_names(RATES)}; no for others"
+    return (
+        f'## <a id="{slug}"></a>`{slug}`\n\n'
+        f"{kind.title}. Status {kind.status}, `error.type` `{kind_of(made)}`. "
+        f"Will a retry help: {says}.\n\n"
+        f"**Cause.** {cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
+    )
+
+
+def _join_names(names: frozenset[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+def settings_page() -> Iterator[str]:
+    """A row a setting. Raises ValueError where one is not described."""
+    yield "# Settings\n\n" + WRITTEN
+    yield (
+        "Environment variables, read once when a process starts; a wrong one ends it with a line "
+        "that says why. A list is written with commas, or as JSON. A secret may stand in a file "
+        "that `<NAME>_FILE` names.\n\n"
+        "| variable | type | default | meaning | read by |\n|---|---|---|---|---|\n"
+    )
+    for kind in (Settings, CommandSettings):
+        for name, field in fields_of(kind):
+            yield _row(kind, name, field)
+
+
+def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
+    variable = variable_of(name, field)
+    if not field.description:
+        raise ValueError(f"{variable} has no description")
+    known = kind.model_json_schema(mode="validation")["properties"]
+    schema = known.get(str(field.validation_alias or name)) or known[name]
+    readers = ["`touchstone`"] if kind is CommandSettings else sorted(readers_of(name) or EVERY)
+    cells = (
+        f"`{variable}`",
+        _type(schema),
+        _default(field),
+        f"{field.description[0].upper()}{field.description[1:]}",
+        ", ".join(readers),
+    )
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """In words."""
+    arms = [arm for arm in schema.get("anyOf", [schema]) if arm.get("type") != "null"]
+    arm = arms[0]
+    if "enum" in arm:
+        return " or ".join(f"`{word}`" for word in arm["enum"])
+    words = {"integer": "whole number", "number": "number", "boolean": "`on` or `off`",
+             "array": "list"}  # fmt: skip
+    kind = words.get(str(arm.get("type")), "text")
+    if arm.get("format") == "password":
+        kind = "secret"
+    bounds = [
+        f"{sign} {arm[key]}"
+        for key, sign in (("minimum", "≥"), ("exclusiveMinimum", ">"), ("maximum", "≤"))
+        if key in arm
+    ]
+    return f"{kind} {', '.join(bounds)}".strip()
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, bool):
+        return "`on`" if value else "`off`"
+    if isinstance(value, tuple):
+        return f"`{','.join(map(str, value))}`"
+    return f"`{value.get_secret_value() if isinstance(value, SecretStr) else value}`"
+
+
+def readers_of(name: str) -> set[str]:
+    """The processes whose modules read this setting."""
+    wanted = {name} | {made for made, uses in _properties().items() if name in uses}
+    found: set[str] = set()
+    for module, read in _settings_by_module().items():
+        if wanted & read:
+            found |= _processes(module)
+    return found
+
+
+@cache
+def _properties() -> dict[str, set[str]]:
+    """property of Settings → the fields that it is made of."""
+    tree = ast.parse(inspect.getsource(Settings))
+    return {
+        function.name: {
+            node.attr
+            for node in ast.walk(function)
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"
+        }
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+    }
+
+
+@cache
+def _modules() -> dict[str, ast.Module]:
+    """module → its tree, of services and shared."""
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+            file.read_text("utf-8")
+        )
+        for folder in ("cli", "services", "shared")
+        for file in sorted((ROOT / folder).rglob("*.py"))
+    }
+
+
+@cache
+def _settings_by_module() -> dict[str, set[str]]:
+    """module → the attributes of settings that it reads."""
+    return {
+        module: {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith(HOLDERS)
+        }
+        for module, tree in _modules().items()
+    }
+
+
+@cache
+def _processes(module: str) -> frozenset[str]:
+    """Those that a module of a service runs in; of one in shared, those of its importers."""
+    package = ".".join(module.split(".")[:2])
+    if not module.startswith("shared."):
+        reader = READERS.get(package, WORKERS if package.startswith("services.") else None)
+        return frozenset() if reader is None else frozenset({reader})
+    if module == "shared.process.settings":  # what settings check among themselves
+        return frozenset()
+    if package == "shared.worker":
+        return frozenset({WORKERS})
+    found: set[str] = set()
+    seen, look = {module}, [module]
+    while look:
+        for importer in _importers().get(look.pop(), set()) - seen:
+            seen.add(importer)
+            if not importer.startswith("shared."):
+                found |= _processes(importer)
+            else:
+                look.append(importer)
+    return frozenset(found)
+
+
+@cache
+def _importers() -> dict[str, set[str]]:
+    """module, or a name in it → the modules that import it."""
+    found: dict[str, set[str]] = {}
+    for module, tree in _modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in (node.module, *(f"{node.module}.{one.name}" for one in node.names)):
+                    found.setdefault(name, set()).add(module)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

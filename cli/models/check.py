@@ -1,0 +1,367 @@
+"""Load models and ask each something: `touchstone models check [NAME...]`.
+
+Of a model with weights: state, labels, limit, languages, dtype, memory, an answer with its time and
+six probes of a judge: does a neighbour in the batch move its answer; a text longer than it reads;
+no text at all; a text of its own special tokens; a text in a language that it may not know; whether
+other texts have other answers. Of a server: what it can do. The exit status is 1 if any cannot be
+used. Source: specs "models" §2.1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from services.inference.numerics import fast_arithmetic
+from services.inference.weights.label_use import doubts
+from shared.contracts.calls import Example, Pair, Template
+from shared.contracts.errors import BadInput
+from shared.contracts.language_names import EVERY, language_names
+from shared.contracts.messages import ModelUse
+from shared.contracts.prompt_table import NO_LABELS
+from shared.models.catalogue.catalogue import (
+    Catalogue,
+    ModelCard,
+    describe_languages,
+    load_catalogue,
+)
+from shared.models.catalogue.entry import ModelEntry
+from shared.models.ports import Floats, Models
+from shared.process import telemetry
+from shared.process.settings import disable_download, settings_or_exit
+
+Report = dict[str, Any]
+RUNTIME_BYTES = 700_000_000  # of a process with the model libraries, measured
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 0 if every model that was asked for can be used."""
+    asked = _parser().parse_args(arguments)
+    disable_download()  # before a model library is imported
+    chosen = settings_or_exit()
+    telemetry.configure_logging("critical", "console")  # what fails is in the report
+    try:
+        catalogue = load_catalogue(chosen.models_file)
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    if asked.memory:
+        sys.stdout.write(f"{memory(catalogue)}\n")
+        return 0
+    known = [one.name for one in catalogue.describe()]
+    if strange := sorted(set(asked.names) - set(known)):
+        sys.stderr.write(f"no such model: {', '.join(strange)}; there are: {', '.join(known)}\n")
+        return 1
+    reports = []
+    for name in asked.names or known:
+        reports.append(report(catalogue, name))
+        if not asked.json:
+            sys.stdout.write(format_report(reports[-1]) + "\n")
+            sys.stdout.flush()
+    if asked.json:
+        sys.stdout.write(json.dumps(reports, indent=1) + "\n")
+    return 0 if all(one["state"] == "ready" for one in reports) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="touchstone models check", description=__doc__)
+    made.add_argument("names", nargs="*", metavar="NAME", help="none: all that are configured")
+    made.add_argument("--json", action="store_true", help="for machines")
+    made.add_argument(
+        "--memory", action="store_true", help="only the bytes that a worker with all of them needs"
+    )
+    return made
+
+
+def memory(catalogue: Catalogue) -> int:
+    """Bytes for all models with weights that are here, and for the process."""
+    from services.inference.weights.folder import is_complete
+    from services.inference.weights.loader import planned
+
+    total = RUNTIME_BYTES
+    for entry in catalogue.entries:
+        if entry.is_served:
+            continue
+        with suppress(OSError, ValueError):  # it is not loaded, and takes none
+            folder, placement = planned(catalogue, entry)
+            total += placement.memory if is_complete(folder) else 0
+    return total
+
+
+def report(catalogue: Catalogue, name: str) -> Report:
+    """Everything that is known of this model, and what it answers."""
+    card = next(one for one in catalogue.describe() if one.name == name)
+    entry = next((one for one in catalogue.entries if one.name == name), None)
+    if entry is None:
+        return {"name": name, "state": "failed", "error": card.fault}
+    known = _config_report(card)
+    if entry.prompt is not None and entry.prompt.verbalizers:
+        known["labels"] = {label: list(own) for label, own in entry.prompt.verbalizers.items()}
+    elif entry.kind == "causal" and not entry.is_served:
+        known["warnings"] += [f"no-prompt: {NO_LABELS}"]
+    if card.mapping and (mapping := catalogue.mapping(entry)) is not None:
+        known["warnings"] += doubts(mapping)
+    return known | (_of_server(entry) if entry.is_served else _of_weights(catalogue, entry))
+
+
+def _config_report(card: ModelCard) -> Report:
+    labels = {label: list(outputs) for label, outputs in (card.mapping or {}).items()}
+    return {
+        "name": card.name,
+        "kind": card.kind,
+        "revision": card.revision,
+        "labels": labels or None,
+        "activation": card.activation,
+        "languages": list(card.languages) if card.languages else None,
+        "language_f1": card.language_f1,
+        "warnings": list(card.warnings),
+    }
+
+
+def _of_server(entry: ModelEntry) -> Report:
+    from shared.models.server_check import probe
+
+    found = probe(entry)
+    return {
+        "state": "ready" if found.is_usable else "away" if found.is_away else "failed",
+        "error": found.error,
+        "server": found.model_dump(mode="json"),
+    }
+
+
+def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
+    from services.inference.weights.placement import free_bytes
+    from services.worker import local
+    from shared.contracts.errors import ModelNotReady, ScoringError
+    from shared.models.catalogue.availability import ModelStates
+    from shared.models.ports import describe
+
+    states, started = ModelStates(), time.perf_counter()
+    models = local(catalogue, settings_or_exit().padded_tokens, states)
+    try:
+        use = describe(models, entry.name).use
+        seconds = time.perf_counter() - started
+        answered = check_model(models, entry.name, str(use.dtype), catalogue.languages(entry))
+    except ScoringError as error:
+        state = error.state if isinstance(error, ModelNotReady) else "failed"
+        return {"state": state, "error": error.detail}
+    except Exception as error:  # noqa: BLE001 - of its own code: this model fails, no other
+        return {"state": "failed", "error": f"it cannot answer: {type(error).__name__}: {error}"}
+    known = states.get(entry.name)
+    return {
+        "state": "ready",
+        "error": None,
+        "sha256": use.sha256,
+        "device": use.device,
+        "dtype": use.dtype,
+        "dtype_reason": _dtype_reason(entry, use),
+        "memory_needed": known.placement.memory if known and known.placement else None,
+        "memory_free": free_bytes(str(use.device)),
+        "loaded_seconds": round(seconds, 1),
+        **_model_report(answered),
+    }
+
+
+def _dtype_reason(entry: ModelEntry, use: ModelUse) -> str | None:
+    """Why `fast` is this dtype; None where the entry names one, or says `auto`."""
+    if entry.dtype != "fast":
+        return None
+    return fast_arithmetic(entry.kind).reason if use.device == "cpu" else "of this GPU"
+
+
+def _model_report(answered: ModelOutputs) -> Report:
+    return {
+        "limit": answered.limit,
+        "answer": answered.answer,
+        "answer_milliseconds": round(answered.milliseconds, 1),
+        "probes": {name: asdict(one) for name, one in answered.probes.items()},
+    }
+
+
+def format_report(found: Report) -> str:
+    """The report for people, a line a fact."""
+    error = f": {found['error']}" if found.get("error") else ""
+    lines = [f"{found['name']}  {found['state']}{error}"]
+    labels = [f"{one} = {', '.join(of) or '1 - other'}" for one, of in _items(found, "labels")]
+    shown = {
+        "kind": found.get("kind"),
+        "revision": found.get("revision"),
+        "sha256": found.get("sha256"),
+        "labels": "; ".join(labels),
+        "activation": found.get("activation"),
+        "languages": _languages(found),
+        "limit": f"{found['limit']} tokens" if found.get("limit") else None,
+        "device": _device(found),
+        "memory": _memory(found),
+        "loaded in": f"{found['loaded_seconds']} s" if "loaded_seconds" in found else None,
+        "answer": f"{found['answer']}, in {found['answer_milliseconds']:.0f} ms"
+        if "answer" in found
+        else None,
+    }
+    lines += [f"  {name:<22}{value}" for name, value in shown.items() if value]
+    for name, probe in _items(found, "probes"):
+        lines.append(f"  {name:<22}{'good' if probe['good'] else 'BAD'}: {probe['said']}")
+    if server := found.get("server"):
+        from shared.models.server_check import render
+        from shared.models.server_records import ServerAbilities
+
+        lines += [
+            f"  {line}" for line in render(ServerAbilities.model_validate(server)).splitlines()
+        ]
+    return "\n".join([*lines, *(f"  {'warning':<22}{one}" for one in found.get("warnings") or ())])
+
+
+def _languages(found: Report) -> str:
+    stated = found.get("languages") or ("not stated",)
+    return ", ".join(describe_languages(stated, found.get("language_f1")))
+
+
+def _items(found: Report, name: str) -> list[tuple[str, Any]]:
+    return list((found.get(name) or {}).items())
+
+
+def _device(found: Report) -> str | None:
+    if not found.get("device"):
+        return None
+    reason = f" (fast: {found['dtype_reason']})" if found.get("dtype_reason") else ""
+    return f"{found['device']} {found['dtype']}{reason}"
+
+
+def _memory(found: Report) -> str | None:
+    needed, free = found.get("memory_needed"), found.get("memory_free")
+    if needed is None:
+        return None
+    return f"needs {needed / 1e9:.2f} GB" + (f", free {free / 1e9:.2f} GB" if free else "")
+
+
+SENTENCE = "The weather in the old town was lovely today"
+FOREIGN = "Das Wetter in der alten Stadt war heute wirklich sehr schön"
+SPECIAL = "<s> </s> [CLS] [SEP] [MASK] [PAD] <|im_start|> <|im_end|> <|endoftext|> <start_of_turn>"
+LONG = "word " * 4_000  # as long as a request's text may be
+YES_OR_NO = Template(
+    prefix="Is this friendly?\n", suffix="\nAnswer:", verbalizers={"yes": " yes", "no": " no"}
+)
+TOLERANCE = {"float32": 1e-5}  # of probabilities, between batches; other dtypes:
+COARSE = 0.02
+Rows = Callable[..., list[Floats]]  # of texts
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a probe found. good: nobody need worry."""
+
+    good: bool
+    said: str
+
+
+@dataclass(frozen=True)
+class ModelOutputs:
+    """A model's answers in this process. limit: tokens that it reads."""
+
+    answer: str
+    milliseconds: float
+    limit: int | None
+    probes: dict[str, Probed]
+
+
+def check_model(
+    models: Models, name: str, dtype: str, languages: Sequence[str] | None
+) -> ModelOutputs:
+    """One answer with its time, and the probes. Raises ScoringError where the answer fails."""
+    if models.kind(name) in ("similarity", "cross-encoder"):
+        return _check_similarity(models, name, TOLERANCE.get(dtype, COARSE))
+    model: Any = models.judge(name)
+    template = None if _is_judge(model) else YES_OR_NO
+
+    def rows(*texts: str) -> list[Floats]:
+        found = model.judge([Example(text=text, template=template) for text in texts])
+        return [np.asarray(row, dtype=np.float64) for row in found]
+
+    started = time.perf_counter()
+    [row] = rows(SENTENCE)
+    seconds = time.perf_counter() - started
+    labels = model.labels_of(Example(text=SENTENCE, template=template))
+    said = ", ".join(f"{label} {p:.3f}" for label, p in zip(labels, row, strict=True))
+    [read] = model.tokens([Example(text=LONG, template=template)])
+    states = EVERY if languages and "*" in languages else language_names(languages or ())
+    probes = _common_checks(rows, TOLERANCE.get(dtype, COARSE))
+    foreign = _run_check(lambda: _check_distribution(rows(FOREIGN)[0]))
+    said_of_it = f"it answers; its entry states {states or 'no languages: add `languages`'}"
+    probes["another language"] = Probed(foreign.good, said_of_it) if foreign.good else foreign
+    return ModelOutputs(said, 1_000 * seconds, len(read.ids), probes)
+
+
+def _is_judge(model: Any) -> bool:
+    """Whether it tells labels of a text by itself; else it is ask_model in a template of ours."""
+    try:
+        model.labels_of(Example(text=SENTENCE))
+    except BadInput:
+        return False
+    return True
+
+
+def _common_checks(rows: Rows, tolerance: float) -> dict[str, Probed]:
+    """The probes that every kind of model has."""
+    return {
+        "batch invariance": _run_check(lambda: _check_batch_consistency(rows, tolerance)),
+        "longer than it reads": _run_check(lambda: _check_distribution(rows(LONG)[0])),
+        "an empty text": _run_check(lambda: _check_distribution(rows("")[0])),
+        "special tokens": _run_check(lambda: _check_distribution(rows(SPECIAL)[0])),
+        "other texts": _run_check(lambda: _check_difference(rows)),
+    }
+
+
+def _check_similarity(models: Models, name: str, tolerance: float) -> ModelOutputs:
+    model = models.similarity(name)
+
+    def values(*pairs: tuple[str, str]) -> Floats:
+        return np.asarray(model.similarities([Pair(a=a, b=b) for a, b in pairs]))
+
+    started = time.perf_counter()
+    value = float(values((SENTENCE, FOREIGN))[0])
+    seconds = time.perf_counter() - started
+
+    def rows(*texts: str) -> list[Floats]:
+        return [np.atleast_1d(one) for one in values(*((SENTENCE, text) for text in texts))]
+
+    said = f"two sentences {value:.3f}"
+    return ModelOutputs(said, 1_000 * seconds, None, _common_checks(rows, tolerance))
+
+
+def _run_check(look: Callable[[], Probed]) -> Probed:
+    try:
+        return look()
+    except Exception as error:  # noqa: BLE001 - a probe tells what goes wrong, whatever it is
+        return Probed(False, f"{type(error).__name__}: {error}")
+
+
+def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
+    """Whether a text is judged the same beside others."""
+    [alone] = rows(SENTENCE)
+    beside = rows(LONG[:600], SENTENCE, "short", FOREIGN)[1]
+    moved = float(np.max(np.abs(alone - beside)))
+    return Probed(moved <= tolerance, f"moves by {moved:.1e} beside other texts")
+
+
+def _check_difference(rows: Rows) -> Probed:
+    """Whether it reads at all: weights that are 0 answer every text alike."""
+    one, *others = rows(SENTENCE, FOREIGN, SPECIAL)
+    moved = max(float(np.max(np.abs(one - other))) for other in others)
+    return Probed(moved > 0, f"move its answer by {moved:.1e}")
+
+
+def _check_distribution(row: Floats) -> Probed:
+    good = bool(np.all(np.isfinite(row)) and np.all((row >= 0) & (row <= 1)))
+    return Probed(good, ", ".join(f"{value:.3f}" for value in row))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

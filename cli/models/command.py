@@ -1,0 +1,348 @@
+"""Models of your own: write them into models.toml, fetch their weights, try them.
+
+They work on this machine's `models.toml` (`TOUCHSTONE_MODELS_FILE`) and weights
+(`TOUCHSTONE_MODELS_DIR`). Only `add`, `pull` and `convert` reach the model hub.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from redis.exceptions import RedisError
+
+from cli.models import entries
+from cli.models.additions import PICKLED, addition
+from cli.models.api import CommandError
+from cli.models.download import download_model
+from services.inference.numerics import fast_arithmetic
+from services.inference.weights.folder import (
+    PICKLE,
+    demand_usable,
+    is_complete,
+    model_folder,
+    weights_folder,
+)
+from shared.contracts.language_names import language_names
+from shared.models.catalogue import reload
+from shared.models.catalogue.availability import LoadingError
+from shared.models.catalogue.catalogue import Catalogue, load_catalogue
+from shared.models.catalogue.checkpoint import folder_sha256
+from shared.models.catalogue.entry import ModelEntry
+from shared.models.catalogue.models_file import preset_names
+from shared.process.settings import (
+    Settings,
+    environment_default,
+    environment_value,
+    settings,
+    settings_or_exit,
+)
+
+CHECK = "cli.models.check"
+CONVERSION = "services.inference.weights.conversion"
+KINDS = ("classifier", "causal", "similarity", "cross-encoder")
+WITH_COMPOSE = "with compose: docker compose run --rm models reload"
+ELSEWHERE = (
+    "TOUCHSTONE_URL names {url}, which is not the service of {folder}. Over HTTP nobody can have "
+    "models.toml read again: run `touchstone models reload` where that service runs "
+    f"({WITH_COMPOSE}), name its Redis by REDIS_URL, or say --var {{folder}} to mean the service "
+    "of this folder"
+)
+NOWHERE = (
+    "no service is up in {folder}: one that starts reads models.toml as it does. --var names "
+    f"another folder, REDIS_URL a service elsewhere; {WITH_COMPOSE}"
+)
+PROTOCOLS = ("vllm", "sglang", "tei", "infinity")  # kserve-v2 needs a table of its own
+TASKS = ("hate", "nli", "sentiment", "free")
+MOST_LANGUAGES = 3  # of a model, in a row of the list
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="touchstone models", description=__doc__)
+    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    one = commands.add_parser("add", help="an entry for a model: from a hub, a folder, a server")
+    one.add_argument(
+        "source",
+        help="hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL, as in path:/models/mine",
+    )
+    one.add_argument("--name", help="what requests say")
+    one.add_argument("--replace", action="store_true", help="write the entry of this name again")
+    known = ", ".join(preset_names())
+    one.add_argument("--preset", help=f"the keys of a well-known model: {known}")
+    _add_label_keys(one)
+    one.set_defaults(run=add)
+    one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
+    one.add_argument("names", nargs="*", metavar="NAME")
+    one.add_argument("--all", action="store_true", help="of every model of the hub")
+    one.set_defaults(run=pull_all)
+    one = commands.add_parser("convert", help="safetensors of a model that has pickles only")
+    one.add_argument("name", metavar="NAME")
+    one.set_defaults(run=convert)
+    one = commands.add_parser("check", help="load models, and ask each something", add_help=False)
+    one.set_defaults(run=None)
+    one = commands.add_parser("list", help="what is configured, and what of it is here")
+    one.add_argument("--json", action="store_true", help="one JSON document in place of a table")
+    one.set_defaults(run=show)
+    one = commands.add_parser("reload", help="all processes read models.toml again")
+    one.add_argument("--var", type=Path, help="the folder of a `make serve` (default var)")
+    one.set_defaults(run=request_reload)
+    return made
+
+
+def _add_label_keys(one: argparse.ArgumentParser) -> None:
+    """What an entry says where the model's own files do not."""
+    one.add_argument("--kind", choices=KINDS, help="where its files do not say")
+    one.add_argument("--task", choices=TASKS, help="what its labels mean; free: nothing we know")
+    one.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        metavar="LABEL=OUTPUT[,OUTPUT]",
+        help="which outputs stand for a label, as in hateful=hate,offensive; of a causal model the "
+        "words that it writes, as in hateful=yes,Yes; repeatable",
+    )
+    one.add_argument("--ignore", metavar="OUTPUT[,OUTPUT]", help="outputs of no label; *: the rest")
+    one.add_argument("--outputs", metavar="OUTPUT[,OUTPUT]", help="names for LABEL_0, LABEL_1, ...")
+    activations = ("softmax", "sigmoid", "one-output")
+    one.add_argument("--activation", choices=activations, help="where its files do not say")
+    one.add_argument("--languages", metavar="TAG[,TAG]", help="it was trained on, as in en,hi-Latn")
+    one.add_argument("--protocol", choices=PROTOCOLS, help="of a classify: server that names none")
+    one.add_argument("--served-name", metavar="NAME", help="what its server calls it; else --name")
+    one.add_argument("--api-key-env", metavar="VARIABLE", help="it holds the key of its server")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; 0 if all went well."""
+    if arguments[:1] == ["check"]:  # it loads models: a process with the libraries for that
+        return _run(CHECK, *arguments[1:])
+    asked = parser().parse_args(arguments)
+    run: Callable[[argparse.Namespace, Settings], int] = asked.run
+    try:
+        return run(asked, settings_or_exit())
+    except CommandError as error:
+        _print_line(f"touchstone: {error}")
+    except KeyboardInterrupt:
+        _print_line("interrupted; what came is kept")
+        return 130
+    return 1
+
+
+def add(asked: argparse.Namespace, chosen: Settings) -> int:
+    """Print the entry, and append it, or put it in the place of the one of its name."""
+    block, said = addition(asked, chosen)
+    sys.stdout.write(block)
+    for line in said:
+        _print_line(f"  {line}")
+    name = next(line for line in block.splitlines() if line.startswith("name")).partition('"')[2]
+    try:
+        was_there = asked.replace and entries.replace(chosen.models_file, block, name[:-1])
+        if not asked.replace:
+            entries.append(chosen.models_file, block)
+    except OSError as error:
+        raise CommandError(
+            f"{chosen.models_file} cannot be written ({error.strerror}): put these lines there"
+        ) from None
+    needed = "convert" if PICKLED in said else "pull" if 'source = "hf:' in block else None
+    steps = [f"touchstone models {needed} {name[:-1]}"] if needed else []
+    steps += [f"touchstone models check {name[:-1]}", "touchstone models reload"]
+    done = "replaced in" if was_there else "added to"
+    _print_line(f"{done} {chosen.models_file}; next: {', then '.join(steps)}")
+    return 0
+
+
+def pull_all(asked: argparse.Namespace, chosen: Settings) -> int:
+    """Fetch what is named; 0 only where all of it is whole."""
+    catalogue = _catalogue(chosen)
+    if not asked.names and not asked.all:
+        raise CommandError("name models, or say --all")
+    chosen_entries = [_entry(catalogue, name) for name in asked.names]
+    if asked.all:
+        chosen_entries = [entry for entry in catalogue.entries if entry.scheme == "hf"]
+    failed = 0
+    for entry in chosen_entries:
+        if entry.scheme != "hf":
+            _print_line(f"{entry.name}: {entry.scheme}: nothing to fetch")
+            continue
+        try:
+            _download_entry(entry, chosen)
+        except CommandError as error:
+            _print_line(f"touchstone: {error}")
+            failed += 1
+    return 1 if failed else 0
+
+
+def _download_entry(entry: ModelEntry, chosen: Settings) -> None:
+    sha256 = folder_sha256(download_model(entry, chosen))
+    if entry.sha256 not in (None, sha256):
+        raise CommandError(
+            f"{entry.name}: its weights have SHA-256 {sha256}, configured is {entry.sha256}"
+        )
+    _print_line(f"{entry.name}: whole, sha256 {sha256}")
+    if entry.sha256 is None and sha256 is not None:
+        try:
+            entries.set_key(chosen.models_file, entry.name, "sha256", sha256)
+        except (OSError, ValueError) as error:
+            _print_line(f'{entry.name}: add sha256 = "{sha256}" to its entry yourself ({error})')
+
+
+def convert(asked: argparse.Namespace, chosen: Settings) -> int:
+    """Pickled weights to safetensors, in a process without a way out."""
+    entry = _entry(_catalogue(chosen), asked.name)
+    folder = _pickle_folder(entry, chosen)
+    target = chosen.models_dir.absolute() / "converted" / entry.name
+    if _run(CONVERSION, str(folder), str(target), entry.commit or "local") != 0:
+        raise CommandError(f"{entry.name}: its weights could not be converted")
+    try:
+        entries.set_key(chosen.models_file, entry.name, "source", f"path:{target}")
+    except (OSError, ValueError) as error:
+        raise CommandError(
+            f'{entry.name}: write source = "path:{target}" yourself ({error})'
+        ) from None
+    _print_line(f"{entry.name}: source is path:{target} now")
+    return 0
+
+
+def _pickle_folder(entry: ModelEntry, chosen: Settings) -> Path:
+    """The folder with its pickled weights."""
+    if entry.scheme == "hf":
+        folder = download_model(entry, chosen, pickles=True)
+    elif entry.scheme == "path":
+        folder = model_folder(_catalogue(chosen), entry)
+    else:
+        raise CommandError(f"{entry.name}: {entry.scheme}: there is nothing to convert")
+    if is_complete(folder):
+        raise CommandError(f"{entry.name} has safetensors: there is nothing to convert")
+    if not (folder / PICKLE).is_file():
+        raise CommandError(f"{entry.name}: there is no {PICKLE} in {folder}")
+    return folder
+
+
+def show(asked: argparse.Namespace, chosen: Settings) -> int:
+    """A line a model."""
+    catalogue = _catalogue(chosen)
+    rows = [("name", "kind", "state", "on disk", "dtype", "revision", "languages")]
+    said = ",".join if asked.json else _named_languages
+    rows += [_row(catalogue, entry, said) for entry in catalogue.entries]
+    rows += [(one.name, "-", f"failed: {one.reason}", *"----") for one in catalogue.faults]
+    if asked.json:
+        found = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        return 0
+    widths = [max(len(row[place]) for row in rows) for place in (0, 1, 3, 4, 5, 6)]
+    for name, kind, state, *others in rows:
+        cells = zip((name, kind, *others), widths, strict=True)
+        sys.stdout.write("  ".join([*(cell.ljust(width) for cell, width in cells), state]) + "\n")
+    return 0
+
+
+def _named_languages(tags: Sequence[str]) -> str:
+    return language_names(tags, MOST_LANGUAGES)
+
+
+def _row(
+    catalogue: Catalogue, entry: ModelEntry, said: Callable[[Sequence[str]], str]
+) -> tuple[str, str, str, str, str, str, str]:
+    """said: languages, one or more, in a cell."""
+    state, size = _disk_state(catalogue, entry)
+    revision = catalogue.revision(entry)[:12]
+    try:
+        languages = said(catalogue.languages(entry) or ()) or "-"
+        catalogue.mapping(entry)
+    except ValueError as error:
+        state, languages = f"failed: {error}", "-"
+    return entry.name, entry.kind, state, size, _dtype(entry), revision, languages
+
+
+def _dtype(entry: ModelEntry) -> str:
+    """As configured; beside `fast` what that is on this machine's processor."""
+    if entry.is_served:
+        return "-"
+    if entry.runtime != "torch":
+        return f"{entry.dtype} ({entry.runtime})"
+    if entry.dtype != "fast" or entry.device.startswith("cuda"):
+        return entry.dtype
+    return f"fast (cpu: {fast_arithmetic(entry.kind).dtype})"
+
+
+def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
+    """How its files are, and their size."""
+    if entry.is_served:
+        return "of a server", "-"
+    if entry.scheme == "embedded":
+        return "ships with Touchstone", "-"
+    try:
+        folder = weights_folder(catalogue, entry)
+        demand_usable(folder)
+        size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+    except LoadingError as error:
+        return f"{error.state}: {error.detail}", "-"
+    except (OSError, ValueError) as error:
+        return f"failed: {error}", "-"
+    return ("here" if size else "failed: no safetensors"), f"{size / 1e6:.1f} MB"
+
+
+def request_reload(asked: argparse.Namespace, chosen: Settings) -> int:
+    """Count up the number that every process looks at, unless the file here cannot be read."""
+    faults = _catalogue(chosen).faults if chosen.models_file.is_file() else ()
+    folder: Path = asked.var or Path("var")
+    note = folder / "stack.json"
+    here = json.loads(note.read_text("utf-8")) if note.is_file() and note.stat().st_size else None
+    named = environment_value("TOUCHSTONE_URL") if asked.var is None else None
+    if named is not None and (here is None or not _is_same_place(named, here["url"])):
+        if environment_value("REDIS_URL") is None:
+            raise CommandError(ELSEWHERE.format(url=named, folder=folder))
+    elif here is not None:  # the service of this folder, not another one
+        environment_default("REDIS_URL", here["redis_url"])
+        settings.cache_clear()
+    elif environment_value("REDIS_URL") is None:
+        raise CommandError(NOWHERE.format(folder=folder))
+    try:
+        reload.request_reload()
+    except RedisError as error:
+        raise CommandError(
+            f"Redis cannot be reached ({type(error).__name__}): is it running?"
+        ) from None
+    _print_line("all processes read their models.toml again within seconds")
+    for one in faults:
+        _print_line(f"{one.name} stays out: {one.reason}")
+    return 0
+
+
+def _is_same_place(one: str, other: str) -> bool:
+    """Do two URLs name the same service of this machine?"""
+    return _plain_url(one) == _plain_url(other)
+
+
+def _plain_url(url: str) -> str:
+    return url.rstrip("/").replace("//localhost", "//127.0.0.1")
+
+
+def _catalogue(chosen: Settings) -> Catalogue:
+    try:
+        return load_catalogue(chosen.models_file)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+
+
+def _entry(catalogue: Catalogue, name: str) -> ModelEntry:
+    for entry in catalogue.entries:
+        if entry.name == name:
+            return entry
+    faults = {fault.name: fault.reason for fault in catalogue.faults}
+    if name in faults:
+        raise CommandError(f"{name}: {faults[name]}")
+    known = ", ".join(entry.name for entry in catalogue.entries) or "none"
+    raise CommandError(f"there is no model {name!r}; there are: {known}")
+
+
+def _run(module: str, *arguments: str) -> int:
+    return subprocess.run([sys.executable, "-m", module, *arguments], check=False).returncode  # noqa: S603
+
+
+def _print_line(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

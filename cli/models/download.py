@@ -1,0 +1,140 @@
+"""`touchstone models pull`: weights into the hub client's cache, resumed and checked.
+
+The hub's own client fetches. Every file is hashed afterwards: its name in the cache is the SHA-256
+that the hub states of a large file, and git's SHA-1 of a small one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from cli.models.api import CommandError
+from cli.models.hub import Hub
+from shared.models.catalogue.checkpoint import hub_cache, hub_folder
+from shared.models.catalogue.entry import ModelEntry
+from shared.process.settings import Settings, secret
+
+PATTERNS = ("*.json", "*.jinja", "*.safetensors", "*.txt", "*.model", "*.codes", "README.md")
+PICKLE = "pytorch_model.bin"
+LINE_SECONDS = 5.0  # between two lines of one file
+PIECE_BYTES = 4_194_304
+
+
+def download_model(entry: ModelEntry, chosen: Settings, *, pickles: bool = False) -> Path:
+    """All files of a hub model, whole and as the hub says they are; their folder.
+
+    pickles: its pickled weights where it has no safetensors, for `convert` alone.
+    Raises CommandError.
+    """
+    token = secret("HF_TOKEN")
+    key = token.get_secret_value() if token else None
+    with Hub(chosen.hub, key) as hub:
+        repository = hub.repository(entry.location, entry.commit or "")
+    if not repository.has_safetensors and not (pickles and PICKLE in repository.files):
+        raise CommandError(
+            f"{entry.name}: {entry.location} has no safetensors at this commit: run "
+            f"`touchstone models convert {entry.name}`"
+        )
+    patterns = PATTERNS if repository.has_safetensors else (*PATTERNS, PICKLE)
+    for file in select_files(repository.files, patterns):
+        _fetch(entry, file, chosen.hub, key)
+    folder = hub_folder(entry.location, entry.commit or "")
+    for path in changed_files(folder):
+        path.resolve().unlink()
+        path.unlink()
+        raise CommandError(f"{entry.name}: {path.name} came altered and was deleted: pull again")
+    return folder
+
+
+def select_files(files: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
+    """The small ones first: what is wrong with them is known before the weights travel."""
+    chosen = [file for file in files if any(fnmatch(file, pattern) for pattern in patterns)]
+    return sorted(chosen, key=lambda file: (file.endswith((".safetensors", ".bin")), file))
+
+
+def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
+    try:
+        from huggingface_hub import hf_hub_download  # not in the bare wheel
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    except ModuleNotFoundError:
+        raise CommandError(
+            "pull needs the hub's client: pip install 'touchstone[command]'"
+        ) from None
+    label = f"{entry.name} {file}"
+    try:
+        hf_hub_download(
+            entry.location,
+            file,
+            revision=entry.commit,
+            cache_dir=hub_cache(),
+            endpoint=url,
+            token=token or False,
+            tqdm_class=_lines(label),
+        )
+    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise CommandError(f"{label}: {first}; what came is kept, pull again to go on") from None
+
+
+def _lines(label: str) -> Any:
+    """What the hub's client takes for a progress bar: a line of its own for each file."""
+    from tqdm.auto import tqdm  # it comes with the hub's client
+
+    class ProgressLines(tqdm):  # type: ignore[misc]  # it has no types
+        """How far it is: bytes, rate, time left; on one line in a terminal."""
+
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            more |= {"disable": False, "file": sys.stderr, "mininterval": 0}
+            more.pop("name", None)
+            self.said = 0.0
+            super().__init__(*arguments, **more)
+
+        def display(self, *_arguments: Any, **_more: Any) -> None:
+            """A line now and then, and at the end."""
+            done = self.total is not None and self.n >= self.total
+            if not done and time.monotonic() - self.said < LINE_SECONDS:
+                return
+            self.said = time.monotonic()
+            sys.stderr.write(progress(label, int(self.n), self.total, self.format_dict["elapsed"]))
+
+        def close(self) -> None:
+            """Nothing is left to wipe."""
+            self.disable = True
+
+    return ProgressLines
+
+
+def progress(label: str, done: int, total: int | None, seconds: float) -> str:
+    """`hate model.safetensors: 120 of 440 MB, 31.0 MB/s, 10 s left`."""
+    rate = done / seconds if seconds > 0 else 0.0
+    said = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
+    left = f", {(total - done) / rate:.0f} s left" if total and rate else ""
+    return f"{label}: {said}, {rate / 1e6:.1f} MB/s{left}\n"
+
+
+def changed_files(folder: Path) -> Iterator[Path]:
+    """Files of a snapshot that are not what their names in the cache say."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.is_symlink():
+            blob = path.resolve()
+            if blob.name not in (_sha256(blob), _git_sha1(blob)):
+                yield path
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _git_sha1(file: Path) -> str:
+    digest = hashlib.sha1(f"blob {file.stat().st_size}\0".encode(), usedforsecurity=False)
+    with file.open("rb") as stream:
+        while piece := stream.read(PIECE_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()

@@ -1,0 +1,93 @@
+"""The model hub as `touchstone models` asks it: what a repository holds, and its small files.
+
+Weights are `download`'s affair. `HF_ENDPOINT` and `HF_TOKEN` are the hub client's own names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from cli.models.api import CommandError, HttpSession
+
+SECONDS = 30.0  # without a byte
+MOST_BYTES = 5_000_000  # of a small file
+CONVERSIONS = 20  # newest pull requests that are looked at for safetensors
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository at one commit. files: their paths."""
+
+    name: str
+    commit: str
+    files: tuple[str, ...]
+
+    @property
+    def has_safetensors(self) -> bool:
+        return any("/" not in file and file.endswith(".safetensors") for file in self.files)
+
+
+class Hub(HttpSession):
+    """One hub. Raises CommandError."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._url = url.rstrip("/")
+        super().__init__(
+            httpx.Client(
+                base_url=self._url, headers=headers, timeout=SECONDS, follow_redirects=True
+            )
+        )
+
+    def repository(self, name: str, revision: str) -> Repository:
+        """What a branch, tag or commit is: its full commit and its files."""
+        found = self._get(name, f"/api/models/{name}/revision/{quote(revision, safe='')}").json()
+        files = tuple(str(one["rfilename"]) for one in found.get("siblings") or ())
+        return Repository(name, str(found["sha"]), files)
+
+    def file(self, repository: Repository, path: str) -> bytes | None:
+        """A small file's content; None where there is none."""
+        if path not in repository.files:
+            return None
+        place = f"/{repository.name}/resolve/{repository.commit}/{quote(path)}"
+        content = self._get(repository.name, place).content
+        if len(content) > MOST_BYTES:
+            raise CommandError(f"{repository.name}: {path} is too large to be read")
+        return content
+
+    def converted(self, name: str) -> Repository | None:
+        """The newest pull request whose files are safetensors; None: there is none."""
+        listed = self._get(name, f"/api/models/{name}/refs?include_prs=1").json()
+        requests = sorted(listed.get("pullRequests") or (), key=_number, reverse=True)
+        for one in requests[:CONVERSIONS]:
+            found = self.repository(name, str(one["ref"]))
+            if found.has_safetensors:
+                return found
+        return None
+
+    def _get(self, repository: str, path: str) -> httpx.Response:
+        try:
+            answer = self._client.get(path)
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise CommandError(
+                f"the hub {self._url} cannot be reached ({error or type(error).__name__})"
+            ) from None
+        if answer.status_code in (401, 403):
+            raise CommandError(
+                f"{repository}: the hub asks who you are (it may be gated or not exist): accept "
+                "its terms on its page, and set HF_TOKEN"
+            )
+        if answer.status_code == 404:
+            raise CommandError(f"{repository}: the hub has no such repository, revision or file")
+        if answer.is_error:
+            raise CommandError(f"{repository}: the hub answers {answer.status_code}")
+        return answer
+
+
+def _number(request: dict[str, Any]) -> int:
+    last = str(request.get("ref", "")).rpartition("/")[2]
+    return int(last) if last.isdecimal() else 0

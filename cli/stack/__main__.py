@@ -1,0 +1,167 @@
+"""`python -m cli.stack serve` stays, `python -m cli.stack demo` scores and stops."""
+
+from __future__ import annotations
+
+import signal
+
+if __name__ == "__main__":  # Ctrl-C while the rest is imported: nothing runs that must be ended
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+import argparse
+import os
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from cli.stack import demo
+from cli.stack.folder import NotReady, close, restrict_access
+from cli.stack.model_watch import ModelWatch
+from cli.stack.processes import Say, ServiceNames
+from cli.stack.stack import Stack, running
+from cli.stack.startup import Reporter, progress_reporter
+from services.registry import contracts, process_settings
+from shared.process import telemetry
+from shared.process.settings import Settings, settings
+
+EXAMPLES = Path("examples/posts.jsonl")
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+STDOUT, STDERR = 1, 2
+WEBHOOK_HINT = (
+    "webhooks to a receiver on this machine: start with TOUCHSTONE_WEBHOOK_ALLOW=127.0.0.1/32"
+)
+_came: list[int] = []  # signals, of which the first one ends us
+PIPED_WIDTH = 132  # columns, where nobody's terminal says
+
+
+class RobustConsole(Console):
+    """It falls silent when whoever read it has gone; the service goes on."""
+
+    def on_broken_pipe(self) -> None:
+        """What is said from now on goes nowhere, and what is logged, where that was read too."""
+        self.quiet = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if os.path.sameopenfile(STDOUT, STDERR):
+            os.dup2(nowhere, STDERR)
+        os.dup2(nowhere, STDOUT)
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m cli.stack",
+        description="Touchstone on one machine. REDIS_URL and DATABASE_URL, both set, point it at "
+        "real servers; otherwise it starts its own, with their data in --var.",
+    )
+    parser.add_argument("command", choices=("serve", "demo"), help="stay, or score and stop")
+    parser.add_argument("--var", type=Path, default=Path("var"), help="data and logs (default var)")
+    parser.add_argument("--port", type=int, help="of the gateway; 0: any free one")
+    parser.add_argument(
+        "--separate", action="store_true", help="a worker for each service, as in a cluster"
+    )
+    known = list(contracts())
+    only: dict[str, Any] = {"nargs": "+", "choices": known, "metavar": "SERVICE"}
+    parser.add_argument("--services", default=[], help="serve only these", **only)
+    _add_earlier_names(parser, only)
+    parser.add_argument("--models", type=Path, help="the models.toml (default: the checkout's)")
+    parser.add_argument(
+        "--wait-models", action="store_true", help="say that it listens when all models are loaded"
+    )
+    parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
+    asked = parser.parse_args(arguments)
+    if asked.command == "demo" and asked.services and demo.METRIC not in asked.services:
+        parser.error(f"the demo's examples are scored by {demo.METRIC}: name it in --services too")
+    return asked
+
+
+def _add_earlier_names(parser: argparse.ArgumentParser, only: dict[str, Any]) -> None:
+    """Of the same options, for whoever still calls them so."""
+    parser.add_argument("--apart", dest="separate", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--rooms", dest="services", help=argparse.SUPPRESS, **only)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; 0 if all went well."""
+    asked = parse(arguments)
+    for name in SIGNALS:
+        signal.signal(name, _handle_signal)
+    chosen = _override_settings(asked, process_settings())
+    telemetry.configure_logging("warning", "console")
+    restrict_access()
+    console = RobustConsole() if asked.command == "serve" else Console()
+    if not console.is_terminal:
+        console.width = max(console.width, PIPED_WIDTH)
+    try:
+        _run(asked, chosen, console)
+    except SystemExit:
+        if asked.command != "serve":
+            raise  # a demo that was interrupted showed nothing
+        console.print("stopped")
+    except (NotReady, demo.DemoFailed) as error:
+        console.print(Text(str(error), style="bold red"), soft_wrap=True)
+        return error.status if isinstance(error, NotReady) else 1
+    return 0
+
+
+def _override_settings(asked: argparse.Namespace, chosen: Settings) -> Settings:
+    """The settings with what the command line says instead."""
+    if asked.port is not None:
+        chosen = chosen.model_copy(update={"port": asked.port})
+    elif asked.command == "demo":
+        chosen = chosen.model_copy(update={"port": 0})  # never in the way of a running service
+    if asked.models is not None:
+        chosen = chosen.model_copy(update={"models_file": asked.models.absolute()})
+    return chosen
+
+
+def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
+    folder = asked.var / "demo" if asked.command == "demo" else asked.var
+    with ExitStack() as stack:
+        served = ServiceNames(tuple(asked.services), asked.separate)
+        with progress_reporter(console, over=lambda: bool(_came)) as say:
+            begun = running(folder, chosen, served, _check_signal(say), Reporter(console))
+            started = stack.enter_context(begun)
+            close(asked.var)  # of the demo, the folder above its own
+        if not _came:
+            _use(asked, started, console)
+
+
+def _check_signal(say: Say) -> Say:
+    """Say it, unless a signal came whose exception was lost."""
+
+    def said(*waited_for: str) -> None:
+        if _came:
+            raise SystemExit(128 + _came[0])
+        say(*waited_for)
+
+    return said
+
+
+def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
+    models = ModelWatch(stack.supervisor.children, console)
+    if asked.wait_models:
+        models.wait()
+    console.print(f"Touchstone listens on [bold]{stack.url}[/bold], API page {stack.url}/docs")
+    if asked.command == "demo":
+        demo.run(stack, asked.examples, console)
+        return
+    if not settings().webhook_allow:
+        console.print(WEBHOOK_HINT)
+    console.print(f"logs in {stack.folder / 'logs'}; Ctrl-C stops")
+    models.watch(until=lambda: bool(_came))
+
+
+def _handle_signal(number: int, _frame: object) -> None:
+    """Unwind whatever stands, once: a second signal must not break the unwinding."""
+    with suppress(OSError):  # whoever read it has gone; no buffer may be in use here
+        os.write(STDERR, b"\nstopping; processes end their work first\n")
+    for name in SIGNALS:
+        signal.signal(name, signal.SIG_IGN)
+    _came.append(number)  # an exception in a finalizer is lost: whoever waits looks here
+    raise SystemExit(128 + number)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""The examples through the real API: send all, watch them end, print a table."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+from rich import box
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
+from rich.table import Table
+
+from cli.stack.liveness import ProcessProgress
+from cli.stack.processes import Say, without_progress
+from cli.stack.stack import Stack
+from cli.stack.startup import Reporter
+from shared.process.settings import settings
+
+Json = dict[str, Any]
+
+FINAL = {"succeeded", "failed", "cancelled"}
+POLL_SECONDS = 0.2
+METRIC = "hatexscore"  # that scores the examples
+METRICS = ("htc", "qf", "tgi", "cc")
+
+
+class DemoFailed(RuntimeError):
+    """An example got no score."""
+
+
+def run(stack: Stack, examples: Path, console: Console) -> None:
+    """Score every example and show it. Raises DemoFailed if one has no score."""
+    lines = _lines(examples)
+    with httpx.Client(base_url=stack.url, timeout=settings().stalled_seconds) as client:
+        jobs = list(_score_lines(client, lines, Patience(stack, console), console))
+    console.print(table(lines, jobs))
+    failed = [job["error"] for job in jobs if job["status"] != "succeeded"]
+    if failed:
+        raise DemoFailed(f"{len(failed)} of {len(jobs)} examples have no score: {failed[0]}")
+
+
+def _lines(examples: Path) -> list[Json]:
+    try:
+        return [json.loads(line) for line in examples.read_text("utf-8").splitlines() if line]
+    except (OSError, ValueError) as error:
+        raise DemoFailed(f"{examples} cannot be read: {error}") from None
+
+
+class Patience:
+    """No deadline while a job ends or a process of the service works; a pipe is told who waits."""
+
+    def __init__(self, stack: Stack, console: Console) -> None:
+        self._seconds = settings().stalled_seconds
+        logs = stack.folder / "logs"
+        self._movements = [
+            ProcessProgress(child, logs, self._seconds) for child in stack.supervisor.children
+        ]
+        self._moved = time.monotonic()
+        self._say: Say = (
+            without_progress if console.is_terminal else Reporter(console)
+        )  # or a bar says it
+
+    def check(self, waited_for: str) -> None:
+        """To be called while waiting. Raises DemoFailed where nothing has moved for long."""
+        self._say(waited_for)
+        if any(
+            [movement.has_changed(waited_for) for movement in self._movements]
+        ):  # each has to look
+            self._moved = time.monotonic()
+        elif time.monotonic() - self._moved > self._seconds:
+            raise DemoFailed(f"nothing has moved for {self._seconds:g} s; waited for {waited_for}")
+
+
+def _score_lines(
+    client: httpx.Client, lines: Sequence[Json], patience: Patience, console: Console
+) -> Iterator[Json]:
+    columns = (SpinnerColumn(), *Progress.get_default_columns()[:3], TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("scoring", total=len(lines))
+        sent = [_send(client, line) for line in lines]
+        for number, job_id in enumerate(sent):
+            while (job := client.get(f"/v1/jobs/{job_id}").json())["status"] not in FINAL:
+                patience.check(f"example {number + 1} of {len(sent)}, which is {job['status']}")
+                time.sleep(POLL_SECONDS)
+            yield job
+            progress.advance(task)
+
+
+def _send(client: httpx.Client, line: Json) -> str:
+    body = {name: value for name, value in line.items() if name != "id"}
+    body["metadata"] = {"example": line["id"]}
+    key = {"Idempotency-Key": f'"{uuid.uuid4()}"'}
+    answer = client.post(f"/v1/scores/{METRIC}", json=body, headers=key)
+    if answer.status_code != 202:
+        raise DemoFailed(f"{line['id']}: {answer.text}")
+    return str(answer.json()["id"])
+
+
+def table(lines: Sequence[Json], jobs: Sequence[Json]) -> Table:
+    made = Table(title="HateXScore", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    made.add_column("id", no_wrap=True)
+    made.add_column("label", no_wrap=True)
+    made.add_column("verdict", no_wrap=True)
+    made.add_column("score", justify="right", no_wrap=True)
+    for name in METRICS:
+        made.add_column(name.upper(), justify="right", no_wrap=True)
+    made.add_column("evidence", min_width=24)
+    for line, job in zip(lines, jobs, strict=True):
+        made.add_row(line["id"], *_row_values(job))
+    return made
+
+
+def _row_values(job: Json) -> Iterator[str]:
+    result = job["result"]
+    if result is None:
+        reason = (job["error"] or {}).get("title", job["status"])
+        yield from ("-", "-", "-", *("-" for _ in METRICS), str(reason))
+        return
+    yield result["predicted_label"] or "?"
+    yield f"[bold]{result['verdict']}[/bold]"
+    yield _number(result["score"])
+    for name in METRICS:
+        yield _number(result["components"][name])
+    yield summary_line(result)
+
+
+def _number(value: float | None) -> str:
+    return "null" if value is None else f"{value:.2f}"
+
+
+def summary_line(result: Json) -> str:
+    """The one line that says most about this score."""
+    parts = []
+    if result["verdict"] == "undecided":  # the others say why in their parts and warnings
+        parts.append(result["reason"].rstrip("."))
+    if result["conclusion"] is None:
+        parts.append("no conclusion")
+    if result["hallucinated_quotes"]:
+        parts.append(f"not in the text: “{result['hallucinated_quotes'][0]['text']}”")
+    quotes = [item["text"] for item in result["evidence"] if item["kind"] == "quote"]
+    if quotes and result["probability_masked"] is not None:
+        before, after = result["probability_original"], result["probability_masked"]
+        parts.append(f"“{quotes[0]}” masked: p {before:.2f} → {after:.2f}")
+    if result["components"]["tgi"] is not None:  # else a warning says why
+        named = ", ".join(result["groups"])
+        parts.append(f"names {named}" if named else "names no group")
+    parts += [warning for warning in result["warnings"] if not warning.startswith("no control")]
+    return "; ".join(parts)

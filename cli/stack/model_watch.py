@@ -1,0 +1,77 @@
+"""Models while they are loaded, said aloud: a line for each change, and every few seconds.
+
+The service is up before they are; a large one takes what it takes, and nobody gives up on it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import httpx
+from rich.console import Console
+
+from cli.stack.servers import Child
+
+LOOK_SECONDS, SAID_EVERY_SECONDS = 0.5, 5.0
+COMING = frozenset({"loading", "downloading", "waiting"})  # without anybody's help
+
+ModelReport = Mapping[str, Any]  # `state`, `reason` and `seconds`, as a worker's /readyz says
+
+
+class ModelWatch:
+    """The models of all workers of a stack."""
+
+    def __init__(self, children: Sequence[Child], console: Console) -> None:
+        self._probes = [child.probe.url for child in children if child.probe and child.probe.obeyed]
+        self._console = console
+        self._said: dict[str, tuple[str, str]] = {}
+        self._answers: dict[str, Mapping[str, ModelReport]] = {}  # of each worker, its last one
+        self._last = 0.0
+
+    def watch(self, until: Callable[[], bool]) -> None:
+        """Say what is not ready."""
+        while not until():
+            time.sleep(LOOK_SECONDS)
+            self.update()
+
+    def wait(self) -> None:
+        """Until a worker has answered and no model is on its way any more."""
+        while any(one["state"] in COMING for one in self.update().values()) or not self._answers:
+            time.sleep(LOOK_SECONDS)
+
+    def update(self) -> dict[str, ModelReport]:
+        """How each model is, as its best worker says; what is new of them is said."""
+        found = self._reports()
+        unready = {name: one for name, one in found.items() if one["state"] != "ready"}
+        now = {name: (one["state"], one["reason"]) for name, one in unready.items()}
+        is_due = time.monotonic() - self._last >= SAID_EVERY_SECONDS
+        for name, one in unready.items():
+            is_new = self._said.get(name) != now[name]
+            if is_new or (is_due and one["state"] in COMING):
+                reason = f": {one['reason']}" if one["reason"] and is_new else ""
+                self._print(f"{one['state']} {name}{reason}, {one['seconds']:.0f} s")
+        for name in self._said.keys() - now.keys():
+            self._print(f"ready {name}" if name in found else f"{name} is not configured any more")
+        if is_due:
+            self._last = time.monotonic()
+        self._said = now
+        return found
+
+    def _reports(self) -> dict[str, ModelReport]:
+        """A worker that does not answer now, being busy or started again, is as it last said."""
+        with httpx.Client(timeout=LOOK_SECONDS * 4, trust_env=False) as client:
+            for url in self._probes:
+                with suppress(httpx.HTTPError, ValueError, AttributeError):
+                    self._answers[url] = client.get(f"{url}/readyz").json().get("models", {})
+        found: dict[str, ModelReport] = {}
+        for models in self._answers.values():
+            for name, one in models.items():
+                if name not in found or one["state"] == "ready":
+                    found[name] = one
+        return found
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,155 @@
+"""Our own processes, and where each answers probes: gateway, scheduler, one worker or several.
+
+Who dies or falls silent is started again: the little that Kubernetes does elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli.stack.liveness import Liveness
+from cli.stack.servers import TERM_SECONDS, Child, Postgres, Probe, free_port
+from services.registry import contracts
+from shared.process import telemetry
+from shared.process.settings import Settings
+
+LOOK_SECONDS = 0.5
+END_LOOK_SECONDS = 0.05
+SILENT_SECONDS = 1.0  # of a stop: most processes need less
+FASTEST_RESTART_SECONDS = 2.0  # a process that dies at once is not started more often
+
+Say = Callable[..., None]  # each argument: what is being waited for; as often as somebody looks
+
+logger = telemetry.logger(__name__)
+
+
+def without_progress(*_waited_for: str) -> None:
+    """Nobody looks on."""
+
+
+@dataclass(frozen=True)
+class ServiceNames:
+    """The services to run, no names: all; and whether each has a worker of its own.
+
+    Separate workers ask for models by queue, as in a cluster.
+    """
+
+    names: tuple[str, ...] = ()
+    separate: bool = False
+
+
+def service_processes(
+    servers: dict[str, str], chosen: Settings, port: int, served: ServiceNames
+) -> list[Child]:
+    """All processes, in the order in which they start.
+
+    servers: where Redis, PostgreSQL and the files are, as environment.
+    """
+    probe = Probe(f"http://{chosen.host}:{port}", obeyed=False)
+    gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=probe)
+    base = [gateway, _process_with_health("scheduler", servers, chosen)]
+    if not served.separate:
+        return [*base, _process_with_health("worker", servers, chosen, *served.names)]
+    asking = servers | {"TOUCHSTONE_BINDING": "queue"}
+    names = served.names or list(contracts())
+    return [*base, *(_process_with_health("worker", asking, chosen, name) for name in names)]
+
+
+def _process_with_health(
+    name: str, servers: dict[str, str], chosen: Settings, *arguments: str
+) -> Child:
+    """A process that answers probes on a port of its own."""
+    port = free_port()
+    environment = servers | {"TOUCHSTONE_METRICS_PORT": str(port)}
+    probe = Probe(f"http://{chosen.metrics_host}:{port}")
+    return _module(name, environment, *arguments, probe=probe)
+
+
+def _module(name: str, environment: dict[str, str], *arguments: str, probe: Probe) -> Child:
+    command = (sys.executable, "-m", f"services.{name}", *arguments)
+    return Child("-".join((name, *arguments)), command, environment, probe)
+
+
+class Supervisor:
+    """Watches the children and PostgreSQL from a thread of its own, and asks from others."""
+
+    def __init__(self, postgres: Postgres | None, logs: Path, chosen: Settings) -> None:
+        self.children: list[Child] = []
+        self.watched: list[Liveness] = []  # those that can be asked how they are
+        self._postgres = postgres
+        self._logs = logs
+        self._chosen = chosen
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
+
+    def start(self, *children: Child) -> None:
+        """Start these and keep them running from now on."""
+        for child in children:
+            child.start(self._logs)
+            self.children.append(child)  # from here on it is watched
+            if child.probe is not None:
+                self._check(Liveness(child, child.probe, self._logs, self._chosen))
+        if not self._thread.is_alive():
+            self._thread.start()
+
+    def stop(self, say: Say = without_progress) -> None:
+        """Stop our processes at once, then Redis, then PostgreSQL: they need both to end their
+        work. Says who is waited for, where that takes longer than a moment."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._end([child for child in self.children if child.probe is not None], say)
+        self._end([child for child in self.children if child.probe is None], say)
+        if self._postgres is not None:
+            self._postgres.stop()
+
+    def _end(self, children: Sequence[Child], say: Say) -> None:
+        for child in children:
+            if child.process is not None and child.is_running:
+                child.process.terminate()
+        self._await_ends(children, say)
+        for child in reversed(children):
+            if child.is_running:
+                logger.warning("child.killed", name=child.name, after_seconds=TERM_SECONDS)
+            child.kill()
+            if child.process is not None:
+                child.process.wait()
+
+    def _await_ends(self, children: Sequence[Child], say: Say) -> None:
+        """Until none runs any more, or those that do have had their time."""
+        begun = time.monotonic()
+        while running := [child.name for child in children if child.is_running]:
+            waited = time.monotonic() - begun
+            if waited > TERM_SECONDS:
+                return
+            if waited > SILENT_SECONDS:
+                say(*(f"{name} to end its work" for name in running))
+            time.sleep(END_LOOK_SECONDS)
+
+    def _check(self, liveness: Liveness) -> None:
+        """From a thread of its own: one that is silent must not hide another."""
+        self.watched.append(liveness)
+        name, stopping = f"probe-{liveness.child.name}", (self._stopping,)
+        threading.Thread(target=liveness.watch, args=stopping, name=name, daemon=True).start()
+
+    def _watch(self) -> None:
+        while not self._stopping.wait(LOOK_SECONDS):
+            try:
+                for child in list(self.children):
+                    self._revive(child)
+                if self._postgres is not None:
+                    self._postgres.ensure_running()
+            except Exception:  # a failed revival is tried again at the next look
+                logger.exception("supervisor.failed")
+
+    def _revive(self, child: Child) -> None:
+        if child.is_running or time.monotonic() - child.started < FASTEST_RESTART_SECONDS:
+            return
+        child.deaths += 1
+        logger.warning("child.died", name=child.name, code=child.process and child.process.poll())
+        child.start(self._logs)

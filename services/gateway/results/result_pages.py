@@ -1,0 +1,508 @@
+"""The results table of a batch: filtered, sorted, counted, and paged by key.
+
+A page begins after the last row of the one before, wherever that stands by now: no OFFSET counts
+50,000 rows again. Every query names the tenant, and reads one batch by an index.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Double,
+    Float,
+    Text,
+    and_,
+    case,
+    cast,
+    false,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    true,
+    type_coerce,
+)
+
+from shared.ledger.judgements import JudgementFilter, is_judged, opinions_of
+from shared.ledger.result_facts import SNIPPET
+from shared.ledger.tables import batch_lines, jobs, result_facts
+from shared.reports.pages.report_summary import FOLDED, NUMBER
+
+FACTS = result_facts.c
+INFINITE = literal_column("'Infinity'::float8", Double)
+COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language", "variant")
+EQUAL = (*COUNTED, "sentence")
+MOST_VALUES = 50  # of a column that are offered as filters
+MOST_SIGNS = 8  # in a pair, which may end its key
+FIRST_LINES = 100  # of which one tells what answered
+
+Bounds = tuple[float | None, float | None]
+
+
+class ResultRow(NamedTuple):
+    line: int
+    custom_id: str
+    job_id: str | None
+    status: str
+    verdict: str | None
+    score: float | None
+    chance: float | None
+    parts: list[float | None]
+    sentence: str
+    reasons: list[str]
+    snippet: str | None
+    language: str | None
+    model: str | None
+    label_sent: str | None
+    label_stated: str | None
+    metadata: dict[str, str]
+    warnings: int
+    surprise: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultFilter:
+    """Which rows of a batch. Empty: any.
+
+    equal: column of `EQUAL` → value. facets: words of the result, which a row has all of. contains:
+    of the custom id; text: of the snippet. metadata: key → value; pairs: the same as people write
+    it, `key=value`. ranges: `score`, `chance` or a part → bounds, the lower inclusive, the upper
+    not, unless it is `top`.
+    """
+
+    tenant: str
+    batch_id: str
+    parts: Sequence[str] = ()
+    top: float | None = None  # the greatest score there can be
+    equal: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+    facets: Sequence[str] = ()
+    contains: str = ""
+    text: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    pairs: Sequence[str] = ()
+    ranges: Mapping[str, Bounds] = field(default_factory=dict)
+    lines: Sequence[int] = ()
+    judged: bool | None = None  # by people
+    reviewer: str = ""
+
+    @property
+    def batch_filter(self) -> ResultFilter:
+        """Every row of the batch."""
+        return ResultFilter(tenant=self.tenant, batch_id=self.batch_id, parts=self.parts)
+
+
+@dataclass(frozen=True)
+class ResultOrder:
+    """by: `surprise`, `why`, `text`, `judged`, a column, a part, or `metadata.<key>`. after: the
+    key of the last row."""
+
+    by: str = "surprise"
+    descending: bool = False
+    higher_is_better: bool = True
+    after: Sequence[str | float | int] = ()
+
+
+@dataclass(frozen=True)
+class SortColumn:
+    """A value to sort by that is never null: what is undefined stands last. is_private: no key
+    holds it, since a key stands in an address; the row that it is of tells it."""
+
+    value: ColumnElement[Any]
+    descending: bool = False
+    is_text: bool = False
+    is_private: bool = False
+
+    def after(self, last: Any) -> ColumnElement[bool]:
+        beyond: ColumnElement[bool] = self.value < last if self.descending else self.value > last
+        return beyond
+
+
+class ResultPage(NamedTuple):
+    """Some rows, the key of the last one where others follow, and of how many they are."""
+
+    rows: list[ResultRow]
+    key: list[Any] | None
+    of: int
+
+
+def rows_of(
+    connection: Connection, wanted: ResultFilter, order: ResultOrder, limit: int
+) -> ResultPage:
+    """One statement, but for a page that holds no row any more."""
+    columns = sort_columns(wanted, order)
+    keyed = [one for one in columns if not one.is_private]
+    shown = select(func.count()).where(*filters(wanted)).correlate(None).scalar_subquery()
+    query = (
+        select(shown, *(FACTS[name] for name in ResultRow._fields), *(one.value for one in keyed))
+        .where(*filters(wanted))
+        .order_by(*(one.value.desc() if one.descending else one.value for one in columns))
+        .limit(limit + 1)
+    )
+    if is_later := _fit(keyed, order.after):
+        query = query.where(_after_row(columns, _last_values(wanted, columns, order.after)))
+    width = len(ResultRow._fields) + 1
+    found = connection.execute(query).all()
+    rows = [ResultRow(*row[1:width]) for row in found[:limit]]
+    if not found:
+        return ResultPage([], None, count_of(connection, wanted) if is_later else 0)
+    key = list(found[limit - 1][width:]) if len(found) > limit else None
+    return ResultPage(rows, key, found[0][0])
+
+
+def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
+    """The last one is the line, which no two rows share."""
+    line = SortColumn(FACTS.line)
+    if order.by == "line":
+        return [SortColumn(FACTS.line, order.descending)]
+    if order.by == "surprise":
+        score = FACTS.score if order.higher_is_better else -FACTS.score
+        worst = func.coalesce(score, INFINITE)
+        return [SortColumn(FACTS.surprise), SortColumn(worst), line]
+    number = _numbers(wanted.parts).get(order.by)
+    if number is not None:
+        signed = -number if order.descending else number
+        return [SortColumn(func.coalesce(signed, INFINITE)), line]
+    if order.by == "judged":
+        own = JudgementFilter(wanted.tenant, batch_id=wanted.batch_id)
+        opinions = opinions_of(FACTS.job_id, own)
+        return [SortColumn(opinions, order.descending), line]
+    if order.by == "text":
+        return [SortColumn(_word("snippet"), order.descending, is_text=True, is_private=True), line]
+    value = _reason() if order.by == "why" else _word(order.by)
+    return [SortColumn(value, order.descending, is_text=True), line]
+
+
+def _reason() -> ColumnElement[Any]:
+    """What stands out, then the sentence, as a row says them; all of it is our own."""
+    named = func.array_to_string(FACTS.reasons, " ")
+    return func.concat(named, " ", FACTS.sentence, type_=Text).collate("C")
+
+
+def _word(name: str) -> ColumnElement[Any]:
+    """In lower case, then by code point: so `Zebra` stands after `apple`. No order of a language:
+    the embedded PostgreSQL has no ICU, and pages of one batch must not depend on the database."""
+    key = name.partition(".")[2]
+    value = FACTS.metadata[key].astext if name.startswith("metadata.") else FACTS[name]
+    return func.lower(func.coalesce(value, ""), type_=Text).collate("C")
+
+
+def _numbers(parts: Sequence[str]) -> dict[str, ColumnElement[Any]]:
+    named: dict[str, ColumnElement[Any]] = {
+        name: FACTS.parts[place] for place, name in enumerate(parts, 1)
+    }
+    return named | {"score": FACTS.score, "chance": FACTS.chance}
+
+
+def _fit(columns: Sequence[SortColumn], key: Sequence[Any]) -> bool:
+    """Whether this is a key of such a row: it comes from an address."""
+    return len(key) == len(columns) and all(
+        isinstance(value, str) == column.is_text for column, value in zip(columns, key, strict=True)
+    )
+
+
+def _last_values(
+    wanted: ResultFilter, columns: Sequence[SortColumn], key: Sequence[Any]
+) -> list[ColumnElement[Any]]:
+    """Of the row with this key, whose last value is its line."""
+    named = iter(key)
+    found: list[ColumnElement[Any]] = []
+    row = FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id, FACTS.line == key[-1]
+    for one in columns:
+        if one.is_private:
+            own = select(one.value).where(*row).correlate(None).scalar_subquery()
+            found.append(func.coalesce(own, ""))  # a row that has gone: from the beginning
+        else:
+            value = next(named)
+            found.append(cast(literal(value), Float) if value == math.inf else literal(value))
+    return found
+
+
+def _after_row(
+    columns: Sequence[SortColumn], last: Sequence[ColumnElement[Any]]
+) -> ColumnElement[bool]:
+    """Whether a row comes after the one with these values."""
+    found: ColumnElement[bool] = false()
+    for column, value in zip(reversed(columns), reversed(last), strict=True):
+        found = or_(column.after(value), and_(column.value == value, found))
+    return found
+
+
+def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
+    """Conditions for `where`."""
+    found = [FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id]
+    found += [_is_equal(name, value) for name, value in wanted.equal.items() if name in EQUAL]
+    if wanted.reason:
+        found.append(literal(wanted.reason) == func.any(FACTS.reasons))
+    found += [literal(one) == func.any(FACTS.facets) for one in wanted.facets]
+    for column, sought in ((FACTS.custom_id, wanted.contains), (FACTS.snippet, wanted.text)):
+        if sought:
+            found.append(func.strpos(func.lower(column), func.lower(literal(sought))) > 0)
+    if wanted.metadata:
+        found.append(FACTS.metadata.contains(dict(wanted.metadata)))
+    found += [or_(false(), *_has_pair(pair)) for pair in wanted.pairs]
+    for name, bounds in wanted.ranges.items():
+        found += within(_numbers(wanted.parts)[name], bounds, wanted.top)
+    if wanted.lines:
+        found.append(FACTS.line.in_(wanted.lines))
+    return found + _opinions(wanted)
+
+
+def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
+    """Any way to read it: a key may hold the sign."""
+    for key, value in readings_of(pair):
+        yield FACTS.metadata.contains({key: value})
+
+
+def readings_of(pair: str) -> list[tuple[str, str]]:
+    """`key=value` as (key, value), the shortest key first; none of it is empty but the value."""
+    pieces = pair.split("=")
+    ends = range(1, min(len(pieces), MOST_SIGNS + 1))
+    return [(key, "=".join(pieces[end:])) for end in ends if (key := "=".join(pieces[:end]))]
+
+
+def _is_equal(name: str, value: str) -> ColumnElement[bool]:
+    if name == "sentence":  # why there is no score, as `count_undefined` counts
+        return and_(FACTS.score.is_(None), _folded(FACTS.sentence) == _folded(literal(value)))
+    return FACTS[name] == value
+
+
+def _folded(sentence: ColumnElement[Any]) -> ColumnElement[str]:
+    """Without its numbers: a reason is one, however many words were too few."""
+    return func.regexp_replace(sentence, NUMBER, FOLDED, "g", type_=Text)
+
+
+def _opinions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
+    """Conditions on the judgements of a row."""
+    found: list[ColumnElement[bool]] = []
+    own = JudgementFilter(wanted.tenant, batch_id=wanted.batch_id)
+    if wanted.judged is not None:
+        judged = is_judged(FACTS.job_id, own)
+        found.append(judged if wanted.judged else ~judged)
+    if wanted.reviewer:
+        found.append(is_judged(FACTS.job_id, replace(own, reviewer=wanted.reviewer)))
+    return found
+
+
+def within(
+    value: ColumnElement[Any], bounds: Bounds, top: float | None
+) -> list[ColumnElement[bool]]:
+    """The lower bound belongs to it, the upper does not, unless it is `top`."""
+    low, high = bounds
+    found: list[ColumnElement[bool]] = [] if low is None else [value >= low]
+    if high is not None:
+        found.append(value <= high if high == top else value < high)
+    return found
+
+
+def count_of(connection: Connection, wanted: ResultFilter) -> int:
+    counted = select(func.count()).where(*filters(wanted))
+    return int(connection.execute(counted).scalar_one())
+
+
+@dataclass(frozen=True)
+class ResultCounts:
+    """Of a whole batch. values: column → value → rows, the most frequent first. bins: rows by bin
+    of the score, lowest first. reasons: reason → rows. numbers: `chance` or a part → rows that have
+    it."""
+
+    rows: int
+    scored: int
+    values: Mapping[str, Mapping[str, int]]
+    bins: Sequence[int]
+    reasons: Mapping[str, int]
+    numbers: Mapping[str, int] = field(default_factory=dict)
+
+
+def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[float]) -> ResultCounts:
+    """Two statements, each over the batch once. edges: of the bins, ascending; the last one
+    belongs to the last bin."""
+    inner = type_coerce(literal(list(edges[:-1]), ARRAY(Double)), ARRAY(Double))
+    bucket = func.width_bucket(FACTS.score, inner).label("bucket")
+    numbers = _numbers(wanted.parts)
+    told = [number.label(f"number {name}") for name, number in numbers.items()]
+    some = select(*(FACTS[name] for name in COUNTED), bucket, *told)
+    facts = some.where(*filters(wanted.batch_filter)).subquery("facts")
+    names = (*COUNTED, "bucket")
+    grouped = select(
+        func.grouping(*(facts.c[name] for name in names)).label("by"),
+        *(facts.c[name] for name in names),
+        func.count().label("rows"),
+        *(func.count(facts.c[one.name]) for one in told),
+    ).group_by(func.grouping_sets(*(facts.c[name] for name in names)))
+    values: dict[str, dict[str, int]] = {name: {} for name in COUNTED}
+    bins, rows, having = [0] * (len(edges) - 1), 0, Counter[str]()
+    for row in connection.execute(grouped):
+        name = names[_place(row.by, len(names))]
+        value = getattr(row, name)
+        if name == "bucket" and value is not None:
+            bins[min(max(value, 1), len(bins)) - 1] += row.rows
+        elif name == "status":
+            rows += row.rows
+            having.update(dict(zip(numbers, row[-len(numbers) :], strict=True)))
+            values[name][value] = row.rows
+        elif name != "bucket" and value is not None:
+            values[name][value] = row.rows
+    return ResultCounts(
+        rows, having["score"], {name: _most_common(found) for name, found in values.items()}, bins,
+        _reasons(connection, wanted), having,
+    )  # fmt: skip
+
+
+def _place(grouping: int, width: int) -> int:
+    """The column by which a row is grouped: the one whose bit is not set."""
+    unset = ~grouping & ((1 << width) - 1)
+    return width - unset.bit_length()
+
+
+def _most_common(counted: Mapping[str, int]) -> dict[str, int]:
+    ordered = sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+    return dict(ordered[:MOST_VALUES])
+
+
+def _reasons(connection: Connection, wanted: ResultFilter) -> dict[str, int]:
+    reason = func.unnest(FACTS.reasons).label("reason")
+    each = select(reason).where(*filters(wanted.batch_filter)).subquery("each")
+    rows = connection.execute(select(each.c.reason, func.count()).group_by(each.c.reason))
+    return _most_common({name: count for name, count in rows})
+
+
+def metadata_keys(connection: Connection, wanted: ResultFilter) -> dict[str, int]:
+    """Key that the rows of the batch have → how many values, in the order of the keys."""
+    pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
+    each = select(pair.c.key, pair.c.value).select_from(result_facts.join(pair, true()))
+    distinct = each.where(*filters(wanted.batch_filter)).distinct().subquery("each")
+    counted = select(distinct.c.key, func.count()).group_by(distinct.c.key)
+    found = connection.execute(counted.order_by(distinct.c.key).limit(MOST_VALUES))
+    return {str(key): int(values) for key, values in found}
+
+
+def metadata_values(
+    connection: Connection, wanted: ResultFilter, keys: Mapping[str, int]
+) -> dict[str, dict[str, int]]:
+    """Key → value → rows of the batch, of the keys that have few enough to choose from."""
+    found: dict[str, dict[str, int]] = {k: {} for k, n in keys.items() if 1 < n <= MOST_VALUES}
+    pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
+    both, some = (pair.c.key, pair.c.value), pair.c.key.in_(list(found))
+    each = select(*both, func.count()).select_from(result_facts.join(pair, true()))
+    counted = each.where(*filters(wanted.batch_filter), some).group_by(*both)
+    for key, value, rows in connection.execute(counted):
+        found[key][value] = rows
+    return {key: _most_common(values) for key, values in found.items()}
+
+
+class SplitCount(NamedTuple):
+    """The rows with one value; None: with none. mean: of those that have a score."""
+
+    value: str | None
+    rows: int
+    scored: int
+    mean: float | None
+
+
+def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[SplitCount]:
+    """Of the whole batch, the lowest mean first. by: `metadata.<key>`, or one of `EQUAL`."""
+    key = by.removeprefix("metadata.")
+    value = (FACTS[by] if key == by else FACTS.metadata[key].astext).label("value")
+    mean = func.avg(FACTS.score).label("mean")
+    rows = connection.execute(
+        select(value, func.count(), func.count(FACTS.score), mean)
+        .where(*filters(wanted.batch_filter))
+        .group_by(value)
+        .order_by(mean.asc().nulls_last(), value)
+        .limit(MOST_VALUES + 1)
+    )
+    return [SplitCount(*row) for row in rows]
+
+
+def count_undefined(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
+    """Sentence → rows of the batch without a score that it tells of, the most frequent first.
+
+    Sentences that differ in a number are one, without it."""
+    count, first, last = func.count(), func.min(FACTS.sentence), func.max(FACTS.sentence)
+    alike = _folded(FACTS.sentence).label("alike")
+    rows = connection.execute(
+        select(case((first == last, first), else_=alike), count)
+        .where(*filters(wanted.batch_filter), FACTS.score.is_(None))
+        .group_by(alike)
+        .order_by(count.desc(), alike)
+        .limit(most)
+    )
+    return {sentence: rows for sentence, rows in rows}
+
+
+def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any]:
+    """Of the first result of the batch that a model answered, as far as the beginning tells; else
+    of the first; empty without one."""
+    found = jobs.c.result["provenance"]
+    query = (
+        select(found.label("provenance"), found["models"][0].is_(None).label("alone"), FACTS.line)
+        .join(result_facts, FACTS.job_id == jobs.c.id)
+        .where(*filters(wanted.batch_filter), FACTS.status == "succeeded")
+        .order_by(FACTS.line)
+        .limit(FIRST_LINES)
+        .subquery()
+    )
+    first = select(query.c.provenance).order_by(query.c.alone, query.c.line).limit(1)
+    return dict(connection.execute(first).scalar_one_or_none() or {})
+
+
+@dataclass(frozen=True)
+class ResultSummary:
+    """Of a whole batch, whatever is filtered. why: sentence → results without a score. keys: of
+    metadata → values. provenance: of the first result. choices: as of `metadata_values`."""
+
+    counts: ResultCounts
+    why: Mapping[str, int]
+    keys: Mapping[str, int]
+    provenance: Mapping[str, Any]
+    choices: Mapping[str, Mapping[str, int]]
+
+
+def summary_of(
+    connection: Connection,
+    wanted: ResultFilter,
+    edges: Sequence[float],
+    most_reasons: int,
+    known: ResultSummary | None = None,
+) -> ResultSummary:
+    """known: one from a moment ago, which holds as long as no row came or went. Seven statements
+    over every row are the cost of a page; a filter or another order need none of them."""
+    if known is not None and known.counts.rows == count_of(connection, wanted.batch_filter):
+        return known
+    keys = metadata_keys(connection, wanted)
+    return ResultSummary(
+        counts_of(connection, wanted, edges),
+        count_undefined(connection, wanted, most_reasons),
+        keys,
+        provenance_of(connection, wanted),
+        metadata_values(connection, wanted, keys),
+    )
+
+
+def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, str]:
+    """Job → the beginning of the explanation that a model gave; none where none is kept."""
+    told = jobs.c.result["elicitation"]["explanation"].as_string()
+    query = select(jobs.c.id, func.left(told, SNIPPET)).where(
+        jobs.c.id.in_(list(ids)), jobs.c.tenant == tenant
+    )
+    return {job: written for job, written in connection.execute(query) if written}
+
+
+def has_missing_rows(connection: Connection, batch_id: str) -> bool:
+    """Whether ended lines of this batch have no row yet."""
+    missing = select(literal(1)).where(
+        batch_lines.c.batch_id == batch_id,
+        ~batch_lines.c.has_facts,
+        batch_lines.c.status.in_(("succeeded", "failed", "cancelled", "expired")),
+    )
+    return connection.execute(missing.limit(1)).first() is not None

@@ -1,0 +1,355 @@
+"""Lines of two batches about one text, for the page that compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ARRAY,
+    CTE,
+    Boolean,
+    ColumnElement,
+    Connection,
+    Double,
+    FromClause,
+    Integer,
+    Row,
+    Select,
+    Subquery,
+    Text,
+    and_,
+    case,
+    cast,
+    column,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import array
+
+from services.gateway.results.result_pages import Bounds, ResultFilter, filters, within
+from shared.ledger.tables import jobs, result_facts
+
+LEFT, RIGHT = result_facts.alias("left_facts"), result_facts  # so that a `ResultFilter` is of right
+SIDES = LEFT, RIGHT
+SIDE_NAMES = "first_side", "second_side"
+HASHED, LOOPED = (
+    select(
+        func.set_config("enable_nestloop", value, True), func.set_config("work_mem", memory, True)
+    )
+    for value, memory in (("off", "64MB"), ("on", "4MB"))
+)  # until the transaction ends; 50,000 texts are grouped in memory
+
+
+@dataclass(frozen=True)
+class PairFilter:
+    """Which pairs. verdicts, scores: of the left side and the right; models: None: any; metadata:
+    what the lines of each side have.
+
+    differences: right - left. right: what is true of the right line. by_label: whether a text is
+    paired only with itself under one explained label.
+    """
+
+    tenant: str
+    batches: tuple[str, str]
+    models: tuple[str | None, str | None] = (None, None)
+    metadata: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+    verdicts: tuple[str | None, str | None] = (None, None)
+    scores: tuple[Bounds, Bounds] = ((None, None), (None, None))
+    differences: Bounds = (None, None)
+    top: float | None = None  # the greatest score there can be: it belongs to the last cell
+    right: ResultFilter | None = None
+    by_label: bool = False
+
+
+class PairedLine(NamedTuple):
+    """A line of both batches. Of several results of one text the first, with their mean score."""
+
+    custom_id: str | None  # where both have it
+    line: int  # of the right batch
+    left_job: str
+    right_job: str
+    left_score: float | None
+    right_score: float | None
+    left_verdict: str | None
+    right_verdict: str | None
+    left_sentence: str
+    right_sentence: str
+    of: int  # pairs of the filter
+
+
+def pairs_of(
+    connection: Connection, wanted: PairFilter, limit: int, *, all_named: bool = False
+) -> list[PairedLine]:
+    """Those whose scores differ most first; pairs with an undefined score last. Paired as a report
+    pairs them: by custom_id where both have it, about one text; the rest by text and label.
+    all_named: a report says that no pair is of one text alone; the rest is not looked for."""
+    query = _choose_pairs(connection, wanted, limit, all_named=all_named)
+    return _first_of([PairedLine(*row) for row in connection.execute(query)], limit)
+
+
+def compared_pairs_of(
+    connection: Connection, wanted: PairFilter, limit: int, *, all_named: bool = False
+) -> list[tuple[PairedLine, ComparedJob, ComparedJob]]:
+    """The same, each with its left job and its right one."""
+    query = _choose_pairs(connection, wanted, limit, all_named=all_named)
+    sides = jobs.alias("left_jobs"), jobs.alias("right_jobs")
+    for side, facts in zip(sides, SIDES, strict=True):
+        shown = (side.c.id, side.c.request, side.c.result)
+        query = query.add_columns(*shown).where(
+            side.c.id == facts.c.job_id, side.c.tenant == wanted.tenant
+        )
+    width = len(PairedLine._fields)
+    rows = connection.execute(query).all()
+    known = {PairedLine(*row[:width]): row[width:] for row in rows}
+    return [
+        (pair, ComparedJob(*known[pair][:3]), ComparedJob(*known[pair][3:]))
+        for pair in _first_of(list(known), limit)
+    ]
+
+
+def _choose_pairs(
+    connection: Connection, wanted: PairFilter, limit: int, *, all_named: bool
+) -> Select[Any]:
+    """What asks for the pairs that differ most, in no order: which these are is known."""
+    # of two sides that a filter leaves, statistics expect a row each and get thousands: a loop over
+    # both took a minute where a hash takes half a second
+    connection.execute(HASHED)
+    if all_named:
+        parts = [_named(wanted, (_narrow(wanted, 0), _narrow(wanted, 1)), limit)]
+    else:
+        sides = _side(wanted, 0), _side(wanted, 1)
+        parts = [_named(wanted, sides, limit), _of_one_text(wanted, sides, limit)]
+    chosen = connection.execute(union_all(*(select(*part.c) for part in parts))).all()
+    connection.execute(LOOPED)
+    of = sum({one.is_named: one.of for one in chosen}.values())
+    return _select_pairs(wanted, chosen, of)
+
+
+def _first_of(found: Sequence[PairedLine], limit: int) -> list[PairedLine]:
+    """In order; lines may share jobs."""
+    alike = {(one.left_job, one.right_job): one for one in reversed(found)}
+    return sorted(alike.values(), key=_sort_key)[:limit]
+
+
+def _sort_key(pair: PairedLine) -> tuple[float, int]:
+    if pair.left_score is None or pair.right_score is None:
+        return 1.0, pair.line
+    return -abs(pair.right_score - pair.left_score), pair.line
+
+
+def lines_of(
+    connection: Connection, tenant: str, batch_id: str, ids: Sequence[str]
+) -> dict[str, int]:
+    """job → the first line of a batch that it answered."""
+    facts = result_facts.c
+    query = (
+        select(facts.job_id, func.min(facts.line))
+        .where(facts.tenant == tenant, facts.batch_id == batch_id, facts.job_id.in_(ids))
+        .group_by(facts.job_id)
+    )
+    return {job_id: line for job_id, line in connection.execute(query)}
+
+
+class UnpairedLine(NamedTuple):
+    """A result without a partner. conflicts: whether the other side has its custom_id, about
+    another text. is_told: whether its text is known, by its hash. is_taken: whether the other side
+    has its text and label, all of whose results are paired by their custom ids;
+    is_decided_otherwise: whether it has the text alone."""
+
+    line: int
+    custom_id: str | None
+    job_id: str
+    conflicts: bool
+    is_told: bool
+    is_taken: bool
+    is_decided_otherwise: bool
+
+
+def unpaired_of(
+    connection: Connection, wanted: PairFilter, place: int, limit: int
+) -> list[UnpairedLine]:
+    """What a comparison leaves out of a side, in the order of its lines. place: 0 left, 1 right."""
+    mine, others = _side(wanted, place), _side(wanted, 1 - place)
+    free = _free(others, mine)
+    one_text = free.c.text_key == mine.c.text_key, free.c.label == mine.c.label
+    partners = (
+        select(others.c.line).where(_is_named(mine, others)).correlate(mine),
+        select(free.c.line).where(*one_text).correlate(mine),
+    )
+    namesake = select(others.c.line).where(others.c.custom_id == mine.c.custom_id).correlate(mine)
+    theirs = select(others.c.line).where(others.c.text_key == mine.c.text_key).correlate(mine)
+    same = theirs.where(others.c.label == mine.c.label)
+    query = (
+        select(mine.c.line, mine.c.custom_id, mine.c.job_id, exists(namesake))
+        .add_columns(mine.c.text_key.is_not(None), exists(same), exists(theirs))
+        .where(*(~exists(one) for one in partners))
+        .order_by(mine.c.line)
+        .limit(limit)
+    )
+    connection.execute(HASHED)
+    found = [UnpairedLine(*row) for row in connection.execute(query)]
+    connection.execute(LOOPED)
+    return found
+
+
+def _side(wanted: PairFilter, place: int) -> CTE:
+    """What pairs are made of, read once: rows of the table are wide."""
+    side = _columns(wanted, place).cte(SIDE_NAMES[place])
+    return side.prefix_with("MATERIALIZED", dialect="postgresql")
+
+
+def _narrow(wanted: PairFilter, place: int) -> Subquery:
+    """The same, of which a statement reads the rows that it wants."""
+    return _columns(wanted, place).subquery(SIDE_NAMES[place])
+
+
+def _columns(wanted: PairFilter, place: int) -> Select[Any]:
+    facts = result_facts.alias()
+    label = func.coalesce(facts.c.label_sent, facts.c.label_stated, "")
+    names = ("line", "custom_id", "text_key", "job_id", "verdict", "score")
+    query = select(*(facts.c[name] for name in names)).add_columns(
+        (label if wanted.by_label else literal("")).label("label")
+    )
+    return query.where(*_results(facts, wanted, place))
+
+
+def _named(wanted: PairFilter, sides: tuple[FromClause, FromClause], limit: int) -> Subquery:
+    """Lines with one custom_id, about one text as far as is known."""
+    left, right = sides
+    query = select(
+        left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
+        right.c.score.label("right_score"), literal(True).label("is_named"),
+    ).join_from(left, right, _is_named(left, right))  # fmt: skip
+    return _top_pairs(query, wanted, left.c, right.c, limit)
+
+
+def _of_one_text(wanted: PairFilter, sides: tuple[CTE, CTE], limit: int) -> Subquery:
+    """Of what has no such partner, the first result of each text and label."""
+    left, right = _free(sides[0], sides[1]), _free(sides[1], sides[0])
+    place = and_(left.c.text_key == right.c.text_key, left.c.label == right.c.label)
+    query = select(
+        left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
+        right.c.score.label("right_score"), literal(False).label("is_named"),
+    ).join_from(left, right, place)  # fmt: skip
+    return _top_pairs(query, wanted, left.c, right.c, limit)
+
+
+def _top_pairs(
+    query: Select[Any], wanted: PairFilter, left: Any, right: Any, limit: int
+) -> Subquery:
+    """The lines of the pairs that differ most. left, right: columns of the sides."""
+    if wanted.right is not None:
+        query = query.where(right.line.in_(select(RIGHT.c.line).where(*filters(wanted.right))))
+    difference = right.score - left.score
+    for place, side in enumerate((left, right)):
+        if (verdict := wanted.verdicts[place]) is not None:
+            query = query.where(side.verdict == verdict)
+        query = query.where(*within(side.score, wanted.scores[place], wanted.top))
+    query = query.where(*within(difference, wanted.differences, None))
+    largest = func.abs(difference).desc().nulls_last()
+    query = query.add_columns(func.count().over().label("of")).order_by(largest, right.line)
+    return query.limit(limit).subquery("chosen")
+
+
+def _results(side: FromClause, wanted: PairFilter, place: int) -> list[ColumnElement[bool]]:
+    """Conditions on the results of a side."""
+    found = [
+        side.c.tenant == wanted.tenant,
+        side.c.batch_id == wanted.batches[place],
+        side.c.status == "succeeded",
+        side.c.job_id.is_not(None),
+    ]
+    if (model := wanted.models[place]) is not None:
+        found.append(side.c.model == model)
+    if values := wanted.metadata[place]:
+        found.append(side.c.metadata.contains(dict(values)))
+    return found
+
+
+def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:
+    keys = left.c.text_key, right.c.text_key
+    one_text = or_(keys[0].is_(None), keys[1].is_(None), keys[0] == keys[1])
+    return and_(left.c.custom_id == right.c.custom_id, one_text)
+
+
+def _free(mine: CTE, others: CTE) -> Subquery:
+    """The first result of each text and label that has no partner by its custom_id; its score is
+    the mean of them all."""
+    facts = mine.c
+    partner = select(others.c.line).where(_is_named(mine, others)).correlate(mine)
+    # the least of rows that begin with the job: sorting all of them by text takes longer
+    row = array([facts.job_id, cast(facts.line, Text), func.coalesce(facts.verdict, "")])
+    grouped = (
+        select(facts.text_key, facts.label, func.avg(facts.score).label("score"))
+        .add_columns(func.min(row, type_=ARRAY(Text)).label("first"))
+        .where(facts.text_key.is_not(None), ~exists(partner))
+        .group_by(facts.text_key, facts.label)
+        .subquery()
+    )
+    found = grouped.c
+    line = cast(found.first[2], Integer).label("line")
+    verdict = func.nullif(found.first[3], "").label("verdict")
+    return select(found.text_key, found.label, found.score, line, verdict).subquery()
+
+
+def _select_pairs(wanted: PairFilter, chosen: Sequence[Row[Any]], of: int) -> Select[Any]:
+    """These pairs with what their lines say."""
+    kinds = (Integer, Integer, Double, Double, Boolean)
+    columns = list(zip(*(row[: len(kinds)] for row in chosen), strict=True)) or [()] * len(kinds)
+    arrays: list[Any] = [
+        literal(list(one), ARRAY(kind)) for one, kind in zip(columns, kinds, strict=True)
+    ]
+    names = ("left_line", "line", "left_score", "right_score", "is_named")
+    typed: list[Any] = [column(name, kind) for name, kind in zip(names, kinds, strict=True)]
+    pairs = func.unnest(*arrays).table_valued(*typed).render_derived("pair")
+    lines = [
+        and_(
+            side.c.tenant == wanted.tenant,
+            side.c.batch_id == wanted.batches[place],
+            side.c.line == (pairs.c.left_line, pairs.c.line)[place],
+        )
+        for place, side in enumerate(SIDES)
+    ]
+    return select(
+        case((pairs.c.is_named, RIGHT.c.custom_id)), pairs.c.line, LEFT.c.job_id, RIGHT.c.job_id,
+        pairs.c.left_score, pairs.c.right_score, LEFT.c.verdict, RIGHT.c.verdict,
+        LEFT.c.sentence, RIGHT.c.sentence, literal(of),
+    ).select_from(pairs.join(LEFT, lines[0]).join(RIGHT, lines[1]))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ComparedJob:
+    """A side of a pair. request: what is kept of it."""
+
+    id: str
+    request: Mapping[str, Any] = field(default_factory=dict)
+    result: Mapping[str, Any] = field(default_factory=dict)
+
+
+def jobs_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, ComparedJob]:
+    """By id, those of this tenant that there are."""
+    query = select(jobs.c.id, jobs.c.request, jobs.c.result).where(
+        jobs.c.id.in_(ids), jobs.c.tenant == tenant
+    )
+    rows = connection.execute(query)
+    return {row.id: ComparedJob(row.id, row.request, row.result or {}) for row in rows}
+
+
+def find_mixed(connection: Connection, tenant: str, batch_id: str) -> dict[str, list[str]]:
+    """metric_version and variant → those that the batch's results have."""
+    facts = result_facts.c
+    found: dict[str, list[str]] = {}
+    for name in ("metric_version", "variant"):
+        query = (
+            select(facts[name])
+            .where(facts.tenant == tenant, facts.batch_id == batch_id, facts[name].is_not(None))
+            .distinct()
+        )
+        found[name] = sorted(connection.execute(query).scalars())
+    return found

@@ -1,0 +1,322 @@
+"""Queues of results that people judge, one line at a time.
+
+A queue's lines are frozen when it is made. Each line has as many places as people shall judge it;
+whoever is given one has ten minutes, then it is free again. Nobody is given a line twice.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, get_args
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    any_,
+    case,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
+
+from services.gateway.results.result_pages import (
+    FACTS,
+    ResultFilter,
+    ResultOrder,
+    filters,
+    sort_columns,
+)
+from shared.contracts.errors import BadInput, NotThere, QuotaExceeded
+from shared.ledger.tables import review_items, review_queues
+
+QueueOrder = Literal["random", "surprising", "uncertain"]
+Question = Literal["agree", "score", "label", "spans", "note"]
+QUESTIONS: tuple[Question, ...] = get_args(Question)
+LEASE = timedelta(minutes=10)
+MOST_LINES = 5_000
+MOST_OPEN = 100  # of one tenant
+POLICY = "review-queues"
+
+ITEMS = review_items.c
+
+
+@dataclass(frozen=True)
+class ReviewQueue:
+    """What is to be judged, and how."""
+
+    id: str
+    tenant: str
+    name: str
+    metric: str
+    batch_id: str
+    query: list[list[str]]
+    order: QueueOrder
+    per_line: int
+    blind: bool
+    seed: int
+    rubric: list[Question]
+    lines: int
+    closed_at: datetime | None
+    created_at: datetime
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether figures of it hold for the lines that its filter leaves."""
+        return self.order == "random"
+
+
+SHOWN = tuple(review_queues.c[name] for name in ReviewQueue.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class ReviewItem:
+    """A line that somebody has been given."""
+
+    position: int
+    place: int
+    line: int
+    job_id: str
+    leased_until: datetime
+
+
+class UnknownQueue(NotThere):
+    """No review queue has this id."""
+
+    slug = "unknown-review-queue"
+    title = "No such review queue"
+    cure = "Check the id with `GET /v1/review-queues`; queues are forgotten with their batch."
+
+
+def make(
+    connection: Connection, wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
+) -> ReviewQueue:
+    """A new queue over the results that the filter leaves. values: the row's, and `most`: lines,
+    and `once`, 20 hex digits of the form that asks: under those there is one queue of the batch.
+
+    Raises BadInput where no result is left, QuotaExceeded.
+    """
+    given = dict(values)
+    most, once = given.pop("most"), given.pop("once", None)
+    if once and (known := _find_made(connection, wanted, once)):
+        return find(connection, known, wanted.tenant)
+    opened = select(func.count()).where(
+        review_queues.c.tenant == wanted.tenant, review_queues.c.closed_at.is_(None)
+    )
+    if connection.execute(opened).scalar_one() >= MOST_OPEN:
+        detail = f"{MOST_OPEN} review queues are open; close one first"
+        raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
+    queue_id = new_id(once)
+    chosen = connection.execute(_select_lines(wanted, order, given, most)).all()
+    if not chosen:
+        raise BadInput("no result of the batch is left to judge", pointer="/query")
+    row = {**given, "id": queue_id, "tenant": wanted.tenant, "batch_id": wanted.batch_id}
+    connection.execute(insert(review_queues).values(**row, lines=len(chosen)))
+    connection.execute(
+        insert(review_items),
+        [
+            {"queue_id": queue_id, "position": position, "place": place, **one._asdict()}
+            for position, one in enumerate(chosen, 1)
+            for place in range(1, given["per_line"] + 1)
+        ],
+    )
+    return find(connection, queue_id, wanted.tenant)
+
+
+def _select_lines(
+    wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any], most: int
+) -> Select[Any]:
+    """(line, job_id) in the order of the queue; lines that share a job come once."""
+    facts = (*filters(wanted), FACTS.status == "succeeded", FACTS.job_id.is_not(None))
+    first = select(func.min(FACTS.line)).where(*facts).group_by(FACTS.job_id).correlate(None)
+    query = select(FACTS.line, FACTS.job_id).where(*facts, FACTS.line.in_(first))
+    if values["order"] == "random":
+        drawn = func.md5(func.concat(literal(str(values["seed"])), ":", FACTS.line))
+        query = query.order_by(drawn, FACTS.line)
+    elif values["order"] == "uncertain":
+        undecided = case((FACTS.verdict == "undecided", 0), else_=1)
+        query = query.order_by(undecided, func.abs(FACTS.score - _border(wanted)), FACTS.line)
+    else:
+        query = query.order_by(*(one.value for one in sort_columns(wanted, order)))
+    return query.limit(most)
+
+
+def _border(wanted: ResultFilter) -> ColumnElement[Any]:
+    """The score half-way between the means of what is supported and unsupported in the batch; where
+    one of these is missing, the median. Each metric's own border is no number: it asks chance."""
+    facts = filters(wanted.batch_filter)
+    supported, unsupported = (
+        func.avg(FACTS.score).filter(FACTS.verdict == verdict)
+        for verdict in ("supported", "unsupported")
+    )
+    median = func.percentile_cont(0.5).within_group(FACTS.score)
+    half_way = func.coalesce((supported + unsupported) / 2, median)
+    return select(half_way).where(*facts).correlate(None).scalar_subquery()
+
+
+def _find_made(connection: Connection, wanted: ResultFilter, once: str) -> str | None:
+    """The queue that the same form has made; who presses twice at once waits here."""
+    connection.execute(select(func.pg_advisory_xact_lock(int(once[:15], 16))))
+    own = (review_queues.c.tenant == wanted.tenant, review_queues.c.batch_id == wanted.batch_id)
+    query = select(review_queues.c.id).where(*own, review_queues.c.id.endswith(once))
+    return connection.execute(query.limit(1)).scalar_one_or_none()
+
+
+def find(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
+    """Raises UnknownQueue."""
+    query = select(*SHOWN).where(review_queues.c.id == queue_id, review_queues.c.tenant == tenant)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise UnknownQueue(f"there is no review queue {queue_id[:64]!r}")
+    return ReviewQueue(**row._asdict())
+
+
+def check_tenant(connection: Connection, tenant: str, queue_id: str) -> None:
+    """Raises BadInput where the queue is not this tenant's, or is nobody's."""
+    try:
+        find(connection, queue_id, tenant)
+    except UnknownQueue as error:
+        raise BadInput(error.detail, pointer="/judged/queue") from None
+
+
+def page_of(
+    connection: Connection,
+    tenant: str,
+    limit: int,
+    after: str | None = None,
+    batch_id: str | None = None,
+) -> tuple[list[ReviewQueue], bool]:
+    """Newest first, and whether others follow."""
+    query = select(*SHOWN).where(review_queues.c.tenant == tenant)
+    if batch_id is not None:
+        query = query.where(review_queues.c.batch_id == batch_id)
+    if after is not None:
+        query = query.where(review_queues.c.id < after)
+    rows = connection.execute(query.order_by(review_queues.c.id.desc()).limit(limit + 1)).all()
+    return [ReviewQueue(**row._asdict()) for row in rows[:limit]], len(rows) > limit
+
+
+def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewItem | None:
+    """The line that this reviewer holds, else the next one that is free; None: nothing is left."""
+    take_turn(connection, queue, reviewer)
+    if queue.closed_at is not None:
+        return None
+    free = (
+        select(ITEMS.position, ITEMS.place)
+        .where(ITEMS.queue_id == queue.id, ITEMS.done_at.is_(None), is_free(reviewer))
+        .where(ITEMS.position.not_in(finished_positions(queue.id, reviewer)))
+        .order_by(ITEMS.who.is_distinct_from(reviewer), ITEMS.position, ITEMS.place)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+        .cte("free")
+        .prefix_with("MATERIALIZED", dialect="postgresql")  # looked for once
+    )
+    taken = (
+        update(review_items)
+        .where(ITEMS.queue_id == queue.id)
+        .where(ITEMS.position == free.c.position, ITEMS.place == free.c.place)
+        .values(who=reviewer, leased_until=func.now() + LEASE)
+        .returning(*(ITEMS[name] for name in ReviewItem.__dataclass_fields__))
+    )
+    found = connection.execute(taken).one_or_none()
+    return None if found is None else ReviewItem(**found._asdict())
+
+
+def is_free(reviewer: str) -> ColumnElement[bool]:
+    return or_(ITEMS.who.is_(None), ITEMS.who == reviewer, ITEMS.leased_until < func.now())
+
+
+def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
+    """Positions that this reviewer has judged or skipped."""
+    other = review_items.alias("other")
+    return select(other.c.position).where(
+        other.c.queue_id == queue_id,
+        or_(
+            and_(other.c.who == reviewer, other.c.done_at.is_not(None)),
+            literal(reviewer) == any_(other.c.skipped_by),
+        ),
+    )
+
+
+def take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> None:
+    """What this person asks of the queue at once comes one after the other, until the transaction
+    ends."""
+    turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{queue.id} {reviewer}", 0))
+    connection.execute(select(turn))
+
+
+def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> bool:
+    """The reviewer has judged this line; False where others were quicker, since the ten minutes
+    were over. Raises BadInput where the queue has no such line."""
+    take_turn(connection, queue, reviewer)  # or a double click would take two places
+    mine = (ITEMS.queue_id == queue.id, ITEMS.job_id == job_id)
+    again = select(ITEMS.place).where(*mine, ITEMS.who == reviewer, ITEMS.done_at.is_not(None))
+    if connection.execute(again).first() is not None:
+        return True
+    place = (
+        select(ITEMS.position, ITEMS.place)
+        .where(*mine, ITEMS.done_at.is_(None), is_free(reviewer))
+        .order_by(ITEMS.who.is_distinct_from(reviewer), ITEMS.place)
+        .limit(1)
+        .with_for_update()
+    )
+    found = connection.execute(place).one_or_none()
+    if found is None:
+        if connection.execute(select(ITEMS.place).where(*mine)).first() is None:
+            raise BadInput("the queue has no such line", pointer="/queue")
+        return False
+    connection.execute(
+        update(review_items)
+        .where(*mine, ITEMS.place == found.place)
+        .values(who=reviewer, leased_until=None, done_at=func.now())
+    )
+    return True
+
+
+def release(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> None:
+    """The reviewer has taken the judgement back: the line is theirs again."""
+    connection.execute(
+        update(review_items)
+        .where(ITEMS.queue_id == queue.id, ITEMS.job_id == job_id, ITEMS.who == reviewer)
+        .values(done_at=None, leased_until=func.now() + LEASE)
+    )
+
+
+def skip(connection: Connection, queue: ReviewQueue, position: int, reviewer: str) -> None:
+    """Never give them this line again. Raises BadInput for a line that the queue has not."""
+    held = update(review_items).where(
+        ITEMS.queue_id == queue.id, ITEMS.position == position, ITEMS.done_at.is_(None)
+    )
+    skipped = func.array_append(func.array_remove(ITEMS.skipped_by, reviewer), reviewer)
+    free = {"who": case((ITEMS.who == reviewer, None), else_=ITEMS.who)}
+    if not connection.execute(held.values(skipped_by=skipped, **free)).rowcount:
+        raise BadInput("the queue has no such open line", pointer="/position")
+
+
+def close(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
+    """Nobody is given a line of it any more; again: as it was. Raises UnknownQueue."""
+    connection.execute(
+        update(review_queues)
+        .where(review_queues.c.id == queue_id, review_queues.c.tenant == tenant)
+        .values(closed_at=func.coalesce(review_queues.c.closed_at, func.now()))
+    )
+    return find(connection, queue_id, tenant)
+
+
+def jobs_of(connection: Connection, queue: ReviewQueue) -> Sequence[str]:
+    """The jobs of its lines, in their order."""
+    query = select(ITEMS.job_id).where(ITEMS.queue_id == queue.id, ITEMS.place == 1)
+    return connection.execute(query.order_by(ITEMS.position)).scalars().all()
+
+
+def new_id(tail: str | None = None) -> str:
+    """`rq_` and 32 hex digits, of which the last 20 may be given; ids sort by time."""
+    return f"rq_{time.time_ns() // 1_000_000:012x}{tail or secrets.token_hex(10)}"

@@ -1,0 +1,43 @@
+"""What a tenant keeps under a name: the filters of a results table, the columns of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from shared.contracts.errors import QuotaExceeded
+from shared.ledger.tables import saved_views
+
+MOST = 50  # of one kind
+POLICY = "saved-views"
+
+
+def save_view(connection: Connection, tenant: str, kind: str, name: str, value: Any) -> None:
+    """Under a known name in place of what was there. Raises QuotaExceeded."""
+    made = insert(saved_views).values(tenant=tenant, kind=kind, name=name, value=value)
+    key = ["tenant", "kind", "name"]
+    connection.execute(made.on_conflict_do_update(index_elements=key, set_={"value": value}))
+    count = select(func.count()).where(*_of(tenant, kind))
+    if connection.execute(count).scalar_one() > MOST:
+        raise QuotaExceeded(
+            f"{MOST} are saved already; delete one first", policy=POLICY, retry_after=None
+        )
+
+
+def list_views(connection: Connection, tenant: str, kind: str) -> dict[str, Any]:
+    """Name → what was kept, in the order of the names."""
+    columns = saved_views.c.name, saved_views.c.value
+    rows = connection.execute(
+        select(*columns).where(*_of(tenant, kind)).order_by(saved_views.c.name)
+    )
+    return {name: value for name, value in rows}
+
+
+def delete_view(connection: Connection, tenant: str, kind: str, name: str) -> None:
+    connection.execute(delete(saved_views).where(*_of(tenant, kind), saved_views.c.name == name))
+
+
+def _of(tenant: str, kind: str) -> tuple[Any, Any]:
+    return saved_views.c.tenant == tenant, saved_views.c.kind == kind

@@ -1,0 +1,166 @@
+"""Equal bits from matrix products: what the processor needs for them, and where they are promised.
+
+Intel's MKL chooses its kernel by the shape of a product, so that a row's last bits change with its
+company; in one of its strict modes of conditional numerical reproducibility they do not, at the
+same speed. Source: Intel oneMKL Developer Guide, "Reproducibility Conditions"; measured on a Xeon
+with AMX (11 tests of `tests/inference/test_classifier.py` fail without, none with it). On AMD the
+default gives equal bits to products of 16 rows and more. Nothing imported here may load MKL: it
+reads its mode once, at its first product.
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from shared.contracts.messages import ModelKind, Numerics, Runtime
+from shared.process.settings import environment_default, environment_value
+
+Vendor = Literal["intel", "amd", "other"]
+
+MODE = "MKL_CBWR"
+CPUINFO = Path("/proc/cpuinfo")
+VENDORS: dict[str, Vendor] = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}
+# the instruction sets that each of MKL's strict branches is made of, the best one first
+BRANCHES = (
+    ("AVX512,STRICT", {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}),
+    ("AVX2,STRICT", {"avx2", "fma"}),
+)
+
+# They choose other kernels than the processor would get: equal in any company, so far as was
+# measured, but not to those of a process without them.
+OTHER_KERNELS = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
+
+# Where bytes are not promised: how far probabilities may lie apart, by dtype. Measured:
+# tests/inference/test_half_precision.py, tests/gpu.
+TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02, "float16": 0.02, "int8": 0.02}
+WIDEST = max(TOLERANCES.values())  # of a dtype that nobody told us
+
+# What a limit of oneDNN's leaves of the flags below; a limit that is not here leaves all of them.
+# Source: oneDNN, "CPU Dispatcher Control".
+LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
+LEFT = {
+    **dict.fromkeys(("SSE41", "AVX", "AVX2", "AVX512_CORE"), frozenset[str]()),
+    **dict.fromkeys(("AVX2_VNNI", "AVX2_VNNI_2"), frozenset({"avx_vnni"})),
+    "AVX512_CORE_VNNI": frozenset({"avx512_vnni"}),
+    **dict.fromkeys(
+        ("AVX512_CORE_BF16", "AVX512_CORE_FP16", "AVX10_1_512"),
+        frozenset({"avx512_vnni", "avx512_bf16"}),
+    ),
+}
+
+BFLOAT16 = frozenset({"amx_bf16", "avx512_bf16"})  # flags of processors that multiply it
+INT8 = frozenset({"amx_int8", "avx512_vnni", "avx_vnni"})  # and sum it in 32 bits
+
+
+def ensure_mode() -> None:
+    """Choose MKL's mode for this process and those that it starts; the user's own choice stays."""
+    if (wanted := mode_for(_cpuinfo())) is not None:
+        environment_default(MODE, wanted)
+
+
+def mode_for(cpuinfo: str) -> str | None:
+    """What MKL needs on this processor; None: nothing, or nothing would help.
+
+    cpuinfo: as Linux describes the processor in `/proc/cpuinfo`; empty on other systems.
+    """
+    if vendor_of(cpuinfo) != "intel":
+        return None
+    flags = set(_field(cpuinfo, "flags").split())
+    return next((mode for mode, needed in BRANCHES if needed <= flags), None)
+
+
+def vendor_of(cpuinfo: str) -> Vendor:
+    """Who made the processor; `other` also where nothing says so, and where it is no x86-64."""
+    return VENDORS.get(_field(cpuinfo, "vendor_id"), "other")
+
+
+def computes_bfloat16() -> bool:
+    """Whether the processor multiplies matrices of bfloat16 in hardware."""
+    return bool(BFLOAT16 & _flags())
+
+
+def computes_int8() -> bool:
+    """Whether the processor multiplies matrices of int8 in hardware, in sums of 32 bits."""
+    return bool(INT8 & _flags())
+
+
+def kernel_limit() -> str | None:
+    """The limit that oneDNN is given, as `ONEDNN_MAX_CPU_ISA=AVX2`; None: none."""
+    given = ((name, environment_value(name)) for name in LIMITS)
+    return next((f"{name}={value}" for name, value in given if value), None)
+
+
+class Arithmetic(NamedTuple):
+    """A dtype, and why it was chosen."""
+
+    dtype: Literal["bfloat16", "int8", "float32"]
+    reason: str
+
+
+def fast_arithmetic(kind: ModelKind) -> Arithmetic:
+    """What `dtype = "fast"` is on this processor, for a model of this kind.
+
+    bfloat16 before int8 where there are both: int8 takes five sixths of its time, and moves
+    probabilities four to ten times as far (`python -m bench.fast_dtype`, bench/RESULTS.md).
+    """
+    limit = f", and {told}" if (told := kernel_limit()) else ""
+    if found := sorted(BFLOAT16 & _flags()):
+        return Arithmetic("bfloat16", f"this processor multiplies bfloat16 ({found[0]})")
+    if kind != "causal" and (found := sorted(INT8 & _flags())):
+        return Arithmetic(
+            "int8", f"this processor multiplies int8 ({found[0]}), no bfloat16{limit}"
+        )
+    without = "no bfloat16" if kind == "causal" else "neither bfloat16 nor int8"
+    return Arithmetic("float32", f"this processor multiplies {without}{limit}")
+
+
+def promised(
+    device: str, dtype: str, *, small_products: bool, runtime: Runtime = "torch"
+) -> Numerics:
+    """Whether a row's answer has the same bytes in any company, or moves by the dtype's tolerance.
+
+    device:         as torch calls it, `cpu` or `cuda:0`.
+    small_products: whether some have fewer than 16 rows: then MKL's default will not do.
+    runtime:        another than torch promises nothing.
+
+    Read when a model is loaded: MKL obeys the mode that was there at its first product.
+    """
+    if device != "cpu" or dtype != "float32" or runtime != "torch":
+        return "tolerance"
+    if any(environment_value(name) is not None for name in OTHER_KERNELS):
+        return "tolerance"
+    vendor, mode = vendor_of(_cpuinfo()), environment_value(MODE)
+    strict = vendor == "intel" and (mode or "").upper() in {branch for branch, _ in BRANCHES}
+    usual = vendor == "amd" and mode is None and not small_products
+    return "bytes" if strict or usual else "tolerance"
+
+
+def tolerance(dtype: str) -> float:
+    """How far two probabilities of one row may lie apart where no bytes are promised."""
+    return TOLERANCES.get(dtype, WIDEST)
+
+
+@lru_cache(maxsize=1)
+def _cpuinfo() -> str:
+    if platform.machine().lower() not in ("x86_64", "amd64") or not CPUINFO.exists():
+        return ""
+    return CPUINFO.read_text(encoding="utf-8", errors="replace")
+
+
+def _flags() -> set[str]:
+    """Of the processor, as far as oneDNN, which multiplies, may use them."""
+    found = set(_field(_cpuinfo(), "flags").split())
+    limit = (kernel_limit() or "").partition("=")[2].upper()
+    return found & LEFT[limit] if limit in LEFT else found
+
+
+def _field(cpuinfo: str, name: str) -> str:
+    """The first processor's value of this field."""
+    for line in cpuinfo.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return ""

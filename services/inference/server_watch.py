@@ -1,0 +1,128 @@
+"""Model servers that cannot be reached are `away`, and their jobs wait: nobody's attempt is lost.
+
+A worker asks each server of its catalogue now and then; whatever it answers, it is there. One that
+is away is asked again after 10 s, then ever later, up to 5 min. A classification server whose
+outputs cannot be read is `failed`, with the sentence that its jobs would end with. What a server
+can do is asked beside that, one after the other, so that a slow one holds up no look at the others.
+Source: specs "models" §2.4, §5.2.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+
+import httpx
+from redis.exceptions import RedisError
+
+from shared.models import server_records
+from shared.models.catalogue.availability import ModelStates
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.entry import ModelEntry
+from shared.models.server_records import ServerAbilities
+from shared.process import telemetry
+
+LOOK_SECONDS = 1.0
+AGAIN_SECONDS, LONGEST_SECONDS = 10.0, 300.0  # while it is away: it doubles
+WELL_SECONDS = 30.0  # between two looks at one that answers
+CONNECT_SECONDS = 5.0
+ANSWERING = ("ready", "failed")  # of a server that can be reached
+
+logger = telemetry.logger(__name__)
+
+
+class ServerWatch:
+    """The servers of one process's catalogue."""
+
+    def __init__(self, catalogue: Catalogue, states: ModelStates) -> None:
+        self._catalogue, self._states = catalogue, states
+        self._due: dict[str, float] = {}
+        self._record_due: dict[str, float] = {}
+        self._pause: dict[str, float] = {}
+        self._unusable: dict[str, tuple[str, str]] = {}  # fingerprint of the entry, why
+
+    def start(self) -> None:
+        for name, look in (("model-servers", self.check), ("server-records", self.record)):
+            threading.Thread(target=_repeat, args=(look,), name=name, daemon=True).start()
+
+    def record(self) -> None:
+        """Ask those that can be reached what they can do, where nobody knows it any more; whoever
+        asked, all processes call the model alike."""
+        for entry in self._catalogue.entries:
+            known = self._states.get(entry.name) if entry.is_served else None
+            is_due = monotonic() >= self._record_due.get(entry.name, 0.0)
+            if known is None or known.state not in ANSWERING or not is_due:
+                continue
+            self._record_due[entry.name] = monotonic() + WELL_SECONDS
+            with suppress(RedisError):  # the next time will do
+                server_records.refresh(entry, _abilities)
+                self._read_record(entry)
+
+    def _read_record(self, entry: ModelEntry) -> None:
+        """A classification server whose outputs nobody can read fails all its jobs."""
+        found = server_records.read().get(entry.name)
+        self._unusable.pop(entry.name, None)
+        if entry.scheme == "classify" and found is not None and found.abilities.error is not None:
+            self._unusable[entry.name] = (found.entry, found.abilities.error)
+        known = self._states.get(entry.name)
+        if known is not None and known.state in ANSWERING:
+            self._set_answering(entry)
+
+    def _set_answering(self, entry: ModelEntry) -> None:
+        """`failed` for as long as its record says so of this very entry, else `ready`."""
+        of, why = self._unusable.get(entry.name, ("", ""))
+        if of == server_records.fingerprint(entry):
+            self._states.set(entry.name, "failed", why)
+        else:
+            self._states.set(entry.name, "ready")
+
+    def check(self) -> None:
+        """Ask those whose time has come."""
+        for entry in self._catalogue.entries:
+            if entry.is_served and monotonic() >= self._due.get(entry.name, 0.0):
+                self._query(entry)
+
+    def _query(self, entry: ModelEntry) -> None:
+        reason = connection_error(entry.location)
+        if reason is None:
+            self._set_answering(entry)
+            self._pause.pop(entry.name, None)
+            pause = WELL_SECONDS
+        else:
+            detail = f"the server of {entry.name!r} cannot be reached: {reason}"
+            self._states.set(entry.name, "away", detail)
+            before = self._pause.get(entry.name)
+            pause = AGAIN_SECONDS if before is None else min(LONGEST_SECONDS, 2 * before)
+            self._pause[entry.name] = pause
+        self._due[entry.name] = monotonic() + pause
+
+
+def _abilities(entry: ModelEntry) -> ServerAbilities:
+    from shared.models.server_check import probe  # numpy: where a server is asked, no sooner
+
+    return probe(entry)
+
+
+def _repeat(look: Callable[[], None]) -> None:
+    stop = threading.Event()
+    while True:
+        try:
+            look()
+        except Exception:
+            logger.exception("servers.look_failed")
+        stop.wait(LOOK_SECONDS)
+
+
+def connection_error(url: str) -> str | None:
+    """Why nobody answers there; None: somebody does."""
+    try:
+        httpx.head(url, timeout=CONNECT_SECONDS)
+    except httpx.ConnectError as error:
+        return str(error) or "no connection"
+    except httpx.ConnectTimeout:
+        return f"no connection within {CONNECT_SECONDS:g} s"
+    except (httpx.HTTPError, httpx.InvalidURL):  # it is there, whatever it says
+        return None
+    return None

@@ -1,0 +1,201 @@
+"""Where a model's weights lie, or why they are not there, and the command that mends it.
+
+No model library is needed. Nothing is fetched: only `touchstone models` goes out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from shared.models.catalogue.availability import LoadingError
+from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.checkpoint import (
+    BASE,
+    base_folder,
+    demand_files,
+    hub_folder,
+    read_checkpoint,
+)
+from shared.models.catalogue.entry import ModelEntry
+
+INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
+LFS_POINTER = b"version https://git-lfs"
+MOST_HEADER = 100_000_000  # bytes, as safetensors has it
+PICKLE = "pytorch_model.bin"
+ANEW = "fetch or copy it again, then run `touchstone models reload`"
+SERVE_IT = "serve it, and name it as openai:"
+ROWS = (
+    "a head has as many rows as `id2label` of its config.json has names, and two where there is "
+    "none"
+)
+HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
+LAYER = re.compile(r"(?:^|\.)(?P<layer>(?:layers?|h|blocks?)\.\d+)\.")
+STILL_SECONDS = 60.0  # a download that has written nothing for so long has been given up
+
+
+def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
+    """The folder of its files. Raises LoadingError where they are not whole, and OSError."""
+    folder = model_folder(catalogue, entry)
+    if entry.scheme == "hf":
+        _check_downloaded(entry, folder)
+    elif not folder.is_dir():
+        raise LoadingError(
+            f"the model {entry.name!r} is not there: no folder {folder}. Put its files there, or "
+            f"change its source",
+            "absent",
+        )
+    elif entry.scheme == "path":
+        next(folder.iterdir(), None)  # a folder that may not be read looks empty to `glob`
+        try:
+            demand_files(folder)
+        except ValueError as error:
+            said = f"the model {entry.name!r} cannot be loaded: {error}"
+            raise LoadingError(said, "failed") from error
+        if not is_complete(folder):
+            _check_converted(entry, folder)
+            _demand_shards(entry, folder)
+    return folder
+
+
+def model_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
+    """Where its files belong, whether they are there or not."""
+    if entry.source == BASE:
+        return base_folder()
+    if entry.scheme == "hf":
+        return hub_folder(entry.location, entry.commit or "")
+    folder = catalogue.folder(entry)
+    if folder is None:
+        raise ValueError(f"{entry.name!r} is held by another server")
+    return folder
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether safetensors are here: all that an index names, where there is one."""
+    try:
+        listed = json.loads((folder / INDEX).read_text("utf-8"))["weight_map"].values()
+    except FileNotFoundError:
+        return any(folder.glob("*.safetensors"))
+    except (OSError, ValueError, KeyError, AttributeError):
+        return False
+    return all((folder / str(name)).is_file() for name in set(listed))
+
+
+def _demand_shards(entry: ModelEntry, folder: Path) -> None:
+    """Of a folder that an index says to be incomplete."""
+    if (folder / INDEX).is_file() and not (folder / WHOLE).is_file():
+        said = f"files that its {INDEX} names are not in {folder}: put them there"
+        raise LoadingError(f"the model {entry.name!r} is not whole: {said}", "absent")
+
+
+def demand_usable(folder: Path) -> None:
+    """Raises ValueError for weights that are quantised, damaged or not to be read, and for models
+    that need their own code."""
+    if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
+        raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
+    demand_readable(folder)
+    if (found := read_checkpoint(folder)) is None:
+        return
+    if found.quantised is not None:
+        raise ValueError(f"its weights are quantised ({found.quantised}): {SERVE_IT}")
+    if found.own_code:
+        raise ValueError(
+            f"needs-own-code: it runs on {', '.join(found.own_code)} of its repository"
+        )
+
+
+def demand_readable(folder: Path) -> None:
+    """Raises ValueError for files of weights that are none, or not all of it.
+
+    Eight bytes say how long the header is, JSON that says where each tensor ends. Source:
+    https://github.com/huggingface/safetensors, "Format".
+    """
+    for file in sorted(folder.glob("*.safetensors")):
+        try:
+            said = _unreadable(file)
+        except OSError as error:  # a link that leads nowhere, or in a circle; no right to read
+            said = f"cannot be read: {error.strerror}"
+        if said is not None:
+            raise ValueError(f"{file.name} in {folder} {said}")
+
+
+def _unreadable(file: Path) -> str | None:
+    """What is wrong with it. Raises OSError."""
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        first = stream.read(8)
+        if LFS_POINTER.startswith(first) and first:
+            return "is a pointer of Git LFS, not the weights: run `git lfs pull` there"
+        length = int.from_bytes(first, "little")
+        if not 0 < length <= min(MOST_HEADER, size - 8):
+            return f"is no file of safetensors, or cut off: {ANEW}"
+        try:
+            tensors = json.loads(stream.read(length))
+            ends = [one["data_offsets"][1] for name, one in tensors.items() if name[:2] != "__"]
+            whole = 8 + length + max(ends, default=0) == size
+        except (ValueError, AttributeError, LookupError, TypeError):
+            return f"is no file of safetensors: {ANEW}"
+    return None if whole else f"is cut off, or has bytes too many: {ANEW}"
+
+
+def _check_downloaded(entry: ModelEntry, folder: Path) -> None:
+    if is_complete(folder):
+        return
+    name = entry.name
+    if (bytes_ := downloaded_size(folder)) is not None:
+        said = f"the model {name!r} is being downloaded: {bytes_ / 1e9:.2f} GB so far"
+        raise LoadingError(said, "downloading")
+    _check_converted(entry, folder)
+    said = f"the model {name!r} is not on this disk: run `touchstone models pull {name}`"
+    raise LoadingError(said, "absent")
+
+
+def _check_converted(entry: ModelEntry, folder: Path) -> None:
+    if (folder / PICKLE).is_file():
+        said = f"run `touchstone models convert {entry.name}`"
+        raise LoadingError(f"the model {entry.name!r} has no safetensors: {said}", "failed")
+
+
+def downloaded_size(snapshot: Path) -> int | None:
+    """Bytes of a download that is under way; None: there is none."""
+    try:
+        parts = [file.stat() for file in (snapshot.parents[1] / "blobs").glob("*.incomplete")]
+    except OSError:
+        return None
+    latest = max((part.st_mtime for part in parts), default=0.0)
+    moves = time.time() - latest < STILL_SECONDS
+    return sum(part.st_size for part in parts) if moves else None
+
+
+def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> None:
+    """Raises ValueError where the network that its configuration describes is another than that of
+    its files: what these lack would be filled with random numbers, what nobody uses is missed.
+
+    report: of Transformers' `from_pretrained`. network: names of the loaded network's weights.
+    """
+    if missing := sorted(report["missing_keys"]):
+        if all(name.startswith(HEADS) for name in missing):
+            head = ", ".join(missing)
+            raise ValueError(f"its files lack the classifier's weights ({head}): fine-tune it")
+        raise ValueError(f"its files lack the weights {missing}")
+    if report["mismatched_keys"]:
+        names = sorted(name for name, *_ in report["mismatched_keys"])
+        of_head = f": {ROWS}" if names[0].startswith(HEADS) else ""
+        which = ", ".join(names[:3])
+        raise ValueError(
+            f"its weights ({which}) have other sizes than its configuration says{of_head}"
+        )
+    if unused := _layers(report["unexpected_keys"]) - _layers(network):
+        raise ValueError(
+            f"its config.json describes fewer layers than its files hold (no {min(unused)}): they "
+            "do not belong together"
+        )
+
+
+def _layers(names: Iterable[str]) -> set[str]:
+    """`layer.0` of `bert.encoder.layer.0.output.dense.weight`; heads have none."""
+    return {found["layer"] for name in names if (found := LAYER.search(name))}

@@ -1,0 +1,31 @@
+"""What to know of a classifier's labels before a metric asks for one: names that say nothing, and
+labels that no metric knows.
+
+Said as the model is added and as it is checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from shared.contracts.labels import LabelMapping
+
+UNNAMED = re.compile(r"LABEL_\d+")  # as Transformers names outputs that nobody named
+ASKED_LABELS = (
+    "HateXScore asks for hateful and non-hateful, FTC for entailment, neutral and contradiction"
+)
+OWN_LABELS = f"labels of its own: {ASKED_LABELS}"
+UNNAMED_OUTPUTS = (
+    "these names say nothing: HateXScore needs labels = { hateful = [...], "
+    '"non-hateful" = [...] } in the entry; or add it again with --replace and, as your model has '
+    "them, --label hateful=LABEL_1 --label non-hateful=LABEL_0"
+)
+
+
+def doubts(mapping: LabelMapping) -> Iterator[str]:
+    """Why metrics that ask for labels may not take the model, at most one sentence."""
+    if any(UNNAMED.fullmatch(label) for label in mapping.by_label):
+        yield UNNAMED_OUTPUTS
+    elif mapping.task == "free":
+        yield OWN_LABELS

@@ -1,0 +1,505 @@
+"""From an entry of the catalogue to weights in memory: found, verified, read, placed.
+
+Safetensors only, a model's own code is never run, and what is loaded is hashed first. What is
+changed on the way (an adapter, shortened layers) is handed in as a function.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import Any, Literal
+
+import torch
+from safetensors import SafetensorError, safe_open
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    logging,
+)
+
+from services.inference.numerics import promised
+from services.inference.weights.folder import (
+    SERVE_IT,
+    demand_same_network,
+    demand_usable,
+    model_folder,
+    weights_folder,
+)
+from services.inference.weights.limits import (
+    LONGEST_PROOF,
+    counts_positions,
+    demand_numbers,
+    demand_same_tokens,
+    find_max_length,
+    is_padding_invariant,
+    max_length_ids,
+    max_positions,
+    verify_length,
+)
+from services.inference.weights.openvino_runtime import Unsupported, converted
+from services.inference.weights.placement import (
+    check_memory,
+    device_of,
+    dtype_of,
+    estimate_memory,
+    loaded,
+    parameters,
+    torch_dtype,
+)
+from services.inference.weights.quantization import quantize
+from shared.contracts.calls import MASK_TEXT
+from shared.contracts.errors import ScoringError
+from shared.contracts.labels import Head, LabelMapping, Task, label_mapping
+from shared.contracts.messages import ModelUse, Numerics, Runtime
+from shared.contracts.prompt_table import PromptTable
+from shared.models.catalogue.availability import LoadingError, Placement, load_error, placed
+from shared.models.catalogue.catalogue import Catalogue, prompt_label_fields
+from shared.models.catalogue.checkpoint import (
+    EmbeddedMetadata,
+    base_folder,
+    files_state,
+    folder_sha256,
+)
+from shared.models.catalogue.entry import InputTable, ModelEntry
+from shared.models.catalogue.models_file import with_version
+
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+
+MISMATCHED = "ignore_mismatched_sizes"  # in the message where sizes do not fit
+MOST_BESIDE = 20_000_000  # numbers of a network that its files need not hold
+UNKNOWN_TYPE = re.compile(r"model type `([^`]*)` but Transformers does not recognize")
+TOKENIZER_FILES = (
+    "put tokenizer.json, or the files of its vocabulary, and tokenizer_config.json beside its "
+    "weights, as `save_pretrained` of a tokenizer writes them"
+)
+FEWEST_TOKENS = 2  # besides the special ones
+
+Adapt = Callable[[Path, EmbeddedMetadata], Any]  # the base with the adapter of this folder
+Shorten = Callable[[Any], None]  # changes a cross-encoder's network in place
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model as loaded, ready to answer. `temperature` divides a classifier's logits."""
+
+    model: Any
+    tokenizer: Any
+    longest: int  # tokens, special ones included
+    mapping: LabelMapping | None  # None for causal models: a template names their labels
+    languages: tuple[str, ...]
+    temperature: float
+    use: ModelUse
+    input: InputTable | None = None  # how an encoder is given an example
+    pads: bool = True  # a classifier: whether padding leaves its answers as they are
+    overlong: Literal["cut", "refuse"] = "cut"
+    prompt: PromptTable | None = None  # of a causal model
+    own_prompts: bool = True  # whether a request may bring its own in its place
+    task: Task | None = None  # as its entry states it
+    mask_text: str = MASK_TEXT  # what stands for a masked word in a string
+    runtime: Runtime = "torch"  # another shows neither attention nor gradients
+
+
+@dataclass(frozen=True)
+class LoadedEncoder:
+    """A sentence-transformers model as loaded. `output`: which of its features answers."""
+
+    model: Any
+    output: Literal["sentence_embedding", "scores"]
+    use: ModelUse
+
+
+def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> LoadedModel:
+    """A sequence classifier; of an embedded one, what `adapt` makes of the base.
+
+    This and the other loaders raise LoadingError where the files are not there or the device is
+    full, ScoringError where they are altered, damaged or of another kind. What libraries raise
+    besides is for `LoadedModels` to refuse: one model fails, no other.
+    """
+    with _explained(entry), _unchanged(catalogue, entry):
+        folder, use = _verify(catalogue, entry)
+        note = catalogue.training_metadata(entry)
+        if note is None:
+            model, words = _from_folder(folder, AutoModelForSequenceClassification), folder
+        else:
+            model, words = adapt(folder, note), base_folder()
+        tokenizer = _tokenizer(words)
+        mapping = label_mapping(entry, _head(note, model.config))
+        model = _to_device(model, entry, use)
+        longest = find_max_length(entry, model, tokenizer)
+        demand_same_tokens(model, tokenizer)
+        verify_length(model, max_length_ids(tokenizer, longest), len(mapping.outputs))
+        pads = is_padding_invariant(model, tokenizer, longest)
+        return LoadedModel(
+            model=_computed(model, tokenizer, longest, use),
+            tokenizer=tokenizer,
+            longest=longest,
+            mapping=mapping,
+            languages=catalogue.languages(entry) or (),
+            temperature=entry.temperature or (note.temperature if note else 1.0),
+            use=_of_classifier(use, mapping, _calibration_kwargs(entry, note), pads=pads),
+            input=entry.input,
+            overlong=entry.overlong,
+            pads=pads,
+            mask_text=_mask_text(entry, tokenizer),
+            runtime=entry.runtime,
+        )
+
+
+def _computed(model: Any, tokenizer: Any, longest: int, use: ModelUse) -> Any:
+    """A classifier's network as its dtype and runtime ask for."""
+    if use.runtime == "openvino":
+        return converted(model, tokenizer, longest, output="logits", dtype=str(use.dtype))
+    if use.dtype == "int8":
+        quantize(model.base_model)
+    return model
+
+
+def _calibration_kwargs(entry: ModelEntry, note: EmbeddedMetadata | None) -> dict[str, Any]:
+    """As its card was measured; of calibration at another temperature nothing is known."""
+    if note is None:
+        return {}
+    on_parts = note.on_parts if entry.temperature is None else ()
+    return {"on_parts": on_parts, "training_tokens": note.training_tokens}
+
+
+def _of_classifier(
+    use: ModelUse, mapping: LabelMapping, card: dict[str, Any], *, pads: bool
+) -> ModelUse:
+    """What the provenance says of its labels; rows without padding are small products."""
+    found: dict[str, Any] = {
+        "warnings": mapping.warnings,
+        "thresholds": mapping.thresholds,
+        **card,
+    }
+    if not pads and use.numerics == "bytes":
+        found |= {"numerics": promised(str(use.device), str(use.dtype), small_products=True)}
+    return use.model_copy(update=found)
+
+
+def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
+    """A causal language model."""
+    with _explained(entry), _unchanged(catalogue, entry):
+        folder, use = _verify(catalogue, entry)
+        tokenizer = _tokenizer(folder)
+        if not tokenizer.is_fast:
+            raise ValueError("its tokenizer gives no character offsets")
+        model = _to_device(_from_folder(folder, AutoModelForCausalLM), entry, use)
+        longest = find_max_length(entry, model, tokenizer)
+        demand_same_tokens(model, tokenizer)
+        if counts_positions(model):
+            verify_length(model.base_model, max_length_ids(tokenizer, longest))
+        return LoadedModel(
+            model=model,
+            tokenizer=tokenizer,
+            longest=longest,
+            mapping=None,
+            languages=catalogue.languages(entry) or (),
+            temperature=entry.temperature or 1.0,
+            use=use.model_copy(update=prompt_label_fields(entry)),
+            prompt=entry.prompt,
+            own_prompts=entry.allow_request_prompt,
+            task=entry.task,
+            overlong=entry.overlong,
+            mask_text=_mask_text(entry, tokenizer),
+        )
+
+
+def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
+    """The entry's, else the tokenizer's mask token, which it reads as one."""
+    return entry.mask_text or tokenizer.mask_token or MASK_TEXT
+
+
+def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
+    """A bi-encoder, or a cross-encoder whose network went through `shorten`."""
+    with _explained(entry), _unchanged(catalogue, entry):
+        folder, use = _verify(catalogue, entry)
+        with without_progress():
+            make = _bi_encoder if entry.kind == "similarity" else _cross_encoder
+            model = make(folder, use)
+        if entry.kind == "cross-encoder":
+            shorten(model[0].auto_model)
+        with _own_memory(model, entry):
+            model.to(dtype=_weights_dtype(use)).eval()  # modules after the transformer too
+        _cut_to_positions(model)
+        if (network := getattr(model[0], "auto_model", None)) is not None:
+            demand_same_tokens(network, model.tokenizer)
+        if use.dtype == "int8":
+            quantize(model[0].auto_model.base_model)
+        if entry.runtime == "openvino":
+            _convert(model, use)
+        output: Literal["sentence_embedding", "scores"] = (
+            "sentence_embedding" if entry.kind == "similarity" else "scores"
+        )
+        return LoadedEncoder(model, output, use)
+
+
+@contextmanager
+def _explained(entry: ModelEntry) -> Iterator[None]:
+    """The errors of a model that cannot be loaded, as `load_classifier` names them."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        said = f"the model {entry.name!r} finds no memory: {error}"
+        raise LoadingError(said, "waiting") from error
+    except Unsupported as error:
+        raise LoadingError(load_error(entry.name, error), "failed", again=False) from error
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        if MISMATCHED in str(error):  # transformers names its own switch, and no weight
+            error = ValueError("its weights have other sizes than its configuration says")
+        if (unknown := UNKNOWN_TYPE.search(str(error))) is not None:
+            said = f"Transformers here knows no model of type {unknown[1]!r}: {SERVE_IT}"
+            error = ValueError(f"{said} or classify:")
+        raise ScoringError(load_error(entry.name, error)) from error
+    finally:
+        loaded(entry.name)
+
+
+@contextmanager
+def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
+    """Raises LoadingError where files were replaced between their hash and the last that is read:
+    they are on their way, and jobs wait for them."""
+    folder = model_folder(catalogue, entry)
+    before = files_state(folder)
+    yield
+    if files_state(folder) != before:
+        said = f"the files of {entry.name!r} changed while they were read: they are read again"
+        raise LoadingError(said, "downloading")
+
+
+def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
+    """The folder of the model's files, which are those configured, and what the provenance says."""
+    demand_usable(weights_folder(catalogue, entry))  # it is whole
+    folder, placement = planned(catalogue, entry)
+    if entry.scheme != "embedded":
+        _demand_stated_size(folder)
+    device, dtype = placement.device, placement.dtype
+    sha256 = folder_sha256(folder)
+    if sha256 is None:
+        raise ValueError(f"there are no safetensors files in {folder}")
+    if entry.sha256 not in (None, sha256):
+        raise ValueError(
+            f"weights-altered: they have SHA-256 {sha256}, configured is {entry.sha256}"
+        )
+    placed(placement.model_copy(update={"sha256": sha256}))
+    check_memory(entry.name, placement.memory, device)
+    return folder, ModelUse(
+        name=entry.name,
+        revision=catalogue.revision(entry),
+        sha256=sha256,
+        preset=with_version(entry.preset),
+        device=device,
+        dtype=dtype,
+        numerics=_numerics(entry, device, dtype),
+        runtime=None if entry.runtime == "torch" else entry.runtime,
+    )
+
+
+def _numerics(entry: ModelEntry, device: str, dtype: str) -> Numerics:
+    """What a causal model writes and scores moves with what others ask it for at that time."""
+    if entry.kind == "causal":
+        return "tolerance"
+    # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
+    small = entry.kind != "classifier"
+    return promised(device, dtype, small_products=small, runtime=entry.runtime)
+
+
+def planned(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, Placement]:
+    """Where its files are, and how they would be loaded. Raises ValueError."""
+    folder, device = model_folder(catalogue, entry), device_of(entry)
+    dtype = dtype_of(entry, device, folder)
+    copies = 1 if entry.runtime == "torch" else 2  # the network as loaded, and as compiled
+    needed = estimate_memory(folder, dtype, copies * parameters(folder))
+    device_name = str(device)
+    return folder, Placement(
+        size=needed.size, memory=needed.memory, device=device_name, dtype=dtype
+    )
+
+
+_library = RLock()
+
+
+@contextmanager
+def without_progress() -> Iterator[None]:
+    """Without transformers' load report and bars: we check what matters ourselves.
+
+    One at a time: the library loads with settings of the whole process (dtype, initialisers).
+    """
+    with _library:
+        verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            yield
+        finally:
+            logging.set_verbosity(verbosity)
+            if bars:
+                logging.enable_progress_bar()
+
+
+def _from_folder(folder: Path, kind: Any) -> Any:
+    with without_progress():
+        model, report = kind.from_pretrained(
+            folder,
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are in the report, by name
+        )
+    demand_same_network(report, model.state_dict())
+    return model
+
+
+def _demand_stated_size(folder: Path) -> None:
+    """Raises ValueError where its configuration describes a network far larger than its files hold:
+    memory would be filled with random numbers before any size is compared."""
+    try:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        with without_progress(), torch.device("meta"):  # nothing is allocated
+            network = AutoModel.from_config(config, trust_remote_code=False)
+    except Exception:  # noqa: BLE001 - whoever loads it says what is wrong
+        return
+    stated, held = sum(one.numel() for one in network.parameters()), parameters(folder)
+    if stated > 2 * held + MOST_BESIDE:
+        raise ValueError(
+            f"its config.json describes a network of {stated:.3g} numbers, and its files hold "
+            f"{held:.3g}: they do not belong together"
+        )
+
+
+def _tokenizer(folder: Path) -> Any:
+    """Raises ValueError where the folder holds none: the library then makes one up that reads every
+    word as unknown."""
+    try:
+        found = AutoTokenizer.from_pretrained(
+            folder, trust_remote_code=False, local_files_only=True
+        )
+    except Exception as error:
+        if isinstance(error, MemoryError):
+            raise
+        reason = str(error).partition("\n")[0]
+        said = f"its tokenizer cannot be read ({type(error).__name__}: {reason}): {TOKENIZER_FILES}"
+        raise ValueError(said) from error
+    if len(found) < len(set(found.all_special_ids)) + FEWEST_TOKENS:
+        raise ValueError(_without_words(folder, len(found)))
+    return found
+
+
+def _without_words(folder: Path, entries: int) -> str:
+    """entries: of the tokenizer that was read, special ones included."""
+    there = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
+    if not there:
+        return f"its files lack a tokenizer: {TOKENIZER_FILES}"
+    return (
+        f"its tokenizer ({there[0]}) has {entries} entries, special ones included, and so no words "
+        f"to read a text by: {TOKENIZER_FILES}"
+    )
+
+
+def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
+    if note is not None:
+        return Head(note.labels, "single_label_classification")
+    names = tuple(config.id2label[place] for place in range(config.num_labels))
+    return Head(names, config.problem_type)
+
+
+def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
+    """The model on its device, for answers only: attributions need no gradient of its weights."""
+    demand_numbers(model)
+    with _own_memory(model, entry):
+        model = model.to(device=torch.device(use.device), dtype=_weights_dtype(use))
+    return model.eval().requires_grad_(requires_grad=False)
+
+
+@contextmanager
+def _own_memory(model: Any, entry: ModelEntry) -> Iterator[None]:
+    """Copies what is still a file's memory once the model is moved: a file that is overwritten in
+    place would change its answers under the hash of the old one, or end the process (SIGBUS). Those
+    that ship with us share the memory of one file, which nobody replaces."""
+    is_ours = entry.scheme == "embedded"
+    mapped = set() if is_ours else {one.data_ptr() for one in _numbers(model)}
+    yield
+    for one in _numbers(model):
+        if one.data_ptr() in mapped and one.device.type == "cpu":
+            one.data = one.data.clone()
+
+
+def _numbers(model: Any) -> list[torch.Tensor]:
+    return [*model.parameters(), *model.buffers()]
+
+
+def _weights_dtype(use: ModelUse) -> torch.dtype:
+    """OpenVINO rounds float32 weights itself."""
+    return torch.float32 if use.runtime == "openvino" else torch_dtype(str(use.dtype))
+
+
+def _convert(model: Any, use: ModelUse) -> None:
+    """The transformer of a sentence-transformers model, in place."""
+    first, longest = model[0], int(model.max_seq_length or LONGEST_PROOF)
+    reads = getattr(first, "modality_config", {}).get("text", {})
+    output = reads.get("method_output_name")
+    if reads.get("method") != "forward" or not isinstance(output, str):
+        raise Unsupported("runtime openvino computes encoders whose one output is read")
+    made = converted(
+        first.auto_model, model.tokenizer, longest, output=output, dtype=str(use.dtype)
+    )
+    first.model = made
+
+
+def _bi_encoder(folder: Path, use: ModelUse) -> Any:
+    """What the folder's own `modules.json` describes."""
+    from sentence_transformers import SentenceTransformer  # slow: only where there is such a model
+
+    file = folder / "modules.json"
+    if not file.exists():
+        raise ValueError("it is no bi-encoder: it has no modules.json, so nothing says how to pool")
+    for module in json.loads(file.read_text("utf-8")):
+        part = folder / module["path"]
+        pickled = any(found for pattern in PICKLES for found in part.glob(pattern))
+        if pickled and not list(part.glob("*.safetensors")):
+            raise ValueError(f"the weights of its module {module['path']!r} are no safetensors")
+    return SentenceTransformer(str(folder), **_sentence_settings(use))
+
+
+def _cross_encoder(folder: Path, use: ModelUse) -> Any:
+    """A sequence classifier of one output, read through a sigmoid."""
+    from sentence_transformers import CrossEncoder
+
+    model = CrossEncoder(str(folder), **_sentence_settings(use))
+    if model.num_labels != 1:
+        raise ValueError(f"it is no cross-encoder for similarity: {model.num_labels} outputs")
+    if not isinstance(model.activation_fn, torch.nn.Sigmoid):
+        raise ValueError(f"its activation is {model.activation_fn}; only Sigmoid gives [0, 1]")
+    stored: set[str] = set()
+    for file in folder.glob("*.safetensors"):
+        with safe_open(file, framework="pt") as weights:
+            stored |= set(weights.keys())
+    if not any(name.split(".")[0] in ("classifier", "score") for name in stored):
+        raise ValueError("its files hold no classification head")  # it would be random
+    return model
+
+
+def _sentence_settings(use: ModelUse) -> dict[str, Any]:
+    return {
+        "device": use.device,
+        "trust_remote_code": False,
+        "local_files_only": True,
+        "model_kwargs": {"use_safetensors": True, "dtype": torch_dtype(use.dtype)},
+    }
+
+
+def _cut_to_positions(model: Any) -> None:
+    """Texts end where the positions do; the library counts those before the first one too."""
+    network = getattr(model[0], "auto_model", None)  # static embeddings have no positions
+    usable = None if network is None else max_positions(network)
+    if usable is not None:
+        model.max_seq_length = min(usable, model.max_seq_length or usable)

@@ -1,0 +1,178 @@
+"""Where a model's weights go: which device, in which dtype, and whether there is room for them.
+
+A model that finds no room waits, and nothing is killed. need = parameters x bytes of a number x 1.2
++ one pass of the longest text, an estimate; free: what the device has, or what the machine and its
+container have left. Source: specs "models" §1.5, §2.4.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from threading import Lock
+
+import torch
+from safetensors import SafetensorError, safe_open
+
+from services.inference.numerics import computes_bfloat16, computes_int8, fast_arithmetic
+from shared.models.catalogue.availability import LoadingError
+from shared.models.catalogue.entry import ModelEntry
+
+AMPERE = (8, 0)  # CUDA compute capability from which bfloat16 is computed in hardware
+LARGE = 1_000_000_000  # parameters from which a causal model is worth bfloat16 on a processor
+
+
+def device_of(entry: ModelEntry) -> torch.device:
+    """Raises ValueError where a GPU is configured and there is none."""
+    if entry.runtime == "openvino":
+        return torch.device("cpu")
+    if entry.device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if entry.device != "cpu" and not torch.cuda.is_available():
+        raise ValueError(f"it is configured for {entry.device}, and this machine has no GPU")
+    return torch.device(entry.device)
+
+
+def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
+    """As configured; `auto`: bfloat16 where the hardware computes it and rounding may be afforded;
+    `fast`: what `fast_arithmetic` says, on a GPU as `auto`.
+
+    Under `auto` encoders on a processor stay in float32: their rows keep the same bits in any
+    batch. Raises ValueError for int8 where the hardware does not multiply it.
+    """
+    if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
+        raise ValueError("dtype int8 needs a processor with VNNI or AMX: take fast or auto")
+    if entry.dtype == "fast" and device.type == "cpu":
+        found = fast_arithmetic(entry.kind).dtype
+        return "float32" if entry.runtime == "openvino" and found == "int8" else found
+    if entry.dtype not in ("auto", "fast"):
+        return entry.dtype
+    if device.type == "cuda":
+        is_new = torch.cuda.get_device_capability(device) >= AMPERE
+        return "bfloat16" if is_new else "float32"
+    is_large = entry.kind == "causal" and parameters(folder) > LARGE
+    return "bfloat16" if is_large and computes_bfloat16() else "float32"
+
+
+def torch_dtype(dtype: str) -> torch.dtype:
+    """Of what is no quantised matrix: an int8 model's other numbers are float32."""
+    found: torch.dtype = getattr(torch, "float32" if dtype == "int8" else dtype)
+    return found
+
+
+def parameters(folder: Path) -> int:
+    """How many numbers the safetensors files of a folder hold, by their headers. Raises OSError,
+    and ValueError where one is no such file."""
+    total = 0
+    for file in folder.glob("*.safetensors"):
+        try:
+            with safe_open(file, framework="pt") as weights:
+                shapes = [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118 - it is no mapping
+        except SafetensorError as error:
+            raise ValueError(
+                f"{file.name} in {folder} is no file of safetensors: {error}"
+            ) from error
+        total += sum(map(prod, shapes))
+    return total
+
+
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "int8": 4}  # int8: read as float32 first
+OVERHEAD = 1.2
+MOST_SHARE = 0.9  # of what is free
+MEMORY = Path("/proc/meminfo")
+CGROUP = Path("/sys/fs/cgroup")
+PASS_TOKENS = 512  # of the pass that proves a model
+NUMBERS_A_TOKEN = 60  # alive at once in a pass, for each layer's width: measured generously
+
+
+@dataclass(frozen=True)
+class MemoryEstimate:
+    """Bytes. size: of the files; memory: of the loaded model and a pass."""
+
+    size: int
+    memory: int
+
+
+def estimate_memory(folder: Path, dtype: str, parameters: int) -> MemoryEstimate:
+    """parameters: numbers in the folder's files."""
+    size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+    number = BYTES[dtype]
+    proof = PASS_TOKENS * NUMBERS_A_TOKEN * _hidden_size(folder) * number
+    return MemoryEstimate(size, int(parameters * number * OVERHEAD) + proof)
+
+
+def _hidden_size(folder: Path) -> int:
+    try:
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+        return int(config.get("hidden_size") or config.get("d_model") or 1_024)
+    except (OSError, ValueError, AttributeError, TypeError):
+        return 1_024
+
+
+def check_memory(name: str, needed: int, device: str) -> None:
+    """Raises LoadingError, state `waiting`, where it would take over 90 % of what is free."""
+    with _lock:
+        promised = sum(size for other, size in _loading.items() if other[1] == device)
+        free = free_bytes(device)
+        fits = free is None or needed <= MOST_SHARE * (free - promised)
+        if fits:
+            _loading[name, device] = needed
+    if not fits and free is not None:
+        where = "this machine" if device == "cpu" else device
+        raise LoadingError(
+            f"the model {name!r} needs {needed / 1e9:.1f} GB, and {where} has "
+            f"{max(0, free - promised) / 1e9:.1f} GB free: it waits for memory",
+            "waiting",
+        )
+
+
+def loaded(name: str) -> None:
+    """Its memory is taken, or it gave up: it is promised none any more."""
+    with _lock:
+        for place in [one for one in _loading if one[0] == name]:
+            del _loading[place]
+
+
+_loading: dict[tuple[str, str], int] = {}  # (model, device) → bytes, of those on their way
+_lock = Lock()
+
+
+def free_bytes(device: str) -> int | None:
+    """Of the device; of a processor what the machine has, or its container; None: unknown."""
+    if device != "cpu":
+        import torch  # only where a device other than a processor is asked for
+
+        torch.cuda.empty_cache()  # what models that were let go of have left
+        return int(torch.cuda.mem_get_info(torch.device(device))[0])
+    found = [one for one in (_machine(), _container()) if one is not None]
+    return min(found, default=None)
+
+
+def _machine() -> int | None:
+    try:
+        lines = MEMORY.read_text("ascii").splitlines()
+    except OSError:
+        return None
+    kib = next((line.split()[1] for line in lines if line.startswith("MemAvailable:")), None)
+    return None if kib is None else int(kib) * 1_024
+
+
+def _container() -> int | None:
+    """Of a control group, version 2 or 1; what can be given back at once counts as free."""
+    for limit, used, statistics in (
+        ("memory.max", "memory.current", "memory.stat"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat"),
+    ):
+        try:
+            most = (CGROUP / limit).read_text("ascii").strip()
+            now = int((CGROUP / used).read_text("ascii"))
+            lines = (CGROUP / statistics).read_text("ascii").splitlines()
+        except (OSError, ValueError):
+            continue
+        if not most.isdecimal():  # max
+            return None
+        cache = sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+        return max(0, int(most) - now + cache)
+    return None

@@ -1,0 +1,492 @@
+"""What is asked of models and what they answer, as it crosses the wire: plain arrays, no pickles.
+
+An example is sent once; a row of it (the same example with tokens deleted, masked or replaced) is a
+few positions. Every operation of the ports is a message, which a call over the queue or a job may
+ask, and names its answer's type, so that both ends of the wire agree. Numbers are JSON floats:
+Python writes them so that they read back bit for bit. Source: design.md §3; specs "ice" §2.4, §3.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, StringConstraints, TypeAdapter, model_validator
+
+from shared.contracts.judgement import Judgement, Unread
+from shared.contracts.messages import MAX_TEXT, Message, ModelKind, ModelUse
+from shared.contracts.prompt_table import PromptKeys
+
+MOST_CHARACTERS = 8 * MAX_TEXT  # of a text that is masked or in a template: longer than as sent
+Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+BcpTag = Annotated[
+    str, StringConstraints(max_length=35, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$")
+]
+Position = Annotated[int, Field(ge=0, description="of a token in the example, 0-based")]
+WordPosition = Annotated[int, Field(ge=0, description="of a word in `words`, 0-based")]
+TokenId = Annotated[int, Field(ge=0)]
+Part = Literal["text", "text_pair", "template", "special"]
+MOST = 10_000  # of anything in one call
+MOST_ROWS = 100_000  # of one example
+MASK_TEXT = "[MASK]"  # where neither the model's entry nor its tokenizer says otherwise
+Vector = list[float]
+Matrix = list[Vector]
+Texts = Annotated[tuple[Text, ...], Field(max_length=MOST)]
+
+
+class Template(Message):
+    """How a causal language model is asked: `prefix + text + suffix`, then a verbalizer."""
+
+    prefix: Text = ""
+    suffix: Text = ""
+    verbalizers: dict[Label, Annotated[str, StringConstraints(min_length=1, max_length=200)]] = (
+        Field(
+            min_length=2,
+            max_length=32,
+            description="label → the string that the model would write for it",
+        )
+    )
+
+    @model_validator(mode="after")
+    def _check_unique(self) -> Self:
+        if len(set(self.verbalizers.values())) < len(self.verbalizers):
+            raise ValueError("two labels have the same verbalizer")
+        return self
+
+
+class Example(Message):
+    """What a model judges: a text, a pair of texts, or a text in a template."""
+
+    text: Text
+    text_pair: Text | None = None
+    template: Template | None = Field(default=None, description="for causal models, and only those")
+    prompt: PromptKeys | None = Field(
+        default=None,
+        exclude_if=lambda prompt: prompt is None,
+        description="in the place of a causal model's own, key by key, where its entry allows it",
+    )
+    language: BcpTag | None = Field(
+        default=None,
+        exclude_if=lambda language: language is None,
+        description="BCP 47, for the `{language}` of a prompt; absent: identified from the text",
+    )
+    categories: bool = Field(
+        default=False,
+        exclude_if=lambda asked: not asked,
+        description="whether a guard is asked, too, what it names beside its label (`judgements`)",
+    )
+
+    @model_validator(mode="after")
+    def _template_or_prompt(self) -> Self:
+        if self.template is not None and self.prompt is not None:
+            raise ValueError("`template` and `prompt`: give one of the two")
+        return self
+
+
+class Tokens(Message):
+    """An example as the model reads it; all tuples have one entry a token."""
+
+    ids: tuple[TokenId, ...]
+    parts: tuple[Part, ...] = Field(description="what each token belongs to")
+    starts: tuple[int | None, ...] = Field(
+        description="character offset into `text` (or `text_pair`); null for other parts"
+    )
+    ends: tuple[int | None, ...] = Field(description="character offset, exclusive; null likewise")
+    truncated: bool = Field(description="whether the model reads only the beginning")
+    mask_id: TokenId | None = Field(description="the text of a masked token, if there is one")
+    unk_id: TokenId | None
+    pad_id: TokenId | None
+    mask_text: Text | None = Field(
+        default=None,
+        description="what stands for a masked token in a text: the token mask, else unk, pad, eos",
+    )
+
+    def read_share(self, example: Example) -> float:
+        """Share of the example's characters that the model reads, [0, 1]; 1: nothing was cut."""
+        if not self.truncated:
+            return 1.0
+        spans = list(zip(self.parts, self.ends, strict=True))
+        read = sum(
+            max((end for part, end in spans if part == of and end is not None), default=0)
+            for of in ("text", "text_pair")
+        )
+        return read / max(1, len(example.text.rstrip()) + len((example.text_pair or "").rstrip()))
+
+
+class Row(Message):
+    """One variation of an example. First `replaced`, then everything but `kept` is deleted."""
+
+    kept: tuple[Position, ...] | None = Field(
+        default=None, description="positions that stay, ascending; absent: all"
+    )
+    replaced: tuple[tuple[Position, TokenId], ...] = Field(
+        default=(), description="(position, token id) pairs"
+    )
+
+
+class ExampleRows(Message):
+    """An example and its variations."""
+
+    example: Example
+    rows: tuple[Row, ...] = Field(max_length=MOST_ROWS)
+    calibrated: bool = Field(
+        default=True,
+        exclude_if=lambda calibrated: bool(calibrated),
+        description="whether a classifier's logits are divided by its temperature",
+    )
+
+
+class WordSpan(Message):
+    """A word of an example, as its caller cuts the text."""
+
+    start: int = Field(ge=0, description="character offset (Unicode code points)")
+    end: int = Field(ge=1, description="character offset, exclusive")
+    of: Literal["text", "text_pair"] = "text"
+
+
+class WordRow(Message):
+    """One variation of an example, in words: first masked and replaced, then all but `kept` is
+    deleted."""
+
+    kept: tuple[WordPosition, ...] | None = Field(
+        default=None, description="words that stay, ascending; absent: all"
+    )
+    masked: tuple[WordPosition, ...] = Field(
+        default=(), description="words that become the model's `mask_text`"
+    )
+    replaced: tuple[tuple[WordPosition, Text], ...] = Field(
+        default=(), description="(word, what stands in its place) pairs"
+    )
+
+
+class WordRows(Message):
+    """An example, its words, and its variations as strings: for any judge, tokens or not."""
+
+    example: Example
+    words: tuple[WordSpan, ...] = Field(
+        max_length=MOST_CHARACTERS, description="ascending, those of `text` first; none overlap"
+    )
+    rows: tuple[WordRow, ...] = Field(max_length=MOST_ROWS)
+
+    @model_validator(mode="after")
+    def _check_sorted(self) -> Self:
+        ends = {"text": 0, "text_pair": 0}
+        for before, word in pairwise((None, *self.words)):
+            text = getattr(self.example, word.of) or "" if word else ""
+            if word is None or not ends[word.of] <= word.start < word.end <= len(text):
+                raise ValueError("a word is no span of its text behind the word before it")
+            if before is not None and (before.of, word.of) == ("text_pair", "text"):
+                raise ValueError("the words of `text` come first")
+            ends[word.of] = word.end
+        return self
+
+    @model_validator(mode="after")
+    def _rows_name_words(self) -> Self:
+        for row in self.rows:
+            kept = row.kept or ()
+            if any(a >= b for a, b in pairwise(kept)):
+                raise ValueError("the kept words must ascend")
+            named = (*kept, *row.masked, *(place for place, _ in row.replaced))
+            if named and max(named) >= len(self.words):
+                raise ValueError(f"word {max(named)} of an example of {len(self.words)} words")
+        return self
+
+
+class WordJudgements(Message):
+    """P of the variations of an example, in their order."""
+
+    probabilities: tuple[tuple[float, ...] | None, ...] = Field(
+        description="(R, L), rows of sum 1; null: it could not be read"
+    )
+    unread: Unread | None = Field(default=None, description="why the first that is null is")
+    uncertainty: float = Field(default=0, ge=0, le=1, description="the largest of a row")
+
+
+class AttributionMethod(Message):
+    """Which importance of tokens is asked for."""
+
+    name: Literal["attention", "gradient", "integrated_gradients", "lime"]
+    attention: Literal["mean", "last", "rollout"] = Field(
+        default="mean", description="over layers; heads are averaged"
+    )
+    gradient: Literal["l2", "input_x_gradient"] = "l2"
+    steps: int = Field(default=32, ge=2, le=1_000, description="of integrated gradients")
+    samples: int = Field(default=500, ge=10, le=10_000, description="perturbations of LIME")
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of LIME's perturbations")
+    calibrated: bool = Field(
+        default=True,
+        exclude_if=lambda calibrated: bool(calibrated),
+        description="whether LIME explains the probability at the model's own temperature, or at 1",
+    )
+
+
+class Attributions(Message):
+    """Importance of each token, in the model's own units."""
+
+    values: tuple[float, ...] = Field(description="(T,), one a token")
+    convergence_gap: float | None = Field(
+        default=None,
+        description="integrated gradients: sum of values minus the difference of logits",
+    )
+
+
+class Sampling(Message):
+    """How text is generated."""
+
+    temperature: float = Field(default=0.6, ge=0, le=5, description="0: greedy")
+    top_p: float = Field(default=0.8, gt=0, le=1)
+    max_tokens: int = Field(default=256, ge=1, le=8_192)
+    stop: tuple[Annotated[str, StringConstraints(min_length=1, max_length=100)], ...] = Field(
+        default=(), max_length=8
+    )
+    seed: int = Field(default=0, ge=0, le=2**63 - 1)
+    answer_schema: str | None = Field(
+        default=None,
+        max_length=20_000,
+        exclude_if=lambda schema: schema is None,
+        description="JSON Schema that a chat's answer must fit, where its server constrains it",
+    )
+
+
+class Turn(Message):
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: Text
+
+
+class Prompt(Message):
+    """What a language model continues: raw text, or a conversation in its own chat template."""
+
+    text: Text | None = None
+    turns: tuple[Turn, ...] | None = Field(default=None, min_length=1, max_length=64)
+    draw: int | None = Field(
+        default=None,
+        ge=0,
+        le=2**31 - 1,
+        description="which of the seed's draws: replaces the place in the call, so that a prompt "
+        "is drawn alike alone and among others; absent: the place",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.text is None) == (self.turns is None):
+            raise ValueError("give either `text` or `turns`")
+        return self
+
+
+class WrittenToken(Message):
+    """A token of a completion."""
+
+    id: TokenId | None = Field(description="null where the server does not say")
+    start: int = Field(ge=0, description="character offset into the completion's text")
+    end: int = Field(ge=0, description="character offset, exclusive")
+    logprob: float = Field(le=0, description="natural logarithm, under the unscaled distribution")
+
+
+class Completion(Message):
+    """What a model wrote, or would have had to write, after a prompt."""
+
+    text: str
+    tokens: tuple[WrittenToken, ...]
+    finish: Literal["stop", "length", "given"] = Field(
+        description="`given`: the text was not generated but scored"
+    )
+    reasoning: str | None = Field(
+        default=None,
+        exclude_if=lambda reasoning: reasoning is None,
+        description="what a chat server's model reasoned before; kept where the model's entry says "
+        "`keep_reasoning`, and never scored",
+    )
+
+
+class Pair(Message):
+    """Two texts whose similarity is asked for."""
+
+    a: Text
+    b: Text
+
+
+Examples = Annotated[tuple[Example, ...], Field(min_length=1, max_length=MOST)]
+
+
+Prompts = Annotated[tuple[Prompt, ...], Field(min_length=1, max_length=MOST)]
+
+
+class Description(Message):
+    """What a loaded model is."""
+
+    kind: ModelKind
+    use: ModelUse
+    labels: tuple[str, ...] = Field(
+        description="of a classifier, or of a causal model's own prompt; else empty"
+    )
+    languages: tuple[str, ...]
+    mask_text: str = Field(
+        default=MASK_TEXT, description="what stands for a masked word in rows of words"
+    )
+
+
+class AnswerType:
+    """The type of an operation's answer, to check it by and to describe it."""
+
+    def __init__(self, hint: Any) -> None:
+        self.hint = hint
+        self._adapter: TypeAdapter[Any] = TypeAdapter(hint)
+
+    def as_json(self, answer: Any) -> Any:
+        return self._adapter.dump_python(answer, mode="json")
+
+    def validated(self, answer: Any) -> Any:
+        """Raises ValidationError."""
+        return self._adapter.validate_python(answer)
+
+
+class Describe(Message):
+    """Load the model, if need be, and say what it is."""
+
+    answer: ClassVar[AnswerType] = AnswerType(Description)
+    operation: Literal["describe"] = "describe"
+
+
+class Tokenize(Message):
+    """How the model reads examples."""
+
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Tokens, ...])
+    operation: Literal["tokens"] = "tokens"
+    examples: Examples
+
+
+class JudgeExamples(Message):
+    """Label probabilities of examples: (N, L)."""
+
+    answer: ClassVar[AnswerType] = AnswerType(Matrix)
+    operation: Literal["judge"] = "judge"
+    examples: Examples
+
+
+class ReadLabels(Message):
+    """Label probabilities of examples, with their mass, uncertainty and how they were read."""
+
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Judgement, ...])
+    operation: Literal["judgements"] = "judgements"
+    examples: Examples
+
+
+class JudgeRows(Message):
+    """Label probabilities of variations of examples: (R, L) for each example."""
+
+    answer: ClassVar[AnswerType] = AnswerType(list[Matrix])
+    operation: Literal["judge_rows"] = "judge_rows"
+    asked: Annotated[tuple[ExampleRows, ...], Field(min_length=1, max_length=MOST)]
+
+
+class JudgeWords(Message):
+    """Label probabilities of variations of examples in words, with why one could not be read."""
+
+    answer: ClassVar[AnswerType] = AnswerType(tuple[WordJudgements, ...])
+    operation: Literal["judge_words"] = "judge_words"
+    asked: Annotated[tuple[WordRows, ...], Field(min_length=1, max_length=MOST)]
+
+
+class Probabilities(Message):
+    """A classifier's label probabilities of plain texts: (N, L)."""
+
+    answer: ClassVar[AnswerType] = AnswerType(Matrix)
+    operation: Literal["probabilities"] = "probabilities"
+    texts: Texts
+
+
+class Truncated(Message):
+    """Which texts are longer than the classifier reads: (N,)."""
+
+    answer: ClassVar[AnswerType] = AnswerType(tuple[bool, ...])
+    operation: Literal["truncated"] = "truncated"
+    texts: Texts
+
+
+class Attribute(Message):
+    """Importance of the tokens of examples for a label each."""
+
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Attributions, ...])
+    operation: Literal["attributions"] = "attributions"
+    examples: Examples
+    targets: Annotated[tuple[Label, ...], Field(min_length=1, max_length=MOST)]
+    method: AttributionMethod
+
+    @model_validator(mode="after")
+    def _one_target_each(self) -> Self:
+        if len(self.targets) != len(self.examples):
+            raise ValueError("there must be one target for each example")
+        return self
+
+
+class Generate(Message):
+    """A completion of each prompt."""
+
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
+    operation: Literal["generate"] = "generate"
+    prompts: Prompts
+    sampling: Sampling = Field(
+        default=Sampling(), description="each absent member has its own default"
+    )
+
+
+class ScoreCompletions(Message):
+    """Token log-probabilities of a given completion after each prompt."""
+
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
+    operation: Literal["score"] = "score"
+    prompts: Prompts
+    completions: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST)]
+
+    @model_validator(mode="after")
+    def _one_completion_each(self) -> Self:
+        if len(self.completions) != len(self.prompts):
+            raise ValueError("there must be one completion for each prompt")
+        return self
+
+
+class Compare(Message):
+    """Similarities of pairs, (N,) in [0, 1]."""
+
+    answer: ClassVar[AnswerType] = AnswerType(Vector)
+    operation: Literal["similarities"] = "similarities"
+    pairs: Annotated[tuple[Pair, ...], Field(min_length=1, max_length=MOST)]
+
+
+InferenceOperation = Annotated[
+    Describe
+    | Tokenize
+    | JudgeExamples
+    | ReadLabels
+    | JudgeRows
+    | JudgeWords
+    | Probabilities
+    | Truncated
+    | Attribute
+    | Generate
+    | ScoreCompletions,
+    Field(discriminator="operation"),
+]
+
+
+SimilarityOperation = Annotated[Describe | Compare, Field(discriminator="operation")]
+
+
+Operation = Annotated[
+    Describe
+    | Tokenize
+    | JudgeExamples
+    | ReadLabels
+    | JudgeRows
+    | JudgeWords
+    | Probabilities
+    | Truncated
+    | Attribute
+    | Generate
+    | ScoreCompletions
+    | Compare,
+    Field(discriminator="operation"),
+]

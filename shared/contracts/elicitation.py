@@ -1,0 +1,319 @@
+"""What a model is asked for an explanation, and what it answered: messages that requests of metrics
+and the service `explanations` share.
+
+Source: specs "models" §7. Pydantic only.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import (
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails
+
+from shared.contracts.calls import Label, WrittenToken
+from shared.contracts.judgement import Reading, Share
+from shared.contracts.messages import (
+    MAX_TEXT,
+    LanguageRequest,
+    Message,
+    ModelName,
+    ModelUse,
+    Parameter,
+    ReasonCode,
+    Report,
+    Word,
+)
+from shared.contracts.prompt_table import Template, parse_template
+
+INPUTS = ("text", "premise", "hypothesis", "scenario", "question")
+PLACEHOLDERS = (*INPUTS, "label", "labels", "policy", "language")
+MOST_TOKENS = 8_192  # of an answer
+DEFAULT_PROMPT = "hatexscore-table8"
+
+Reader = Literal["hatexscore", "haf", "labels", "none"]
+Style = Literal["chat", "raw"]
+Shots = Literal[0, 2]
+Outcome = Literal["answered", "refused", "unparsable"]
+PromptName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,64}(@[0-9]{1,6})?$")]
+PolicyName = Literal["un", "meta", "twitter", "youtube"]
+
+
+class ExplanationsOwnPrompt(Message):
+    """A prompt of the caller's."""
+
+    system: Template | None = None
+    user: Template = Field(
+        description="with `{text}`, or `{premise}` and `{hypothesis}`, or `{scenario}`, "
+        "`{question}`; `{label}` is `target_label`, `{policy}`, `{labels}` and `{language}` are "
+        "known, too; a brace is written `{{`"
+    )
+    reader: Reader = Field(
+        default="hatexscore",
+        description="what reads the decision: a metric, as it reads explanations (`hatexscore`: "
+        "hateful or not, in en, zh and ko; `haf`: toxic or not, in en); `labels`: a line that is "
+        "one of `labels`, alone or behind a word such as `Label:`; `none`: `target_label` is "
+        "explained",
+    )
+    labels: tuple[Label, ...] = Field(
+        default=(), max_length=32, description="what can be decided, for the reader `labels`"
+    )
+    policy: Template | None = Field(
+        default=None, description="what `{policy}` says where the request names no policy"
+    )
+    explanation_after: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100,
+        description="words behind which the explanation stands, `Explanation:` for instance; "
+        "absent: it is the whole answer",
+    )
+
+    @field_validator("system", "user")
+    @classmethod
+    def _known(cls, template: str | None) -> str | None:
+        parse_template(template or "", PLACEHOLDERS)
+        return template
+
+    @model_validator(mode="after")
+    def _check_inputs(self) -> Self:
+        found = {piece.inserted for piece in parse_template(self.user, PLACEHOLDERS)}
+        found |= {piece.inserted for piece in parse_template(self.system or "", PLACEHOLDERS)}
+        if not found & {*INPUTS}:
+            named = ", ".join(f"{{{name}}}" for name in INPUTS)
+            raise ValueError(f"shows the model nothing of what is judged: it has none of {named}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_labels(self) -> Self:
+        if self.reader == "labels" and len(self.labels) < 2:
+            raise ValueError("the reader `labels` needs two `labels` or more")
+        if len({label.casefold() for label in self.labels}) < len(self.labels):
+            raise ValueError("two labels are the same")
+        return self
+
+
+class ExplanationsOwnPolicy(Message):
+    """A policy in the caller's words."""
+
+    text: str = Field(min_length=1, max_length=MAX_TEXT, description="as the model reads it")
+
+
+class ExplanationsGeneration(Message):
+    """How the answer is drawn; the seed is the request's."""
+
+    temperature: float = Field(default=0.0, ge=0, le=5, description="0: greedy")
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    max_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST_TOKENS,
+        description="of the answer, reasoning included; absent: the prompt's own",
+    )
+
+
+class ExplanationsObstacle(Message):
+    """Why something of the answer is null."""
+
+    component: Literal["decision", "p", "stated_p", "tokens"]
+    code: Literal["no-judge", "not-asked"] | ReasonCode
+    detail: str
+
+
+class ExplanationsSpan(Message):
+    """A place in `answer`."""
+
+    start: int = Field(ge=0, description="character offset into `answer` (Unicode code points)")
+    end: int = Field(ge=0, description="character offset, exclusive")
+    by: Literal["rules"] = Field(default="rules", description="what read it: never a model")
+
+
+class ExplanationsPromptUse(Message):
+    """Which prompt was asked: enough to ask the same again."""
+
+    name: Annotated[str, Word] = Field(description="`own`: it came with the request")
+    version: Annotated[str, Word] | None
+    sha256: Annotated[str, Word] = Field(
+        description="of the prompt's file; of an own one, of its fields as JSON"
+    )
+    shots: int = Field(ge=0, description="demonstrations before the question")
+    source: Annotated[str, Word]
+    deviations: tuple[Annotated[str, Word], ...] = Field(description="from that source")
+
+
+class ExplanationsElicitation(Message):
+    """A model's answer, read."""
+
+    outcome: Outcome = Field(
+        description="`refused`: the model would not; `unparsable`: no decision can be read; "
+        "neither is ever scored"
+    )
+    decision: Annotated[str, Word] | None = Field(
+        description="as the answer states it, in the prompt's labels; where the prompt has the "
+        "model explain a `target_label`, that one; null unless `answered`"
+    )
+    decided_by: Literal["model", "request"]
+    conclusion: ExplanationsSpan | None = Field(description="the sentence that states the decision")
+    p: dict[Annotated[str, Word], Share] | None = Field(
+        description="label → its probability, as the same model judges the same text when it is "
+        "asked by its own prompt for labels, without an explanation; null: `obstacles` says why"
+    )
+    probability: Share | None = Field(description="of the decision, in `p`")
+    reading: Reading | None = Field(description="how `p` was read")
+    mass: Share | None = Field(description="what the model gave to all labels together")
+    stated_p: Share | None = Field(
+        description="product of the probabilities of the tokens that state the decision, each "
+        "after all that was written before it: near 1 behind an explanation that leads there"
+    )
+    answer: str = Field(description="all that the model answered, without reasoning before it")
+    explanation: str = Field(description="the part of the answer that explains")
+    tokens: tuple[WrittenToken, ...] = Field(description="of `answer`; empty where nobody tells")
+    reasoning: str | None = Field(
+        description="the chain of thought before the answer; never scored as an explanation; null "
+        "where there was none, or a server's is not kept (`keep_reasoning` of the model's entry)"
+    )
+    reasoning_tokens: int | None = Field(description="null: not known")
+    finish: Literal["stop", "length", "given"]
+    language: Annotated[str, Word] = Field(description="of the text, BCP 47; `und`: undecided")
+    obstacles: tuple[ExplanationsObstacle, ...]
+
+
+class ExplanationsProvenance(Message):
+    """How the answer came about."""
+
+    prompt: ExplanationsPromptUse
+    model: ModelUse | None = Field(description="null where the answer was sent")
+    seed: int
+    generation: dict[str, Any] = Field(description="sampling in force")
+    policy: Annotated[str, Word] | None = Field(
+        description="a named one; `own`: the request's own words; null: as the prompt says"
+    )
+    service_version: str
+
+
+class Explain(Message):
+    """How the explanation is elicited; as in a request of `/v1/explanations`."""
+
+    model: ModelName | None = Field(
+        default=None,
+        description="the causal model that decides and explains; absent: the request's `model`",
+    )
+    prompt: PromptName | ExplanationsOwnPrompt | None = Field(
+        default=None, description="a prompt's name, or your own; absent: the metric's own"
+    )
+    shots: Shots = Field(default=0, description="demonstrations, of a prompt that has them")
+    style: Style = Field(default="chat", description="`raw`: for a model without a chat template")
+    policy: PolicyName | ExplanationsOwnPolicy | None = Field(
+        default=None,
+        description="that the model decides by; absent: the `policy` of the request, where it has "
+        "one that can be read and the prompt has a place for it",
+    )
+    target_label: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=500,
+        description="the label that is explained, of a prompt that does not let the model decide",
+    )
+    generation: ExplanationsGeneration = Field(default_factory=ExplanationsGeneration)
+
+
+def _explained_otherwise(schema: dict[str, Any], request: type[ExplainableRequest]) -> None:
+    """What is needed unless another field is given: JSON Schema's `anyOf` would be a type of its
+    own for those who generate clients."""
+    if request.explained_field is not None:
+        schema["x-required-unless"] = {request.explained_field: "explain"}
+
+
+class ExplainableRequest(LanguageRequest):
+    """What the request of a metric has in common whose explanation may be elicited in the same job.
+
+    Which field the explanation becomes (`explained_field`; None: the metric checks that by itself),
+    and by which prompt a model is asked for it unless the request says so.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_explained_otherwise)
+
+    explained_field: ClassVar[str | None] = "explanation"
+    explain_prompt: ClassVar[str] = DEFAULT_PROMPT
+
+    explain: Annotated[Literal[True] | Explain | None, Parameter] = Field(
+        default=None,
+        exclude_if=lambda explain: explain is None,
+        description="instead of an explanation: a model is asked to decide and to explain, and its "
+        "explanation is scored in the same job; `true`: the request's `model`, by the metric's own "
+        "prompt. What it answered is the `elicitation` of the result",
+    )
+
+    @field_validator("explain", mode="before")
+    @classmethod
+    def _only_true(cls, explain: Any) -> Any:
+        if isinstance(explain, int | float) and explain is not True:  # 1 == True
+            raise ValueError("send `true`, or an object")
+        return explain
+
+    @model_serializer(mode="wrap")
+    def _as_sent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the empty explanation that nobody sent."""
+        made: dict[str, Any] = dump(self)
+        if self.explain is not None and self.explained_field is not None:
+            made.pop(self.explained_field, None)
+        return made
+
+    @model_validator(mode="after")
+    def _explained_or_explain(self, info: ValidationInfo) -> Self:
+        """An empty explanation is one: who sends it (as JSON) beside `explain` means something
+        else; in jobs of earlier versions it stands for none."""
+        name = self.explained_field
+        if name is None:
+            return self
+        if self.explain is None and name not in self.model_fields_set:
+            missing = InitErrorDetails(type="missing", loc=(name,), input=None)
+            raise ValidationError.from_exception_data(type(self).__name__, [missing])
+        is_sent = name in self.model_fields_set if info.mode == "json" else getattr(self, name)
+        if self.explain is not None and is_sent:
+            raise ValueError(f"give either `{name}` or `explain`")
+        return self
+
+
+def given_inputs(request: Message) -> dict[str, str]:
+    """Placeholder of a prompt → text, of those that the request has."""
+    told = ((name, getattr(request, name, None)) for name in INPUTS)
+    return {name: text for name, text in told if isinstance(text, str) and text}
+
+
+def has_own_model(request: Any) -> bool:
+    """Whether `model` is the metric's own: another one explains."""
+    explain = getattr(request, "explain", None)
+    return isinstance(explain, Explain) and None not in (explain.model, request.model)
+
+
+def is_needed(request: type[Message], name: str) -> bool:
+    """Whether a request that asks no model for an explanation must have this field."""
+    elicited = issubclass(request, ExplainableRequest) and request.explained_field == name
+    return elicited or request.model_fields[name].is_required()
+
+
+class Elicitation(ExplanationsElicitation):
+    """What a model answered before its explanation was scored, and how it was asked."""
+
+    provenance: ExplanationsProvenance
+
+
+class ExplainableReport(Report):
+    """What the report has in common of a metric whose explanation may be elicited."""
+
+    elicitation: Elicitation | None = Field(
+        default=None,
+        exclude_if=lambda elicitation: elicitation is None,
+        description="what the model answered, where the request said `explain`",
+    )

@@ -1,0 +1,103 @@
+"""How results become rows of the results table: which fields, and which results are surprising."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shared.contracts.messages import Finding
+from shared.contracts.service import FactPaths, MetricContract, ReportedContract, SurprisingRule
+
+FAILED = "failed"  # the reason that every line without a result has
+OF_ALL = {  # name → dotted path, of every metric
+    "score": "score",
+    "verdict": "verdict",
+    "sentence": "reason",
+    "metric_version": "provenance.metric_version",
+    "variant": "provenance.variant",
+    "text_key": "provenance.text_key",
+    "model": "provenance.models.0.name",
+}
+
+
+@dataclass(frozen=True)
+class SurprisingRules:
+    """Of one metric, the most surprising first."""
+
+    listed: tuple[SurprisingRule, ...]
+    higher_is_better: bool = True
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs when the rules do."""
+        return hashlib.sha256(
+            repr([(rule.name, rule.path) for rule in self.listed]).encode()
+        ).hexdigest()
+
+    @property
+    def names(self) -> list[str]:
+        """Every reason that a line may have, in order."""
+        return [*(rule.name for rule in self.listed), FAILED]
+
+    def rank(self, reasons: Sequence[str]) -> int:
+        """Place of the most surprising one; with none that is surprising, after all of them."""
+        said_only = {rule.name for rule in self.listed if not rule.surprising}
+        places = [self.names.index(name) for name in reasons if name not in said_only]
+        return min(places, default=len(self.names))
+
+
+@dataclass(frozen=True)
+class FactPlan:
+    """How the results of one metric are read. contract: None for one that this version lacks.
+
+    finding: of a result that has no verdict in it, its tokens left out.
+    """
+
+    rules: SurprisingRules
+    contract: ReportedContract | None = None
+    finding: Callable[[Mapping[str, Any]], Finding] = lambda _: Finding("undecided", "")
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether its scores are its own, to be pushed and counted by the hour."""
+        return self.contract is None or isinstance(self.contract, MetricContract)
+
+    @property
+    def facts(self) -> FactPaths:
+        return (None if self.contract is None else self.contract.facts) or FactPaths()
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Name → path into a result: dotted, or SQL/JSON, which begins with `$`."""
+        if self.contract is None:
+            return OF_ALL
+        facts = self.facts
+        own = {
+            "score": facts.score,
+            "model": facts.model,
+            "chance": facts.chance,
+            "label_stated": facts.label_stated,
+            "language": facts.language,
+        }
+        parts = {f"part {name}": path for name, path in self.contract.parts.items()}
+        return OF_ALL | {name: path for name, path in own.items() if path} | parts
+
+    @property
+    def facets(self) -> tuple[tuple[str, str], ...]:
+        """(name, SQL/JSON path of its words)."""
+        return self.facts.facets
+
+    @property
+    def part_names(self) -> list[str]:
+        """In the order of a row's `parts`."""
+        return [] if self.contract is None else list(self.contract.parts)
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs where the rows would."""
+        paths = "".join(f"{name}={path};" for name, path in self.paths.items())
+        paths += "".join(f"facet {name}={path};" for name, path in self.facets)
+        paths += f"model where none was asked={self.contract and self.contract.default_model};"
+        return hashlib.sha256(f"{self.rules.fingerprint}{paths}".encode()).hexdigest()

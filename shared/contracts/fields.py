@@ -1,0 +1,75 @@
+"""What the types of messages' fields may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from shared.contracts.messages import Message
+
+
+def is_number(hint: Any) -> bool:
+    """Whether a value of this type is a number, or null."""
+    if get_origin(hint) is Annotated:
+        return is_number(get_args(hint)[0])
+    if get_origin(hint) in (Union, UnionType):
+        return all(one is NoneType or is_number(one) for one in get_args(hint))
+    return hint in (int, float)
+
+
+def messages_in(hint: Any) -> Iterator[type[Message]]:
+    """The messages that a value of this type may be, or hold."""
+    if isinstance(hint, type) and issubclass(hint, Message):
+        yield hint
+    for argument in get_args(hint):
+        yield from messages_in(argument)
+
+
+def value_at(message: Message, path: str) -> Any:
+    """What stands at a dotted path, places of lists included; None: null, or not there."""
+    found: Any = message
+    for step in path.split("."):
+        if step.isdigit():
+            found = found[int(step)] if len(found) > int(step) else None
+        else:
+            found = getattr(found, step)
+        if found is None:
+            return None
+    return found
+
+
+def number_at(message: Message, path: str) -> float | None:
+    """As `value_at`, where a number stands."""
+    found = value_at(message, path)
+    return None if found is None else float(found)
+
+
+def field_at(message: type[Message], path: str) -> FieldInfo:
+    """The field that such a path leads to. Raises KeyError where there is none."""
+    *steps, last = [step for step in path.split(".") if not step.isdigit()]
+    for step in steps:
+        message = next(messages_in(message.model_fields[step].annotation))
+    return message.model_fields[last]
+
+
+def bounds_of(field: FieldInfo) -> tuple[float | None, float | None]:
+    """The least and the greatest value that a field may have, as far as it says."""
+    marks = list(_metadata(field))
+    least = [mark.ge for mark in marks if getattr(mark, "ge", None) is not None]
+    most = [mark.le for mark in marks if getattr(mark, "le", None) is not None]
+    return (float(max(least)) if least else None, float(min(most)) if most else None)
+
+
+def _metadata(field: FieldInfo) -> Iterator[Any]:
+    yield from field.metadata
+    yield from _inner_metadata(field.annotation)
+
+
+def _inner_metadata(hint: Any) -> Iterator[Any]:
+    for mark in getattr(hint, "__metadata__", ()):
+        yield from mark.metadata if isinstance(mark, FieldInfo) else (mark,)
+    for argument in get_args(hint):
+        yield from _inner_metadata(argument)

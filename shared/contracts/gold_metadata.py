@@ -1,0 +1,113 @@
+"""Gold labels, marked passages and ratings as they stand in the metadata of a line. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from shared.contracts.gold import GoldColumns
+
+Span = tuple[int, int]
+MOST_RATING = 1e6  # no scale has more; squares and sums stay far from overflow
+COLUMNS = ("label", "rationale", "rating")
+WORDS = {
+    **dict.fromkeys(("yes", "true", "agree", "accept", "accepted"), 1.0),
+    **dict.fromkeys(("no", "false", "disagree", "reject", "rejected"), 0.0),
+}
+BETWEEN = ";"  # ratings of one cell
+_BETWEEN = re.compile(r"[\s_-]+")
+
+
+def fold_label(label: str) -> str:
+    """As labels are compared: case, blanks, `_` and `-` are folded."""
+    return _BETWEEN.sub("-", label.strip().casefold())
+
+
+def has_gold(metadata: Mapping[str, str], columns: GoldColumns) -> bool:
+    """Whether a line has anything that people say."""
+    return any(has_column(metadata, columns, name) for name in COLUMNS)
+
+
+def has_column(metadata: Mapping[str, str], columns: GoldColumns, name: str) -> bool:
+    """Whether a line has this of the columns."""
+    if name == "rating":
+        return any(_person(key, columns) is not None for key in metadata)
+    return getattr(columns, name) in metadata
+
+
+def _person(key: str, columns: GoldColumns) -> str | None:
+    """Whose rating stands under this key; empty: a list of several; None: no rating."""
+    if key == columns.rating:
+        return ""
+    before, between, after = key.partition(f"{columns.rating}_")
+    return after if between and after and not before else None
+
+
+def gold_label(metadata: Mapping[str, str], columns: GoldColumns) -> str | None:
+    """None: the line has none."""
+    found = metadata.get(columns.label, "").strip()
+    return found or None
+
+
+def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] | None:
+    """None: the line has none. Raises ValueError for what is no list of passages."""
+    written = metadata.get(columns.rationale, "").strip()
+    if not written:
+        return None
+    found = _json(written)
+    if not isinstance(found, list):
+        raise ValueError("marked passages are a JSON list")
+    return [_span(one) for one in found]
+
+
+def _span(one: Any) -> Span:
+    pair = [one.get("start"), one.get("end")] if isinstance(one, dict) else one
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise ValueError("a marked passage is [start, end]")
+    start, end = pair
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+        raise ValueError("a marked passage starts at 0 or later, and does not end before")
+    return start, end
+
+
+def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, float]:
+    """Person → rating; people of a list go by their place in it. Raises ValueError."""
+    found: dict[str, float] = {}
+    for key, written in metadata.items():
+        person = _person(key, columns)
+        if person is None or not written.strip():
+            continue
+        if person:
+            found[person] = _rating(written)
+            continue
+        told = {str(place): one for place, one in enumerate(_listed(written), 1)}
+        found |= {place: _rating(one) for place, one in told.items() if one is not None}
+    return found
+
+
+def _listed(written: str) -> list[Any]:
+    """JSON, or `4; ; 5`; None stands for who rated nothing. Raises ValueError."""
+    if written.lstrip().startswith("["):
+        found = _json(written)
+        if not isinstance(found, list):
+            raise ValueError("several ratings are a list")
+        return found
+    return [one if one.strip() else None for one in written.split(BETWEEN)]
+
+
+def _rating(written: Any) -> float:
+    word = str(written).strip().casefold()
+    number = WORDS[word] if word in WORDS else float(word)
+    if not math.isfinite(number) or abs(number) > MOST_RATING:
+        raise ValueError(f"a rating is a number of at most {MOST_RATING:.0e}")
+    return number
+
+
+def _json(written: str) -> Any:
+    try:
+        return json.loads(written)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None

@@ -1,0 +1,245 @@
+"""A model's judgement of one example: P of its labels, and how that was read.
+
+Encoders tell P by their head, causal models by their next token, servers in as many ways as they
+have log-probabilities to show. Where P cannot be read it is null, with the reason: never a number
+from a guess. The doubts that come with it are warnings. Source: specs "models" §4.1, §4.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean, stdev
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from shared.contracts.errors import DegenerateInput
+from shared.contracts.messages import Message, ModelUse, PartExcess, UnreadCode
+
+Reading = Literal["head", "verbalizers", "scored", "label-endpoint", "top-logprobs", "votes"]
+LOW_MASS, NO_MASS = 0.5, 0.01  # the model would rather say, or says, something else
+ROUNDING = 1e-9  # of a sum of probabilities
+NO_NUMBER = "the model's answer is not a number"
+TOO_LONG = "the model's server reads no text that long"  # its own words may repeat the text
+FEWEST_VOTES = 200  # of which a difference between two P is read
+Z_95 = 1.959963984540054
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Unread(Message):
+    """Why there is no P."""
+
+    code: UnreadCode
+    detail: str
+
+
+class Judgement(Message):
+    """P of the labels of one example, or why there is none."""
+
+    labels: tuple[str, ...] = Field(min_length=1)
+    probabilities: tuple[Share, ...] | None = Field(
+        description="(L,) in the order of `labels`, of sum 1 unless the model has outputs that "
+        "stand for no label; null: `unread` says why"
+    )
+    mass: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="what the model gave to all labels together, before normalising; null: unknown",
+    )
+    reading: Reading | None = Field(description="null where no way to read P was found")
+    uncertainty: float = Field(
+        default=0,
+        ge=0,
+        le=1,
+        description="how far a probability may be from the model's own because of the reading: the "
+        "share of labels that a server did not list, half the 95 % Wilson interval of votes",
+    )
+    votes: int | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda votes: votes is None,
+        description="answers that were drawn, where P is their share",
+    )
+    prompt_sha256: str | None = Field(
+        default=None,
+        exclude_if=lambda sha256: sha256 is None,
+        description="of the prompt around an empty text, where the example brought its own",
+    )
+    read_share: Share = Field(default=1.0, description="of the text; below 1: it was cut")
+    unread: Unread | None = None
+    categories: dict[str, str] = Field(
+        default_factory=dict,
+        exclude_if=lambda categories: not categories,
+        description="what a guard named beside its label → in words, where the example asked for "
+        "it; no part of P",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.probabilities is None) == (self.unread is None):
+            raise ValueError("give either `probabilities` or why there are none")
+        if self.probabilities is not None and len(self.probabilities) != len(self.labels):
+            raise ValueError("there must be one probability for each label")
+        return self
+
+    @property
+    def low_mass(self) -> bool:
+        """Whether the model would rather have said something else (warning `low-mass`)."""
+        return self.mass is not None and self.mass < LOW_MASS
+
+    def fine(self) -> Judgement:
+        """Itself, or unread where so few votes say no more than which label it is: an effect of
+        some percent is not seen below 200 of them (specs "models" §4.3)."""
+        if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
+            return self
+        detail = f"P is a share of {self.votes} votes; a difference of P needs {FEWEST_VOTES}"
+        return unread(self.labels, "votes-too-coarse", detail, reading="votes", mass=self.mass)
+
+    def among_labels(self) -> tuple[float, ...]:
+        """(L,) probabilities of sum 1: without the share of outputs that stand for no label.
+        Raises DegenerateInput as `demand`."""
+        row = self.unwrap()
+        total = sum(row)
+        return row if abs(total - 1) < ROUNDING else tuple(value / total for value in row)
+
+    def unwrap(self) -> tuple[float, ...]:
+        """(L,) probabilities. Raises DegenerateInput with the reason where there are none."""
+        if self.probabilities is None:
+            unread = self.unread
+            raise DegenerateInput(f"{unread.code}: {unread.detail}" if unread else "not read")
+        return self.probabilities
+
+
+def unread(
+    labels: Sequence[str],
+    code: UnreadCode,
+    detail: str,
+    *,
+    reading: Reading | None = None,
+    mass: float | None = None,
+) -> Judgement:
+    return Judgement(
+        labels=tuple(labels),
+        probabilities=None,
+        mass=mass,
+        reading=reading,
+        unread=Unread(code=code, detail=detail),
+    )
+
+
+def normalize(
+    shares: Mapping[str, float], reading: Reading, *, uncertainty: float = 0.0
+) -> Judgement:
+    """P from each label's share of all that the model may say next.
+
+    shares: label → probability, [0, 1]; their sum is the mass. Below 0.01 of it there is no P: the
+    model was going to say something else.
+    """
+    total = sum(shares.values())
+    row = [value / total if total else 0.0 for value in shares.values()]
+    found = with_mass(tuple(shares), row, total, reading)
+    return found if found.unread else found.model_copy(update={"uncertainty": uncertainty})
+
+
+def with_mass(
+    labels: Sequence[str], row: Sequence[float], mass: float, reading: Reading
+) -> Judgement:
+    """(L,) normalised probabilities, and what they had together before; null below 0.01 of it."""
+    if not all(map(math.isfinite, row)):
+        return unread(labels, "answer-unread", NO_NUMBER, reading=reading)
+    mass = min(1.0, mass)
+    if mass < NO_MASS:
+        detail = f"the model gives all labels together {mass:.3g}: it would say something else"
+        return unread(labels, "answer-unread", detail, reading=reading, mass=mass)
+    return Judgement(labels=tuple(labels), probabilities=tuple(row), mass=mass, reading=reading)
+
+
+def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
+    """The mean over drawn reasonings; uncertainty: half the mean's 95 % interval. The first one,
+    unread, where none was read."""
+    read = [one for one in each if one.probabilities is not None]
+    if not read:
+        return each[0]
+    rows = [one.unwrap() for one in read]
+    columns = list(zip(*rows, strict=True))
+    spread = max(map(stdev, columns)) / math.sqrt(len(rows)) if len(rows) > 1 else 0.0
+    return Judgement(
+        labels=read[0].labels,
+        probabilities=tuple(map(fmean, columns)),
+        mass=fmean([one.mass or 0.0 for one in read]),
+        reading=reading,
+        uncertainty=min(1.0, max(Z_95 * spread, *(one.uncertainty for one in read))),
+    )
+
+
+def from_counts(counts: Mapping[str, int], draws: int) -> Judgement:
+    """P as the share of votes; draws: all of them, those that were no label included.
+
+    Uncertainty is half the width of the widest label's 95 % interval (Wilson, JASA 1927).
+    """
+    read = sum(counts.values())
+    labels = tuple(counts)
+    if read < max(1.0, NO_MASS * draws):
+        detail = f"none of {draws} answers is a label"
+        return unread(labels, "answer-unread", detail, reading="votes", mass=read / draws)
+    shares = tuple(count / read for count in counts.values())
+    return Judgement(
+        labels=labels,
+        probabilities=shares,
+        mass=read / draws,
+        reading="votes",
+        uncertainty=max(half_wilson(share, read) for share in shares),
+        votes=draws,
+    )
+
+
+def half_wilson(share: float, count: int, z: float = Z_95) -> float:
+    """Half the width of a share's 95 % score interval, [0, 0.5]."""
+    spread = share * (1 - share) / count + z * z / (4 * count * count)
+    return z * math.sqrt(spread) / (1 + z * z / count)
+
+
+def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:
+    """The warning `low-mass`, where it is due."""
+    if judged.unread or judged.mass is None or not judged.low_mass:
+        return ()
+    return (low_mass(model, judged.mass),)
+
+
+def low_mass(model: str, mass: float) -> str:
+    """The warning where a model gives its labels less than half of what it may say next."""
+    return f"low-mass: {model} gives its labels together {mass:.2g} of what it would say"
+
+
+def text_cut(model: str, share: float) -> str:
+    """The warning of a text that was too long. share: of its characters, as `Tokens.read_share`."""
+    return f"text-cut: {model} reads the first {share:.1%} of the text"
+
+
+MOST_EXCESS = 0.05
+
+
+def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator[str]:
+    """The warnings of probabilities of parts of texts, from a model that errs more on them.
+
+    asked: (operator, share of the text that stays); of each, the nearest that was measured counts.
+    """
+    for one in nearest_parts(use, asked):
+        if abs(one.excess) > MOST_EXCESS:
+            yield (
+                f"ece_perturbed: with {one.kept:.0%} of the words left ({one.operator}) the "
+                f"probabilities of {use.name} are off by {one.excess:.2f} beyond what chance "
+                "explains (calibration error, see its card), and so may their differences be"
+            )
+
+
+def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
+    """Of each (operator, share that stays) what was measured nearest to it, each once."""
+    nearest = (
+        min((one for one in use.on_parts if one.operator == operator),
+            key=lambda one: abs(one.kept - kept), default=None)
+        for operator, kept in asked
+    )  # fmt: skip
+    return [one for one in dict.fromkeys(nearest) if one is not None]

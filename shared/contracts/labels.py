@@ -1,0 +1,392 @@
+"""Labels: which of a model's outputs stand for which canonical label, and how they become one P.
+
+A canonical label is what metrics ask for (`hateful`); an output is what the model has
+(`LABEL_1`, `toxic`). Names are compared after case, `_`, `-` and blanks are folded. No numbers
+here: `shared.models.label_readout` computes them. Source: specs "models" §1.1, §1.2.
+
+Beyond that page: models of outputs that are all canonical labels of `nli` or `sentiment`, however
+they are spelled, are of that task without being told; else nobody could ask `ENTAILMENT`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from shared.contracts.messages import Message
+
+Task = Literal["hate", "nli", "sentiment", "free"]
+Activation = Literal["softmax", "sigmoid", "one-output"]
+Combine = Literal["sum", "max", "any"]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Output = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+CANONICAL: dict[Task, tuple[str, ...]] = {
+    "hate": ("hateful", "non-hateful"),
+    "nli": ("entailment", "neutral", "contradiction"),
+    "sentiment": ("positive", "negative", "neutral"),
+    "free": (),
+}
+OPTIONAL = {"sentiment": frozenset({"neutral"})}
+SAME_MEANING: dict[Task, dict[str, str]] = {  # folded
+    "hate": {
+        **dict.fromkeys(("hate", "hatespeech", "hatefulspeech"), "hateful"),
+        **dict.fromkeys(
+            (
+                *("nothate", "nohate", "nonhate", "nothatespeech", "nonhatespeech", "nothateful"),
+                *("normal", "none", "acceptable"),
+            ),
+            "non-hateful",
+        ),
+    },
+    "nli": {"entail": "entailment", "contradict": "contradiction"},
+    "sentiment": {},
+    "free": {},
+}
+WIDER = {  # folded; of task `hate`
+    **dict.fromkeys(
+        ("toxic", "toxicity", "unsafe", "harmful", "violation", "identityhate", "identityattack"),
+        "hateful",
+    ),
+    "hap": "hateful",  # hate, abuse and profanity
+    **dict.fromkeys(("neutral", "nontoxic", "safe", "unharmful"), "non-hateful"),
+}
+OF_A_POLICY = {"yes": "hateful", "no": "non-hateful"}  # where the task is stated
+REST = "*"  # of `ignore`
+PROBLEM_TYPES = ("regression", "single_label_classification", "multi_label_classification")
+SHOWN = 24  # of a head's outputs, in a message
+SHOWN_CHARACTERS = 80  # of such an output
+EXCLUSIVE_NOWHERE = frozenset({"obscene", "insult", "threat"})  # the Jigsaw columns, together
+
+
+class LabelKeys(Message):
+    """The keys of an entry that say what its labels are."""
+
+    task: Task | None = Field(default=None, description="fixes the canonical labels")
+    outputs: tuple[Output, ...] | None = Field(
+        default=None, min_length=1, description="in order; else the model's own `id2label`"
+    )
+    labels: dict[Label, tuple[Output, ...]] | None = Field(
+        default=None, min_length=1, description="canonical label → outputs"
+    )
+    ignore: tuple[Output, ...] = Field(
+        default=(), description="outputs in no canonical label; `*`: all that are left over"
+    )
+    activation: Literal["auto"] | Activation = "auto"
+    combine: Combine | None = Field(
+        default=None, description="several outputs of one label; softmax: `sum`, else `max`"
+    )
+    temperature: float | None = Field(default=None, gt=0, description="logits are divided by it")
+    threshold: Share | dict[Label, Share] | None = Field(
+        default=None, description="P at and above which a label is decided; never changes P"
+    )
+
+    @model_validator(mode="after")
+    def _names_are_clear(self) -> Self:
+        if self.outputs and len(set(self.outputs)) < len(self.outputs):
+            raise ValueError("`outputs` names one output twice")
+        known = CANONICAL[self.task] if self.task else ()
+        if known and (strange := set(self.labels or ()) - set(known)):
+            raise ValueError(
+                f"`labels`: {', '.join(sorted(strange))}: task {self.task} knows {', '.join(known)}"
+            )
+        named = [output for outputs in (self.labels or {}).values() for output in outputs]
+        if twice := sorted({name for name in named if named.count(name) > 1}):
+            raise ValueError(f"`labels`: {', '.join(twice)} stands twice; labels share no output")
+        if both := sorted(set(named) & set(self.ignore)):
+            raise ValueError(f"{', '.join(both)} stands under `labels` and under `ignore`")
+        return self
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a classifier's own configuration says of its outputs."""
+
+    outputs: tuple[str, ...]  # (K,) names, in order
+    problem_type: str | None = None
+
+
+@dataclass(frozen=True)
+class LabelMapping:
+    """How (K,) outputs become (L,) canonical labels."""
+
+    task: Task
+    outputs: tuple[str, ...]  # (K,)
+    columns: Mapping[str, tuple[int, ...]]  # label → its outputs; none: the complement
+    activation: Activation
+    combine: Combine
+    threshold: float | Mapping[str, float] | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """(L,) canonical labels, in the order of the columns of every answer."""
+        return tuple(self.columns)
+
+    @property
+    def first(self) -> str:
+        """The label that a single output, or a single threshold, speaks of."""
+        return first_label(self.task, self.labels)
+
+    @property
+    def by_label(self) -> dict[str, tuple[str, ...]]:
+        """Label → names of its outputs; none: 1 minus the other."""
+        return {
+            label: tuple(self.outputs[column] for column in columns)
+            for label, columns in self.columns.items()
+        }
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Outputs in no label."""
+        used = {column for columns in self.columns.values() for column in columns}
+        return tuple(name for column, name in enumerate(self.outputs) if column not in used)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Standing doubts, for every report: an output that means more than its label."""
+        if self.task != "hate":
+            return ()
+        return tuple(
+            f"wider-label: P({output}) stands for P({label})"
+            for label, outputs in self.by_label.items()
+            for output in outputs
+            if (WIDER | OF_A_POLICY).get(normalize_name(output)) == label
+        )
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Label → P from which it is decided."""
+        return thresholds(self.threshold, self.first)
+
+
+def thresholds(stated: float | Mapping[str, float] | None, first: str) -> dict[str, float]:
+    """`threshold` of an entry by label; a number is `first`'s."""
+    if stated is None:
+        return {}
+    return dict(stated) if isinstance(stated, Mapping) else {first: stated}
+
+
+def predict_label(labels: Sequence[str], row: Sequence[float], least: Mapping[str, float]) -> str:
+    """The label that (L,) probabilities decide; without thresholds the first of the likeliest.
+
+    Several over their thresholds: the likeliest of them. None: the likeliest of those that have no
+    threshold.
+    """
+    by_label = dict(zip(labels, row, strict=True))
+    over = [label for label in labels if label in least and by_label[label] >= least[label]]
+    free = [label for label in labels if label not in least]
+    return max(over or free or labels, key=by_label.__getitem__)
+
+
+def listed(names: Sequence[str]) -> str:
+    """In a message: the first of them, and how many more there are. Strange ones are quoted."""
+    shown = [
+        name if name.isprintable() and 0 < len(name) < SHOWN_CHARACTERS else f"{name[:20]!r}"
+        for name in names[:SHOWN]
+    ]
+    more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    return ", ".join([*shown, *more])
+
+
+def normalize_name(name: str) -> str:
+    """Without case, `_`, `-` and blanks."""
+    return re.sub(r"[\s_-]+", "", name).casefold()
+
+
+def first_label(task: Task, labels: Sequence[str]) -> str:
+    """The label of a task that counts as the positive one: `hateful`; of `free` the first."""
+    return next((label for label in CANONICAL[task] if label in labels), labels[0])
+
+
+def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
+    """The mapping of an entry over a head. Raises ValueError where it is not clear."""
+    outputs = stated.outputs or head.outputs
+    if len(outputs) != len(head.outputs):
+        raise ValueError(
+            f"it has {_format_count(len(head.outputs))}, "
+            f"and {len(outputs)} are named under `outputs`"
+        )
+    activation = _activation(stated.activation, outputs, head.problem_type)
+    task = stated.task or _task(stated, outputs)
+    columns = _columns(stated, task, outputs) if stated.labels else _match_labels(task, outputs)
+    if activation == "one-output" and not stated.labels:
+        columns = _of_one_output(task, columns)
+    _check_outputs(outputs, columns, stated.ignore)
+    mapping = LabelMapping(
+        task, outputs, _add_complement(task, columns, activation), activation,
+        _combine(stated.combine, activation), stated.threshold,
+    )  # fmt: skip
+    _check_thresholds(mapping)
+    return mapping
+
+
+def _format_count(count: int) -> str:
+    return "1 output" if count == 1 else f"{count} outputs"
+
+
+def _activation(
+    stated: Literal["auto"] | Activation, outputs: Sequence[str], problem_type: str | None
+) -> Activation:
+    """By the rule of the Transformers pipeline. Source: `TextClassificationPipeline`."""
+    if stated != "auto":
+        if (stated == "softmax" and len(outputs) == 1) or (
+            stated == "one-output" and len(outputs) > 1
+        ):
+            raise ValueError(f"activation {stated!r} does not fit {_format_count(len(outputs))}")
+        return stated
+    if problem_type not in (None, *PROBLEM_TYPES):
+        known = ", ".join(PROBLEM_TYPES)
+        raise ValueError(f"its problem_type {problem_type!r} is none of {known}: set `activation`")
+    if problem_type == "regression":
+        raise ValueError("it is a regression: its outputs are no logits. Set `activation`")
+    if len(outputs) == 1:
+        return "one-output"
+    if problem_type == "multi_label_classification":
+        return "sigmoid"
+    if problem_type is None and set(map(normalize_name, outputs)) >= EXCLUSIVE_NOWHERE:
+        raise ValueError(
+            "softmax would make its outputs exclude each other, and insult, obscene and threat do "
+            'not: set `activation = "sigmoid"` (or "softmax", if it was trained so)'
+        )
+    return "softmax"
+
+
+def _task(stated: LabelKeys, outputs: Sequence[str]) -> Task:
+    """`hate` where a mapping reaches `hateful`; else the task whose labels the outputs are."""
+    if stated.labels:
+        names = set(stated.labels)
+        fitting: tuple[Task, ...] = ("hate", "nli", "sentiment")
+        return next((task for task in fitting if names <= set(CANONICAL[task])), "free")
+    if "hateful" in _match_labels("hate", outputs, policy=False):
+        return "hate"
+    for task in ("nli", "sentiment"):
+        found = _match_labels(task, outputs)
+        if sum(map(len, found.values())) == len(outputs) and _missing(task, found) == []:
+            return task
+    return "free"
+
+
+def _match_labels(
+    task: Task, outputs: Sequence[str], *, policy: bool = True
+) -> dict[str, tuple[int, ...]]:
+    """The mapping without a word of the user: the same name, the same meaning, a wider one."""
+    if task == "free":
+        return {output: (column,) for column, output in enumerate(outputs)}
+    same = {normalize_name(label): label for label in CANONICAL[task]} | SAME_MEANING[task]
+    wider = {} if task != "hate" else WIDER | (OF_A_POLICY if policy else {})
+    certain = {same[name] for name in map(normalize_name, outputs) if name in same}
+    found: dict[str, tuple[int, ...]] = {}
+    for column, name in enumerate(map(normalize_name, outputs)):
+        label = same.get(name, wider.get(name))
+        if label is not None and (name in same or label not in certain):
+            found[label] = (*found.get(label, ()), column)
+    return found
+
+
+def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The mapping as `labels` states it."""
+    places = {normalize_name(output): column for column, output in enumerate(outputs)}
+    places |= {output: column for column, output in enumerate(outputs)}
+    found: dict[str, tuple[int, ...]] = {}
+    for label, names in (stated.labels or {}).items():
+        for name in names:
+            if name not in places and normalize_name(name) not in places:
+                raise ValueError(
+                    f"`labels` names the output {name!r}; the outputs are {listed(outputs)}"
+                )
+        found[label] = tuple(
+            places[name] if name in places else places[normalize_name(name)] for name in names
+        )
+    used = [column for columns in found.values() for column in columns]
+    if len(set(used)) < len(used):
+        raise ValueError("two canonical labels share an output")
+    if task == "free" and not used:
+        raise ValueError("`labels` names no output")
+    return found
+
+
+def _of_one_output(
+    task: Task, columns: Mapping[str, tuple[int, ...]]
+) -> dict[str, tuple[int, ...]]:
+    """One output speaks of the task's first label, whatever it is called."""
+    if task == "free":
+        raise ValueError(
+            "it has 1 output, and nothing says which label it stands for: set `task`, or "
+            '`labels`, as in labels = { hateful = ["its name"], "non-hateful" = [] }'
+        )
+    return dict(columns) or {CANONICAL[task][0]: (0,)}
+
+
+def _check_outputs(
+    outputs: Sequence[str], columns: Mapping[str, tuple[int, ...]], ignore: Sequence[str]
+) -> None:
+    """Every output belongs to a label or is ignored, and nothing else is named."""
+    ignored = set(map(normalize_name, ignore))
+    if REST in ignored:
+        return
+    if unknown := sorted(ignored - set(map(normalize_name, outputs))):
+        raise ValueError(f"`ignore` names {', '.join(unknown)}; the outputs are {listed(outputs)}")
+    used = {column for found in columns.values() for column in found}
+    rest = [
+        output
+        for column, output in enumerate(outputs)
+        if column not in used and normalize_name(output) not in ignored
+    ]
+    if rest:
+        raise ValueError(
+            f"its outputs {listed(rest)} belong to no label: name them under `labels` or "
+            '`ignore`, or set task = "free"'
+        )
+    if shared := [
+        outputs[column] for column in sorted(used) if normalize_name(outputs[column]) in ignored
+    ]:
+        raise ValueError(f"{', '.join(shared)} stands for a label and under `ignore`")
+
+
+def _missing(task: Task, columns: Mapping[str, tuple[int, ...]]) -> list[str]:
+    needed = [label for label in CANONICAL[task] if label not in OPTIONAL.get(task, ())]
+    return [label for label in needed if not columns.get(label)]
+
+
+def _add_complement(
+    task: Task, columns: Mapping[str, tuple[int, ...]], activation: Activation
+) -> dict[str, tuple[int, ...]]:
+    """Every canonical label; the one without outputs is the complement, where there may be one."""
+    found = dict(columns)
+    empty = list(dict.fromkeys([*_missing(task, found), *(one for one in found if not found[one])]))
+    found |= dict.fromkeys(empty, ())
+    if activation == "softmax":
+        if empty:
+            raise ValueError(f"no output stands for {', '.join(empty)}: name some under `labels`")
+        return found
+    if empty and len(found) != 2:
+        raise ValueError(f"no output stands for {', '.join(empty)}, one of {len(found)} labels")
+    if task == "free" and not empty:
+        raise ValueError(
+            "its outputs do not exclude each other (sigmoid): set `labels` to the one that is "
+            'asked for and its complement, as in labels = { spam = ["spam"], other = [] }'
+        )
+    return found
+
+
+def _combine(stated: Combine | None, activation: Activation) -> Combine:
+    if activation == "softmax":
+        if stated not in (None, "sum"):
+            raise ValueError(f"combine {stated!r} does not fit softmax, whose outputs are summed")
+        return "sum"
+    if stated == "sum":
+        raise ValueError("combine 'sum' does not fit sigmoid, whose sums leave [0, 1]: max or any")
+    return stated or "max"
+
+
+def _check_thresholds(mapping: LabelMapping) -> None:
+    stated = mapping.threshold
+    if isinstance(stated, Mapping) and (strange := sorted(set(stated) - set(mapping.labels))):
+        raise ValueError(
+            f"`threshold` names {', '.join(strange)}; labels are {', '.join(mapping.labels)}"
+        )

@@ -1,0 +1,461 @@
+"""Messages between services.
+
+Messages are closed, frozen and bounded. A service builds its request and its report on them and
+declares both in one `CONTRACT` (`shared.contracts.service`). Pydantic only: whoever imports this
+loads no model code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    StringConstraints,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema
+
+Variant = Literal["robust", "paper", "reference"]
+Direction = Literal["higher_is_better", "lower_is_better"]
+ModelKind = Literal["classifier", "causal", "similarity", "cross-encoder"]
+Runtime = Literal["torch", "openvino"]
+Numerics = Literal["bytes", "tolerance"]
+
+MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+MetadataValue = Annotated[str, StringConstraints(max_length=512)]
+MOST_METADATA = 16  # pairs
+EDITED = "edited_from"  # key of metadata: the job whose request somebody has changed on a page
+ModelName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Id = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # no NUL
+Count = Annotated[int, Field(ge=0)]
+LanguageTag = Annotated[
+    str, StringConstraints(max_length=35, pattern=r"^(auto|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$")
+]
+EndpointId = Annotated[str, StringConstraints(pattern=r"^we_[0-9a-f]{32}$")]
+AuditField = Annotated[str, StringConstraints(max_length=500)]
+
+MAX_TEXT = 20_000  # characters (Unicode code points)
+
+
+class Word:
+    """Marks a string as one of our own words, not text of the caller: it stays where
+    `do_not_store_text` is asked for, as in `group: Annotated[str, Word]`."""
+
+
+class Column:
+    """Marks a few words of the caller's that stand in a column of `items.csv`, as a label does;
+    unlike a `Word` they go where `do_not_store_text` is asked for."""
+
+
+class Input:
+    """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`: texts,
+    and places in them, are no parameters and stay out of the provenance. A number, a choice or a
+    truth value is in it all the same."""
+
+
+class Parameter:
+    """Marks a parameter that may hold the caller's own words: a policy, a list of terms."""
+
+
+class CallersWords:
+    """Marks a parameter that may be a list of the caller's own: of it, no word stays where
+    `do_not_store_text` is asked for, though a report calls the names of lists a `Word`."""
+
+
+def field_type(field: FieldInfo) -> Any:
+    """The type of a field, with its marks."""
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+
+
+def has_text(field: FieldInfo) -> bool:
+    """Whether a field of a request may hold a string of the caller's, or a place in a text."""
+    return _has_text(field_type(field))
+
+
+def _has_text(hint: Any) -> bool:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _has_text(arguments[0])
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        fields = hint.model_fields
+        return {"start", "end"} <= fields.keys() or any(map(has_text, fields.values()))
+    if origin is Literal:
+        return False
+    return hint in (str, Any) or any(map(_has_text, arguments))
+
+
+LISTS = {"list", "tuple", "set", "frozenset"}
+
+
+def _fail_fast(schema: Any) -> None:
+    """Of every list in this schema of pydantic's core."""
+    if isinstance(schema, dict):
+        if schema.get("type") in LISTS:
+            schema["fail_fast"] = True
+        for part in schema.values():
+            _fail_fast(part)
+    elif isinstance(schema, list | tuple):
+        for part in schema:
+            _fail_fast(part)
+
+
+class Message(BaseModel):
+    """Frozen, closed to unknown fields, and free of NaN and infinity."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        hide_input_in_errors=True,  # the texts that we score do not belong into logs
+    )
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """A list is read to its first fault: a megabyte can hold a million, each of which would
+        cost a kilobyte and ten microseconds."""
+        schema = handler(source)
+        _fail_fast(schema)
+        return schema
+
+
+class Context(Message):
+    """Audit fields of the caller (DSA Art. 17): carried with the job, never interpreted."""
+
+    puid: AuditField | None = None
+    decision_ground: AuditField | None = None
+    automated_detection: AuditField | None = None
+    automated_decision: AuditField | None = None
+    content_language: AuditField | None = None
+
+
+OpaqueId = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[!-~]*$")]
+
+
+class Trace(Message):
+    """What was evaluated, as the caller's own tracing names it: the answer that is judged, not the
+    call to this service. No text: identifiers alone."""
+
+    trace_id: Annotated[str, Word] | None = Field(
+        default=None, pattern=r"^[0-9a-f]{32}$", description="of W3C Trace Context, 32 hex digits"
+    )
+    span_id: Annotated[str, Word] | None = Field(
+        default=None, pattern=r"^[0-9a-f]{16}$", description="of the span, 16 hex digits"
+    )
+    response_id: Annotated[OpaqueId, Word] | None = Field(
+        default=None, description="that the model's server gave to its answer"
+    )
+    session_id: Annotated[OpaqueId, Word] | None = Field(
+        default=None, description="of the conversation that it belongs to"
+    )
+
+
+class JobRequest(Message):
+    """What every request that becomes a job has in common."""
+
+    model: ModelName | None = Field(
+        default=None, description="a configured model's name; the service's default if absent"
+    )
+    metadata: dict[MetadataKey, MetadataValue] = Field(
+        default_factory=dict,
+        max_length=MOST_METADATA,
+        description=f"at most {MOST_METADATA} pairs, returned with the job",
+    )
+    context: Context | None = Field(default=None, description="audit fields, returned with the job")
+    webhook: EndpointId | None = Field(
+        default=None,
+        description="the webhook endpoint that is notified of this job's end, and no other; if "
+        "absent, every endpoint of yours that listens to the event",
+    )
+    do_not_store_text: bool = Field(
+        default=False,
+        description="keep no text once the job has ended: what is left of the request is `model`, "
+        "`variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and "
+        "names",
+    )
+
+
+class ScoreRequest(JobRequest):
+    """What every metric's request has in common."""
+
+    variant: Variant = Field(
+        default="robust",
+        description="`robust`: what the paper means, defects mended; `paper`: the equations as "
+        "printed; `reference`: what the released code does",
+    )
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of every random draw")
+    trace: Trace | None = Field(
+        default=None,
+        description="what was evaluated; returned with the job, and what pushes of scores attach "
+        "the score to",
+    )
+
+
+class LanguageRequest(ScoreRequest):
+    """What the request of a metric has in common whose models or rules do not know every language.
+
+    A metric whose `language` or `accept_untrained_languages` means more describes them itself.
+    """
+
+    language: Annotated[LanguageTag, Parameter] = Field(
+        default="auto",
+        examples=["en", "de", "zh-Hant"],
+        description="BCP 47, of all texts, believed as it is; `auto` identifies it",
+    )
+    accept_untrained_languages: bool = Field(
+        default=False,
+        description="ask a model about a text in a language that it did not learn, with a "
+        "warning; else the score of such a text is null",
+    )
+
+
+AnyJob = TypeVar("AnyJob", bound="JobRequest")
+
+
+def with_untrained_languages(asked: AnyJob) -> AnyJob:
+    """The request with `accept_untrained_languages`, where it has that field and does not state it:
+    the default of an API key."""
+    name = "accept_untrained_languages"
+    if name not in type(asked).model_fields or name in asked.model_fields_set:
+        return asked
+    return asked.model_copy(update={name: True})
+
+
+TRANSPORT = frozenset(  # changes no score
+    {"metadata", "context", "webhook", "trace", "do_not_store_text"}
+)
+OF_PROVENANCE = frozenset({"model", "variant", "seed"})  # it has fields of its own for these
+
+
+class PartExcess(Message):
+    """How far a model's probabilities of parts of texts are off, beyond what chance explains."""
+
+    operator: Literal["delete", "mask"] = Field(description="what was done to the other words")
+    kept: float = Field(ge=0, le=1, description="share of the words that stayed")
+    excess: float = Field(
+        ge=-1, le=1, description="expected calibration error less its floor by chance"
+    )
+
+
+class ModelUse(Message):
+    """Which weights answered: enough to ask the same model again."""
+
+    name: str
+    revision: str
+    sha256: str | None = Field(description="of its safetensors; null where a server has them")
+    device: str
+    dtype: str
+    numerics: Numerics = Field(
+        default="tolerance",
+        description="`bytes`: on one kind of processor the same request has the same bytes, "
+        "whatever is computed at the same time; `tolerance`: probabilities may move by 1e-5 in "
+        "float32, by 0.02 in bfloat16, float16 and behind a server",
+    )
+    prompt_sha256: str | None = Field(
+        default=None,
+        exclude_if=lambda sha256: sha256 is None,
+        description="of the prompt that a causal model judges by, around an empty text; of one "
+        "behind a server, of its turns as JSON",
+    )
+    preset: Annotated[str, Word] | None = Field(
+        default=None,
+        exclude_if=lambda preset: preset is None,
+        description="the bundle of keys, prompt included, that its entry names, as name@version",
+    )
+    runtime: Literal["openvino"] | None = Field(
+        default=None,
+        exclude_if=lambda runtime: runtime is None,
+        description="what computed it, where it was not torch",
+    )
+    system_fingerprint: Annotated[str, Word] | None = Field(
+        default=None,
+        exclude_if=lambda fingerprint: fingerprint is None,
+        description="of the build of a model's server, as it last said",
+    )
+    warnings: tuple[Annotated[str, Word], ...] = Field(
+        default=(),
+        exclude_if=lambda warnings: not warnings,
+        description="standing doubts about its labels; they stand in every report that it serves",
+    )
+    thresholds: dict[Annotated[str, Word], Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict,
+        exclude_if=lambda thresholds: not thresholds,
+        description="label → probability from which it is decided; absent: the likeliest is",
+    )
+    on_parts: tuple[PartExcess, ...] = Field(
+        default=(),
+        exclude_if=lambda parts: not parts,
+        description="how it is calibrated on parts of texts, where its card has it",
+    )
+    training_tokens: tuple[Count, Count] | None = Field(
+        default=None,
+        exclude_if=lambda ends: ends is None,
+        description="1st and 99th percentile of how many tokens, special ones included, it read of "
+        "the texts that it was trained on, where its card has it",
+    )
+
+    def __hash__(self) -> int:
+        """Of what tells models apart; a table of thresholds has no hash."""
+        return hash((self.name, self.revision, self.sha256, self.device, self.dtype))
+
+
+class Provenance(Message):
+    """How a score came about."""
+
+    metric_version: str
+    variant: Variant
+    seed: int
+    parameters: dict[str, Any] = Field(description="the parameters in force, defaults included")
+    models: tuple[ModelUse, ...] = Field(description="empty where no model was called")
+    service_version: str
+    text_key: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{32}$",
+        exclude_if=lambda key: key is None,
+        description="keyed hash (BLAKE2b, 128 bits) of the text that is judged, case and spaces "
+        "folded: results of one text have the same, also once the text is gone. It compares within "
+        "this installation only; absent where that has no TOUCHSTONE_SECRET_KEYS",
+    )
+
+
+class LanguageFound(Message):
+    """The language of a text, and what told it."""
+
+    code: Annotated[str, Word] = Field(
+        description="BCP 47, varieties folded into their macrolanguage; `und`: undecided"
+    )
+    confidence: float = Field(
+        ge=0, le=1, description="share of the script, or probability of the model; 1: as sent"
+    )
+    by: Literal["request", "script", "model", "undecided"]
+
+
+class Languages(Message):
+    """The explanation may be in another language than the text."""
+
+    text: LanguageFound
+    explanation: LanguageFound | None = Field(
+        default=None, description="null where it has no words of its own"
+    )
+
+
+UnreadCode = Literal[  # why a model's answer has no P
+    "answer-unread",
+    "label-not-listed",
+    "answer-cut-by-reasoning",
+    "no-logprobs",
+    "text-too-long",
+    "votes-too-coarse",
+]
+ReasonCode = Literal[
+    "refused",
+    "explanation-unfit",
+    "no-rules",
+    "conclusion-unread",
+    "no-words",
+    "language-undecided",
+    "untrained-language",
+    "probability-missing",
+    "label-unknown",
+    "model-disagrees",
+    "quote-not-found",
+    UnreadCode,
+]
+
+
+class NullReason(Message):
+    """Why a number is null."""
+
+    component: Annotated[str, Word] = Field(description="the component, or `score`")
+    code: ReasonCode
+    detail: Annotated[str, Word]
+
+
+class Evidence(Message):
+    """A span that the score rests on."""
+
+    kind: str
+    start: int | None = Field(ge=0, description="character offset into the text as sent")
+    end: int | None = Field(ge=0, description="character offset, exclusive")
+    text: str
+    value: float | None = None
+
+
+VerdictWord = Literal["supported", "unsupported", "undecided", "contradicted", "undefined"]
+LONGEST_REASON = 160  # characters
+
+
+class Finding(NamedTuple):
+    """A result's verdict. reason: one sentence in our own words, quoting nobody."""
+
+    verdict: VerdictWord
+    reason: str
+
+
+def _sent_with_a_verdict(schema: dict[str, Any]) -> None:
+    """Both members have a default for results that were stored before there were verdicts."""
+    told = ("verdict", "reason")
+    schema["required"] = [*schema.get("required", ()), *told]
+    for name in told:
+        schema["properties"][name].pop("default", None)
+
+
+class Report(Message):
+    """The envelope of every result; a metric narrows `components`, `evidence` and `control`."""
+
+    model_config = ConfigDict(json_schema_extra=_sent_with_a_verdict)
+
+    metric: Annotated[str, Word]
+    score: float | None = Field(description="null where the metric is undefined; see `warnings`")
+    verdict: VerdictWord = Field(
+        default="undefined",
+        description="what the result says of the explanation; `contradicted`: it speaks for the "
+        "opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there "
+        "is no score, or nothing to say",
+    )
+    reason: Annotated[str, Word] = Field(
+        default="",
+        max_length=LONGEST_REASON,
+        description="why, in one sentence of our own words, without anybody's text",
+    )
+    range: tuple[float, float]
+    direction: Direction = "higher_is_better"
+    components: Message = Field(description="what the score is made of")
+    evidence: tuple[Evidence, ...] = Field(description="the spans that it rests on")
+    control: Message | None = Field(description="the chance baseline; null where undefined")
+    warnings: tuple[str, ...] = Field(default=(), description="why something is null or doubtful")
+    reasons: tuple[NullReason, ...] = Field(
+        default=(),
+        description="why the score and what it is made of is null, by code; `warnings` has more in "
+        "sentences",
+    )
+    languages: Languages | None = Field(
+        default=None,
+        description="and how they were identified; null where no rules and no model depend on "
+        "them, and in results of earlier versions",
+    )
+    provenance: Provenance
+
+    @property
+    def unasked(self) -> frozenset[str]:
+        """Parts that are null because there is nothing to ask, and not because they cannot be told:
+        they do not apply."""
+        return frozenset()
+
+
+Request = TypeVar("Request", bound=JobRequest)
+Answer = TypeVar("Answer", bound=Message)
+
+
+@dataclass(frozen=True)
+class Scored(Generic[Request, Answer]):
+    """One succeeded job: what was asked and what was answered."""
+
+    job_id: str
+    custom_id: str | None
+    request: Request
+    report: Answer

@@ -1,0 +1,287 @@
+"""RFC 9457 problems: the one shape of every error, in an answer and in a failed job.
+
+What is shown of one also has `error`, as OpenAI's SDKs read it: openai-python takes `code`, `param`
+and `type` from there (src/openai/_exceptions.py), openai-node `message` (src/core/error.ts). It is
+derived when a problem is shown, so that it never says anything else than the problem.
+
+Messages are read from JSON as strictly as their schema is written, and no more strictly: to JSON
+Schema 1.0 is an integer (2020-12, validation 6.1.1), to pydantic's strict mode it is none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from shared.contracts.errors import (
+    AttemptsExhausted,
+    BadInput,
+    ModelCannot,
+    QuotaExceeded,
+    ScoringError,
+    TooCostly,
+)
+from shared.contracts.messages import Message
+from shared.contracts.validation_messages import plain
+
+Problem = dict[str, Any]
+
+TYPE_BASE = "https://touchstone.dev/problems/"
+# draft-ietf-httpapi-ratelimit-headers-10, section 6.1
+QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+INSTANCE = "urn:touchstone:"  # and the id of the request
+# what passes by itself within seconds; the other quotas need an end or a deletion
+RATES = frozenset({"requests", "open-streams", "uploads", "bulk-calls"})
+STILL_RUNNING = "still-running"  # of the 409 that a repeated try gets past
+KINDS = {  # of errors, by status, as OpenAI's SDKs know them
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    409: "conflict_error",
+    429: "rate_limit_error",
+    500: "server_error",
+    503: "service_unavailable_error",
+    507: "service_unavailable_error",
+}
+
+
+def make(slug: str, title: str, status: int, detail: str) -> Problem:
+    """A problem with our type URI."""
+    return {"type": TYPE_BASE + slug, "title": title, "status": status, "detail": detail}
+
+
+def problem(error: ScoringError) -> Problem:
+    made = make(error.slug, error.title, error.status, error.detail)
+    if isinstance(error, QuotaExceeded):
+        made |= {"type": QUOTA_EXCEEDED, "violated-policies": [error.policy]}
+    if isinstance(error, ModelCannot):
+        made |= {"model": error.model, "ability": error.ability, "abilities": list(error.abilities)}
+    if error.pointer is not None:
+        pointers = error.pointers or (error.pointer,)
+        said = error.detail if len(pointers) == 1 else ONE_OF_SEVERAL
+        made["errors"] = [{"detail": said, "pointer": "#" + one} for one in pointers]
+    return made
+
+
+ONE_OF_SEVERAL = "one of the fields that `detail` is about"
+MOST_FAULTS = 1_000  # of one body that are told one by one
+
+
+def validation_problem(error: ValidationError, body: Any) -> Problem:
+    """What pydantic found wrong with this body, a JSON pointer each; of very many, how many."""
+    if error.error_count() > MOST_FAULTS:
+        said = f"{error.error_count():,} fields are not valid, too many to be told one by one"
+        return invalid([{"loc": (), "type": "too_many", "msg": said}], body)
+    found = error.errors(include_url=False, include_input=False)
+    around = {entry["loc"][:steps] for entry in found for steps in range(len(entry["loc"]))}
+    # a list is called too short where an item of it is wrong, since none of it was taken
+    told = [one for one in found if one["type"] != "too_short" or one["loc"] not in around]
+    return invalid(_of_chosen_kind(told, body), body)
+
+
+def _of_chosen_kind(found: Sequence[Mapping[str, Any]], body: Any) -> Iterator[Mapping[str, Any]]:
+    """Without what the other kinds of a union say of a whole value, where the kind that it is has
+    found fault with a part of it: an object with a wrong field need not become `true`."""
+    places = [tuple(body_path(one["loc"], one["type"], body)) for one in found]
+    around = {place[:steps] for place in places for steps in range(len(place))}
+    for entry, place in zip(found, places, strict=True):
+        of_kind = entry["type"] == "literal_error" or str(entry["type"]).endswith("_type")
+        if not (of_kind and place in around):
+            yield entry
+
+
+def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
+    """A 422 from entries of pydantic's shape: `loc`, `type`, `msg` and `ctx`; one entry a place,
+    whatever the kinds of value that could stand there find wrong."""
+    at: dict[str, list[str]] = {}
+    for entry in found:
+        place = pointer(body_path(entry["loc"], entry["type"], body))
+        at.setdefault(place, []).append(plain(entry))
+    errors = [
+        {"detail": ", or ".join(dict.fromkeys(said)), "pointer": place}
+        for place, said in at.items()
+    ]
+    count = len(errors)
+    detail = errors[0]["detail"] if count == 1 else f"{count} fields are not valid"
+    return make(BadInput.slug, BadInput.title, BadInput.status, detail) | {"errors": errors}
+
+
+def body_path(location: Sequence[str | int], kind: str, body: Any) -> list[str | int]:
+    """The steps of a pydantic location that are places in the body: union tags are left out."""
+    steps: list[str | int] = []
+    here = body
+    for step in location:
+        try:
+            here = here[step]
+        except (KeyError, IndexError, TypeError):
+            if kind != "missing" or step != location[-1]:
+                continue
+        steps.append(step)
+    return steps
+
+
+def pointer(steps: Iterable[str | int]) -> str:
+    """A JSON pointer (RFC 6901, as a URI fragment) to this place in the body."""
+    escaped = [str(step).replace("~", "~0").replace("/", "~1") for step in steps]
+    return "#" + "".join(f"/{step}" for step in escaped)
+
+
+def attempts_exhausted(attempts: int, last: str) -> Problem:
+    """The job was tried as often as allowed."""
+    detail = f"{attempts} attempts ended without a result; the last one: {last}"
+    return problem(AttemptsExhausted(detail))
+
+
+def timeout_problem(seconds: float) -> Problem:
+    """The computation was ended at its deadline."""
+    detail = f"it was not done after {seconds:g} s, and no job may take longer: ask for less"
+    return problem(TooCostly(detail))
+
+
+def endless_attempts(attempts: int) -> Problem:
+    """The last attempt silenced its worker."""
+    return problem(
+        TooCostly(
+            f"{attempts} attempts ended without a result; in the last one the worker computed "
+            "without an end and could do nothing else"
+        )
+    )
+
+
+def internal(error_id: str) -> Problem:
+    """Our fault: the log has all of it under this id."""
+    return problem(ScoringError(f"quote {error_id} when you ask")) | {"error_id": error_id}
+
+
+def to_public(found: Problem, request_id: str | None) -> Problem:
+    """The problem as a caller gets it, however little of it is there (RFC 9457 requires nothing).
+
+    request_id: of the request that it answers, or that made the job.
+    """
+    instance = {} if request_id is None else {"instance": INSTANCE + request_id}
+    place = parameter(found)
+    error = {
+        "message": sentence(found, place),
+        "type": kind_of(found),
+        "code": type_name(found),
+        "param": place,
+    }
+    return found | instance | {"error": error}
+
+
+def type_name(found: Problem) -> str:
+    return re.split("[/#]", str(found.get("type", "about:blank")))[-1]
+
+
+def kind_of(found: Problem) -> str:
+    """The `type` of an error, as OpenAI's SDKs know it."""
+    status = int(found.get("status", 500))
+    if status == 429 and not RATES.issuperset(found.get("violated-policies", ())):
+        return "insufficient_quota"
+    other = "invalid_request_error" if status < 500 else "server_error"
+    return KINDS.get(status, other)
+
+
+def parameter(found: Problem) -> str | None:
+    """The first place that is wrong as a dotted path, as in requests.17.text; None: the whole."""
+    for entry in found.get("errors") or ():
+        steps = str(entry["pointer"]).removeprefix("#").split("/")[1:]
+        return ".".join(step.replace("~1", "/").replace("~0", "~") for step in steps) or None
+    return None
+
+
+def sentence(found: Problem, place: str | None) -> str:
+    """Title, detail and place in one line."""
+    detail = str(found.get("detail", ""))
+    said = ": ".join(dict.fromkeys(filter(None, (str(found.get("title", "")), detail))))
+    errors: list[dict[str, str]] = found.get("errors") or []
+    if len(errors) > 1 and errors[0]["detail"] not in (detail, ONE_OF_SEVERAL):
+        said += f"; the first: {errors[0]['detail']}"
+    return said if place is None else f"{said} (at {place})"
+
+
+def can_retry(found: Problem) -> bool | None:
+    """Whether the same request may pass soon; None: the status alone must say."""
+    if found["status"] == 429:
+        return kind_of(found) == "rate_limit_error"
+    if found["status"] == 503:
+        return True
+    if 400 <= found["status"] < 500:
+        return type_name(found) == STILL_RUNNING
+    return None
+
+
+M = TypeVar("M", bound=Message)
+
+
+MOST_SHOWN = 60  # characters of a key
+MOST_MEMBERS = 1_000  # of one object in a request
+
+
+def parse_strict(message: type[M], raw: bytes | str, body: Any) -> M:
+    """The message. body: the same JSON, decoded. Raises ValidationError, and BadInput for an object
+    of more members than any request has."""
+    check_object_size(body)
+    try:
+        return message.model_validate_json(raw, strict=True)
+    except ValidationError as error:
+        if error.error_count() > MOST_FAULTS or all(
+            found["type"] != "int_type" for found in error.errors(include_url=False)
+        ):
+            raise
+    return message.model_validate_json(json.dumps(normalize_numbers(body)), strict=True)
+
+
+class RepeatedKey(ValueError):
+    """An object of a request has a key twice: nobody can say which value was meant."""
+
+
+def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object, for JSON's decoder. Raises RepeatedKey."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        name = next(name for name, count in counts.items() if count > 1)
+        raise RepeatedKey(f"an object has the key {name[:MOST_SHOWN]!r} more than once")
+    return made
+
+
+def repeated_key(raw: bytes) -> str | None:
+    """What is to be said of a key that stands twice in this JSON; None: none does."""
+    try:
+        json.loads(raw, object_pairs_hook=unique_members)
+    except RepeatedKey as error:
+        return str(error)
+    except (ValueError, RecursionError):  # whatever else is wrong is told where it is read
+        return None
+    return None
+
+
+def check_object_size(body: Any) -> None:
+    """Raises BadInput where an object has very many: each unknown one would be a fault to tell."""
+    left = [body]
+    while left:
+        here = left.pop()
+        if isinstance(here, dict):
+            if len(here) > MOST_MEMBERS:
+                raise BadInput(
+                    f"an object has {len(here):,} members, and none may have over {MOST_MEMBERS:,}",
+                    pointer="",
+                )
+            left += [one for one in here.values() if isinstance(one, dict | list)]
+        elif isinstance(here, list):
+            left += [one for one in here if isinstance(one, dict | list)]
+
+
+def normalize_numbers(value: Any) -> Any:
+    """The same JSON with every whole number written as an integer."""
+    if isinstance(value, dict):
+        return {name: normalize_numbers(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [normalize_numbers(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

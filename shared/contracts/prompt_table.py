@@ -1,0 +1,409 @@
+"""`[models.prompt]`: how a causal model or a chat server is asked for a label.
+
+Data, the checks that need no tokenizer, and the turns that the table makes, which a tokenizer or a
+server encodes. A template's placeholders are expanded once, in pieces, so that what a user sent is
+never expanded again and can be told from the template.
+Source: specs "models" §1.3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, Self
+
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+
+from shared.contracts.errors import BadInput
+from shared.contracts.labels import CANONICAL, Task
+from shared.contracts.messages import MAX_TEXT, Message
+from shared.contracts.request_cost import words_of
+from shared.contracts.validation_messages import dotted, first_fault, plain
+
+Template = Annotated[str, StringConstraints(min_length=1, max_length=50_000)]
+Verbalizer = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+CategoryName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+LabelName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+PLACEHOLDERS = ("text", "premise", "hypothesis", "policy", "labels", "language")
+FROM_USERS = frozenset({"text", "premise", "hypothesis"})
+LANGUAGE = "language"  # of the text as it was sent, BCP 47: a variation of it has the same
+OF_EXAMPLES = FROM_USERS | {LANGUAGE}
+NOT_ALLOWED = "the entry of {!r} allows no prompt of a request (allow_request_prompt)"
+NO_LABELS = (
+    "it tells no labels: HateXScore, FTC and ICE need `verbalizers` under [models.prompt] in its "
+    "entry, or a preset; a request may bring a `prompt` of its own"
+)
+# where a metric is refused for its judge, and not for a prompt that its request brought
+OF_THE_MODEL = (None, "/model", "/template", "/template/verbalizers", "/text", "/text_pair")
+NO_VARIABLES = {  # what else Transformers' `apply_chat_template` takes
+    "add_generation_prompt", "chat_template", "continue_final_message", "conversation",
+    "max_length", "messages", "padding", "return_assistant_tokens_mask", "return_dict",
+    "return_tensors", "tokenize", "tokenizer_kwargs", "truncation",
+}  # fmt: skip
+_FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+_ANSWER = "Answer with one of: {labels}.\nAnswer:"
+QUESTIONS = {
+    "hate": "Post: {text}\n\nDoes this post attack or demean people because of who they are: their "
+    f"origin, religion, sex, sexual orientation or disability? {_ANSWER}",
+    "nli": "Premise: {premise}\nHypothesis: {hypothesis}\n\nHow does the premise relate to the "
+    f"hypothesis? {_ANSWER}",
+    "sentiment": f"Text: {{text}}\n\nWhat is its sentiment? {_ANSWER}",
+    "free": f"Text: {{text}}\n\nWhich of these describes it? {_ANSWER}",
+}
+
+
+@dataclass(frozen=True)
+class TemplatePart:
+    """A stretch of a template: its own words, or (`inserted`) the value of this placeholder."""
+
+    text: str
+    inserted: str | None = None
+
+    @property
+    def is_of_example(self) -> bool:
+        """Whether it is known with the example alone. What a user wrote is plain text, whatever
+        special tokens it spells."""
+        return self.inserted in OF_EXAMPLES
+
+
+def parse_template(template: str, known: Sequence[str] = PLACEHOLDERS) -> tuple[TemplatePart, ...]:
+    """The template's words and placeholders (`text` is then empty), in order.
+
+    `{{` and `}}` are braces. Raises ValueError for a placeholder that there is not.
+    """
+    found: list[TemplatePart] = []
+    place = 0
+    for match in _FIELD.finditer(template):
+        found.append(TemplatePart(template[place : match.start()]))
+        place = match.end()
+        written, name = match.group(0), match.group(1)
+        if written in ("{{", "}}"):
+            found.append(TemplatePart(written[0]))
+        elif name in known:
+            found.append(TemplatePart("", name))
+        else:
+            listed = ", ".join(f"{{{one}}}" for one in known)
+            raise ValueError(f"{written} is no placeholder: {listed}; a brace is written {{{{")
+    found.append(TemplatePart(template[place:]))
+    return tuple(piece for piece in found if piece.text or piece.inserted)
+
+
+def escape_template(text: str) -> str:
+    """The template that says just this text, whatever braces it has."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def fill_template(template: str, values: Mapping[str, str]) -> tuple[TemplatePart, ...]:
+    """The template with its placeholders' values; places for what users send stay where there is no
+    value yet. Raises ValueError where another one has none."""
+    found = []
+    for piece in parse_template(template):
+        if piece.inserted is not None and piece.inserted in values:
+            found.append(TemplatePart(values[piece.inserted], piece.inserted))
+        elif piece.inserted is None or piece.is_of_example:
+            found.append(piece)
+        else:
+            raise ValueError(f"prompt: nothing is known here for {{{piece.inserted}}}")
+    return tuple(found)
+
+
+def placeholders(template: str | None) -> frozenset[str]:
+    return frozenset(piece.inserted for piece in parse_template(template or "") if piece.inserted)
+
+
+class Shot(Message):
+    """An example that is shown before the question: a text, or a pair, and its label."""
+
+    text: str | None = Field(default=None, max_length=MAX_TEXT)
+    premise: str | None = Field(default=None, max_length=MAX_TEXT)
+    hypothesis: str | None = Field(default=None, max_length=MAX_TEXT)
+    label: LabelName
+    language: str | None = Field(default=None, max_length=35, description="BCP 47")
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Placeholder → what stands in its place."""
+        named = {"text": self.text, "premise": self.premise, "hypothesis": self.hypothesis,
+                 LANGUAGE: self.language}  # fmt: skip
+        return {name: value for name, value in named.items() if value is not None}
+
+
+class PromptKeys(Message):
+    """How a model is asked, and which strings stand for which label: as a request may say, too."""
+
+    style: Literal["chat", "raw"] | None = Field(
+        default=None, description="`chat` if there is a chat template; `raw`: `user` is all"
+    )
+    system: Template | None = None
+    policy: Template | None = Field(default=None, description="what `{policy}` stands for")
+    user: Template | None = Field(default=None, description="else the task's own question")
+    after: Template | None = Field(
+        default=None, description="a further turn of the user, after the text's (Granite Guardian)"
+    )
+    answer_prefix: str = Field(
+        default="", max_length=1_000, description="what the model writes before its label"
+    )
+    verbalizers: dict[LabelName, Annotated[tuple[Verbalizer, ...], Field(min_length=1)]] | None = (
+        Field(default=None, min_length=2, description="label → strings that stand for it")
+    )
+    template_kwargs: dict[str, Any] = Field(
+        default_factory=dict, description="handed to the chat template"
+    )
+    add_generation_prompt: bool = True
+    thinking: Literal["off", "before"] = Field(
+        default="off", description="`before`: reasoning is written first"
+    )
+    reasoning_tokens: int = Field(default=512, ge=1, le=32_768)
+    draws: int = Field(default=1, ge=1, le=64, description="of the reasoning; P is their mean")
+
+    @field_validator("template_kwargs")
+    @classmethod
+    def _check_values(cls, given: dict[str, Any]) -> dict[str, Any]:
+        if strange := sorted(given.keys() & NO_VARIABLES):
+            raise ValueError(f"{strange[0]} is no variable of a chat template")
+        return given
+
+    @field_validator("system", "policy", "user", "after")
+    @classmethod
+    def _placeholders_are_known(cls, template: str | None) -> str | None:
+        if template is not None:
+            parse_template(template)
+        return template
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        if "policy" in placeholders(self.policy):
+            raise ValueError("`policy` cannot hold {policy}")
+        own = {"system": self.system, "policy": self.policy, "after": self.after}
+        for name, template in own.items():
+            if held := sorted(placeholders(template) & FROM_USERS):
+                raise ValueError(f"`{name}` must not hold {{{held[0]}}}: users' text is for `user`")
+        if self.user is not None and not placeholders(self.user) & FROM_USERS:
+            raise ValueError("`user` must hold {text}, or {premise} and {hypothesis}")
+        if self.style == "raw" and (self.system or self.after):
+            raise ValueError("style `raw` has no `system` and no `after`: `user` is all of it")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _drop_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The keys that were stated alone: a request is kept and sent as JSON, and a key that it
+        left out must not come back as one that replaces the entry's."""
+        found: dict[str, Any] = whole(self)
+        return {name: value for name, value in found.items() if name in self.model_fields_set}
+
+    @model_validator(mode="after")
+    def _check_verbalizers(self) -> Self:
+        if clash := next(find_overlap(self.verbalizers or {}), None):
+            raise ValueError(f"label-tokens-clash: {clash}")
+        return self
+
+
+class PromptTable(PromptKeys):
+    """`[models.prompt]` of an entry."""
+
+    policy_file: str | None = Field(default=None, min_length=1, description="beside the file")
+    categories: dict[CategoryName, CategoryName] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="what a guard names beside its label, as it writes it → in words; one alone is "
+        "what it is asked about, and never looked for in its answer",
+    )
+    shots: (
+        Annotated[str, Field(min_length=1)] | Annotated[tuple[Shot, ...], Field(max_length=64)]
+    ) = Field(
+        default=(),
+        description="JSON Lines of `text` and `label` beside the file; shown before the question",
+    )
+
+    @model_validator(mode="after")
+    def _check_table(self) -> Self:
+        if self.policy is not None and self.policy_file is not None:
+            raise ValueError("`policy` and `policy_file`: give one of the two")
+        asked = placeholders(self.user) | placeholders(self.system) | placeholders(self.after)
+        if "policy" in asked and self.policy is None and self.policy_file is None:
+            raise ValueError("{policy} is used, and neither `policy` nor `policy_file` is given")
+        if self.draws > 1 and self.thinking == "off":
+            raise ValueError("`draws` needs thinking = 'before': else every draw is the same")
+        return self
+
+
+def with_files(stated: dict[str, Any], root: Path) -> dict[str, Any]:
+    """The keys of a table with the content of the files that they name, beside `models.toml`: what
+    they hold is then part of the entry. Raises ValueError."""
+    found = dict(stated)
+    if isinstance(file := stated.get("policy_file"), str) and "policy" not in stated:
+        found["policy"] = _content(root, "policy_file", file)
+        del found["policy_file"]
+    if isinstance(file := stated.get("shots"), str):
+        lines = enumerate(_content(root, "shots", file).splitlines(), 1)
+        found["shots"] = tuple(_shot(file, number, line) for number, line in lines if line.strip())
+    return found
+
+
+def _content(root: Path, key: str, file: str) -> str:
+    try:
+        return (root / file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"prompt.{key}: {file} cannot be read: {error}") from error
+
+
+def _shot(file: str, number: int, line: str) -> Shot:
+    try:
+        return Shot.model_validate_json(line)
+    except ValidationError as error:
+        reason = first_fault(error)
+        said = f"{dotted(reason)} {plain(reason)}"
+        raise ValueError(f"prompt.shots: {file}, line {number}: {said}") from None
+
+
+def override_table(table: PromptTable | None, asked: PromptKeys | None) -> PromptTable | None:
+    """A model's own table with what a request says in its place. Raises ValueError."""
+    if asked is None:
+        return table
+    own = table.model_dump(exclude_unset=True) if table else {}
+    if "policy" in asked.model_fields_set:
+        own.pop("policy_file", None)
+    return PromptTable.model_validate(own | asked.model_dump(exclude_unset=True))
+
+
+def prompt_tokens(prompt: PromptKeys) -> int:
+    """At most so many, of its words and of what the model may write before its label."""
+    parts = (prompt.system, prompt.policy, prompt.user, prompt.after)
+    written = prompt.draws * prompt.reasoning_tokens if prompt.thinking == "before" else 0
+    return max(1, sum(words_of(part or "") for part in parts) + written)
+
+
+def first_reason(error: ValueError) -> str:
+    """In a line, without what was sent."""
+    if isinstance(error, ValidationError):
+        return plain(first_fault(error))
+    return str(error)
+
+
+def find_overlap(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Strings of one label that are, or begin, a string of another's; each as a sentence."""
+    strings = [(label, string) for label, own in verbalizers.items() for string in own]
+    for label, string in strings:
+        for other, longer in strings:
+            if label != other and longer.startswith(string):
+                relation = "is" if longer == string else "begins"
+                yield f"{string!r} of {label!r} {relation} {longer!r} of {other!r}"
+
+
+@dataclass(frozen=True)
+class PromptTurn:
+    """One turn of a prompt: all of it but what users send."""
+
+    role: Literal["system", "user", "assistant"]
+    pieces: tuple[TemplatePart, ...]
+
+    def render(self, texts: Mapping[str, str]) -> str:
+        """texts: placeholder → what stands in its place."""
+        return "".join(texts.get(piece.inserted or "", piece.text) for piece in self.pieces)
+
+
+def task_of(table: PromptKeys | None, stated: Task | None = None) -> Task:
+    """What is asked for: the stated task, unless its labels are others (a request's own words);
+    else the task whose labels its words stand for. `hate` without any words, `free` for labels of
+    no task."""
+    labels = {label.casefold() for label in (table and table.verbalizers) or ()}
+    if stated is not None and (stated == "free" or labels <= set(CANONICAL[stated])):
+        return stated
+    tasks: tuple[Task, ...] = ("hate", "nli", "sentiment")
+    return next((task for task in tasks if labels <= set(CANONICAL[task])), "free")
+
+
+def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...]:
+    """What is said to the model: `system`, each shot with its answer, `user` last. `{labels}` are
+    the strings that it may write, the first of each label. task: as its entry states it. Raises
+    ValueError for what nothing is known of."""
+    if table.policy_file is not None:
+        raise ValueError("prompt.policy_file: it was not read; write `policy`")
+    values = {"labels": ", ".join(own[0].strip() for own in (table.verbalizers or {}).values())}
+    if table.policy is not None:
+        values["policy"] = "".join(piece.text for piece in fill_template(table.policy, values))
+    asked = table.user or QUESTIONS[task_of(table, task)]
+    shown = [turn for shot in _shots(table) for turn in _render_example(table, asked, values, shot)]
+    system = [PromptTurn("system", fill_template(table.system, values))] if table.system else []
+    after = [PromptTurn("user", fill_template(table.after, values))] if table.after else []
+    return (*system, *shown, PromptTurn("user", fill_template(asked, values)), *after)
+
+
+def _shots(table: PromptTable) -> tuple[Shot, ...]:
+    if isinstance(table.shots, str):
+        raise ValueError("prompt.shots: the file was not read")
+    return table.shots
+
+
+def _render_example(
+    table: PromptTable, asked: str, values: Mapping[str, str], shot: Shot
+) -> Iterator[PromptTurn]:
+    """A shot as turns. Raises ValueError where its label or its text does not fit."""
+    words = (table.verbalizers or {}).get(shot.label)
+    if words is None:
+        known = ", ".join(table.verbalizers or ())
+        raise ValueError(f"prompt.shots: {shot.label!r} is no label of this model: {known}")
+    if missing := sorted(placeholders(asked) & OF_EXAMPLES - shot.values.keys()):
+        raise ValueError(f"prompt.shots: one has no {missing[0]!r}")
+    # the operator's own words, each piece: no place for a user's text is left in it
+    told = "".join(piece.text for piece in fill_template(asked, {**values, **shot.values}))
+    yield PromptTurn("user", (TemplatePart(told),))
+    if table.after:
+        yield PromptTurn("user", fill_template(table.after, values))
+    yield PromptTurn("assistant", (TemplatePart(table.answer_prefix + words[0]),))
+
+
+def raw_text(turns: Sequence[PromptTurn], texts: Mapping[str, str]) -> str:
+    """The turns as one string, for models without a chat: an empty line after each answer."""
+    return "".join(
+        turn.render(texts) + ("\n\n" if turn.role == "assistant" else "") for turn in turns
+    )
+
+
+def sent_placeholders(turns: Sequence[PromptTurn]) -> frozenset[str]:
+    """The placeholders for what users send."""
+    inserted = (piece.inserted for turn in turns for piece in turn.pieces if piece.is_of_example)
+    return frozenset(name for name in inserted if name)
+
+
+class SentTexts(Protocol):
+    """What a user sent to be judged: `shared.contracts.calls.Example`."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def text_pair(self) -> str | None: ...
+
+    @property
+    def language(self) -> str | None: ...
+
+
+def sent_texts(
+    example: SentTexts, asked: Collection[str], identified: Callable[[str], str]
+) -> dict[str, str]:
+    """Placeholder → what the user sent for it. identified: a text's language.
+
+    Raises BadInput for a pair where the prompt asks about one text, and the other way round.
+    """
+    values = {"text": example.text}
+    if example.text_pair is not None:
+        values = {"premise": example.text, "hypothesis": example.text_pair}
+    if LANGUAGE in asked:
+        values[LANGUAGE] = example.language or identified(example.text)
+    if missing := set(asked) - values.keys():
+        wanted = "one text" if "text" in missing else "pairs: send `text_pair`"
+        raise BadInput(f"the model's prompt asks about {wanted}", pointer="/text_pair")
+    return values

@@ -1,0 +1,115 @@
+"""A question with options, and what is said for and against each option.
+
+The metrics about human label variation share these messages, and the one prompt that both use.
+Source: Chen et al., EMNLP 2025, Table 6 (the prompts) and Eq. 2 (the pairs). Pydantic only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from shared.contracts.messages import MAX_TEXT, Message, Word
+
+Stance = Literal["support", "oppose"]
+STANCES: tuple[Stance, ...] = ("support", "oppose")
+
+Key = Annotated[str, StringConstraints(pattern=r"^[A-Z]$"), Word]
+Passage = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
+
+
+class Option(Message):
+    """One answer that can be chosen."""
+
+    key: Key = Field(description="the letter that is put before it")
+    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+
+
+def _check_unique(options: tuple[Option, ...]) -> tuple[Option, ...]:
+    if len({option.key for option in options}) < len(options):
+        raise ValueError("two options have the same key")
+    if len({option.text.casefold() for option in options}) < len(options):
+        raise ValueError("two options have the same text")
+    return options
+
+
+Options = Annotated[
+    tuple[Option, ...],
+    Field(min_length=2, max_length=26, description="in the order in which they are shown"),
+    AfterValidator(_check_unique),
+]
+
+
+class NliQuestion(Message):
+    """Does the statement follow from the context? (natural language inference)"""
+
+    premise: Passage
+    hypothesis: Passage
+
+
+class Scenario(Message):
+    """A question about a described situation."""
+
+    scenario: Passage
+    question: Passage
+
+
+Question = NliQuestion | Scenario | Passage
+
+
+class Explanation(Message):
+    """An explanation–label pair with its stance."""
+
+    explanation: Passage
+    label: Key = Field(description="the key of the option that it speaks about")
+    stance: Stance = "support"
+
+
+CHOOSE = {
+    NliQuestion: "Please determine whether the following statement is true (entailment), "
+    "undetermined (neutral), or false (contradiction) given the context below and select ONE of "
+    "the listed options and start your answer with a single letter.",
+    Scenario: "Please read the following social scenario and the accompanying question, choose the "
+    "most appropriate answer from the options provided and start your answer with a single letter.",
+    str: "Please read the following question, choose the most appropriate answer from the options "
+    "provided and start your answer with a single letter.",
+}
+
+
+def in_words(question: Question) -> str:
+    """The caller's own words alone, one field a line."""
+    match question:
+        case NliQuestion():
+            return f"{question.premise}\n{question.hypothesis}"
+        case Scenario():
+            return f"{question.scenario}\n{question.question}"
+    return question
+
+
+def to_prompt(question: Question) -> str:
+    """The question as a prompt shows it, one field a line."""
+    match question:
+        case NliQuestion():
+            return f"Context: {question.premise}\nStatement: {question.hypothesis}"
+        case Scenario():
+            return f"Scenario: {question.scenario}\nQuestion: {question.question}"
+    return f"Question: {question}"
+
+
+def format_options(options: Sequence[Option]) -> str:
+    """The options as a prompt shows them, one a line."""
+    return "\n".join(f"{option.key}. {option.text}" for option in options)
+
+
+def choose(question: Question, options: Sequence[Option], rationale: str = "") -> str:
+    """Table 6: the prompt that asks for one option; `rationale` stands before "Answer:"."""
+    parts = (
+        CHOOSE[type(question)],
+        to_prompt(question),
+        format_options(options),
+        rationale,
+        "Answer:",
+    )
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,230 @@
+"""`do_not_store_text`: numbers and our own words stay, the caller's text goes.
+
+A report says by its types what a string is: a literal or a `Word` is ours; any other string may
+hold text and is blanked. Warnings are searched for runs of characters of the request, so that one
+that repeats them does not stay either, unless their type says that they are our words. (The request
+itself is cut down by the ledger.) Pure: pydantic alone.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from shared.contracts.batches import BatchReport
+from shared.contracts.messages import (
+    CallersWords,
+    JobRequest,
+    ModelUse,
+    Provenance,
+    Word,
+    field_type,
+)
+from shared.contracts.problems import Problem
+
+RUN = 12  # characters of the request in a row that count as a repetition
+SENTENCE = 500  # characters: a warning, or the detail of a problem
+# the field, as what cannot be read may still name it, or any letter as JSON may spell it
+PRIVATE = re.compile(rb"do_not_store_text|\\u00[567]")
+PRIVATE_BYTES = len("do_not_store_text")
+STAYING = ("metadata", "context", "trace", "model", "variant")  # of the request
+
+
+def untold(error: Exception) -> Exception:
+    """What of a crash may be logged where no text may stay: its kind and its place. Its words, and
+    those of what caused it, may quote the text."""
+    kind = type(error).__qualname__
+    return RuntimeError(f"{kind} (do_not_store_text)").with_traceback(error.__traceback__)
+
+
+def repeats(said: str, sent: Sequence[str]) -> bool:
+    """Whether a run of characters, or all of a shorter text, of what was sent stands in it."""
+    return any(
+        text in said if len(text) <= RUN else _share_a_run(said, text) for text in sent if text
+    )
+
+
+def _share_a_run(said: str, text: str) -> bool:
+    """By search in the text for a sentence of ours; by comparing sets for what is longer."""
+    ours = (said[start : start + RUN] for start in range(len(said) - RUN + 1))
+    if len(said) <= SENTENCE:
+        return any(run in text for run in ours)
+    theirs = (text[start : start + RUN] for start in range(len(text) - RUN + 1))
+    return not set(ours).isdisjoint(theirs)
+
+
+def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
+    """Whether its type says that it is ours. names: whether a `Word` does, beside a literal."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return value in arguments
+    if origin is Annotated:
+        ours = names and any(mark is Word or isinstance(mark, Word) for mark in arguments[1:])
+        return ours or is_internal(value, arguments[0], names=names)
+    if origin in (Union, types.UnionType):
+        return any(is_internal(value, argument, names=names) for argument in arguments)
+    return False
+
+
+def all_internal(hint: Any) -> bool:
+    """Whether all that such a container may hold is ours."""
+    return is_internal("", last_argument(hint))
+
+
+def sent(request: JobRequest, *, names: bool = True) -> Iterator[str]:
+    """Every string of a request that may be text: none of our own words, and none that stays.
+
+    names: whether a `Word` counts as ours; in a request it is a name that the caller chose.
+    """
+    for name in type(request).model_fields:
+        if name not in STAYING:
+            yield from _strings_of_field(request, name, names)
+
+
+def _strings_of_field(model: BaseModel, name: str, names: bool) -> Iterator[str]:
+    field = type(model).model_fields[name]
+    value = getattr(model, name)
+    if not isinstance(value, str) or value != field.default:
+        yield from _strings(value, field_type(field), names)
+
+
+def _strings(value: Any, hint: Any, names: bool) -> Iterator[str]:
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _strings_of_field(value, name, names)
+    elif isinstance(value, str):
+        yield from () if is_internal(value, hint, names=names) else (value,)
+    elif isinstance(value, Mapping | list | tuple | set | frozenset):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _strings(item, last_argument(hint), names)
+
+
+def last_argument(hint: Any) -> Any:
+    """The type of a container's items."""
+    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    if get_origin(inner) in (Union, types.UnionType):
+        inner = next((part for part in get_args(inner) if _is_container(part)), inner)
+        inner = get_args(inner)[0] if get_origin(inner) is Annotated else inner
+    arguments = [argument for argument in get_args(inner) if argument is not Ellipsis]
+    return arguments[-1] if arguments else Any
+
+
+def _is_container(hint: Any) -> bool:
+    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    origin = get_origin(inner)
+    return isinstance(origin, type) and issubclass(origin, Collection)
+
+
+OURS = (Provenance, ModelUse)  # their own strings name versions and models
+NAME = 3  # characters: a shorter word of the caller's stands in many a sentence of ours
+
+Json = Any
+Words = frozenset[str]  # of the caller's own lists, case folded
+
+
+def callers_words(request: JobRequest) -> Words:
+    """Every name and term of the lists that the caller sent."""
+    own = (
+        getattr(request, name)
+        for name, field in type(request).model_fields.items()
+        if CallersWords in field.metadata
+    )
+    return frozenset(
+        word.casefold() for value in own if not isinstance(value, str) for word in _words_in(value)
+    )
+
+
+def _words_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from map(str, value)
+        yield from _words_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _words_in(one)
+
+
+def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
+    """The report as JSON, without a string that may hold text. Sums over many results hold none."""
+    if isinstance(report, BatchReport):
+        return report.model_dump(mode="json")
+    words = callers_words(request)
+    kept = _model(report, words)
+    own = type(report).model_fields.get("warnings")
+    if own is not None:
+        ours = all_internal(own.annotation)
+        texts = words if ours else {*sent(request), *_elicited(report), *words}
+        kept["warnings"] = _warnings(report, sorted(texts, key=len, reverse=True))
+    return kept
+
+
+def _elicited(report: BaseModel) -> Iterator[str]:
+    """What a model wrote for this job: as little ours as what the caller sent."""
+    found = getattr(report, "elicitation", None)
+    told = (getattr(found, name, None) for name in ("answer", "explanation", "reasoning"))
+    return (text for text in told if text)
+
+
+def strip_request(problem: Problem, request: JobRequest) -> Problem:
+    """The problem without a detail that repeats the request."""
+    texts = list(sent(request))
+    kept = dict(problem)
+    if repeats(kept["detail"], texts):
+        kept["detail"] = kept["title"]
+    if "errors" in kept:
+        kept["errors"] = [
+            entry | {"detail": kept["title"]} if repeats(entry["detail"], texts) else entry
+            for entry in kept["errors"]
+        ]
+    return kept
+
+
+def _warnings(report: BaseModel, texts: list[str]) -> list[str]:
+    long = [text for text in texts if len(text) > NAME]
+    return [
+        "a warning that repeats the text was not kept" if repeats(warning, long) else warning
+        for warning in getattr(report, "warnings", ())
+    ]
+
+
+def _model(model: BaseModel, words: Words) -> dict[str, Json]:
+    ours = isinstance(model, OURS)
+    kept = {}
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if field.exclude_if is not None and field.exclude_if(value):
+            continue  # as where the text stays
+        as_it_is = ours and isinstance(value, str)
+        kept[name] = value if as_it_is else _value(value, field_type(field), words)
+    return kept
+
+
+def _value(value: Any, hint: Any, words: Words) -> Json:
+    """One value under its type; a string that is not ours becomes null where it may, else empty."""
+    if isinstance(value, BaseModel):
+        return _model(value, words)
+    if isinstance(value, str):
+        return (
+            value if is_internal(value, hint, names=value.casefold() not in words) else _blank(hint)
+        )
+    if isinstance(value, Mapping):
+        names = (_replace_words(key, place, words) for place, key in enumerate(value, 1))
+        items = (_value(item, last_argument(hint), words) for item in value.values())
+        return dict(zip(names, items, strict=True))
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_value(item, last_argument(hint), words) for item in value]
+    return value
+
+
+def _replace_words(key: Any, place: int, words: Words) -> Any:
+    return str(place) if isinstance(key, str) and key.casefold() in words else key
+
+
+def _blank(hint: Any) -> Literal[""] | None:
+    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    return None if type(None) in get_args(inner) else ""

@@ -1,0 +1,468 @@
+"""How a service declares itself: its messages, models, costs, form and batch reports.
+
+One object a service; gateway, queue, scheduler and worker know no more of it. Source: design.md §2.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal, TypeVar
+
+from pydantic import Field, create_model
+
+from shared.contracts.batches import BatchReport, BatchReportRequest
+from shared.contracts.calls import Turn, WrittenToken
+from shared.contracts.elicitation import given_inputs, has_own_model
+from shared.contracts.fields import is_number, messages_in, value_at
+from shared.contracts.messages import (
+    OF_PROVENANCE,
+    TRANSPORT,
+    Finding,
+    Input,
+    JobRequest,
+    Message,
+    ModelKind,
+    Report,
+    ScoreRequest,
+    has_text,
+)
+from shared.contracts.request_cost import FEWEST_READ, Cost, Size, Work
+
+R = TypeVar("R", bound=Report)
+M = TypeVar("M", bound=Message)
+TOO_FEW = "too-few-rivals"
+SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
+GOLD_FIGURES = 8  # about so many, ranked or summed anew in each resample
+SECONDS_A_RANKING = 1.2e-7  # the same where each resample is ranked: areas under curves
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormField:
+    """One input of `/try`; all else of a request is JSON there."""
+
+    name: str
+    label: str
+    choices: tuple[str, ...] = ()  # of a selection; none: a text; an empty choice leaves it out
+    hint: str = ""
+    required: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurprisingRule:
+    """A result that deserves a second look. path: SQL/JSON (SQL:2016, section 9.46) into the
+    report, evaluated by PostgreSQL; it finds something where the result is surprising.
+
+    surprising: False: it is only said, and brings no line to the front.
+    """
+
+    name: str
+    path: str
+    says: str
+    surprising: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class TooFewRivals:
+    """A comparison with chance that no explanation could have won: so few rivals are there that the
+    least p-value they allow is too large. path: dotted, into a report; it holds a word that `says`
+    so, or the least p, which is larger than `level`."""
+
+    path: str
+    says: str = ""
+    level: float = 0.05
+
+    @property
+    def condition(self) -> str:
+        """As SQL/JSON has it, of a report."""
+        path = re.sub(r"\.(\d+)\b", r"[\1]", f"@.{self.path}")
+        return f'{path} == "{self.says}"' if self.says else f"{path} > {self.level}"
+
+    def holds(self, report: Message) -> bool:
+        found = value_at(report, self.path)
+        if isinstance(found, float):
+            return not self.says and found > self.level
+        return bool(self.says) and found == self.says
+
+
+@dataclass(frozen=True, kw_only=True)
+class RivalGroup:
+    """Results that are held against chance apart from others, since of them something else is
+    wanted. path: dotted, into a batch report, to where their means stand. wanted: what, where it is
+    not to beat the rivals. better: part → which way is better for these."""
+
+    path: str
+    name: str
+    wanted: str = ""
+    better: Mapping[str, Literal["higher", "lower"]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GainWords:
+    """What a mean gain says of many results; 0 is no effect. path: dotted, into a batch report."""
+
+    path: str
+    closer: str
+    farther: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactPaths:
+    """Where a table of results finds what it shows: dotted paths into a report, or a request.
+
+    parts: of a report; none: every number of its `components`. chance: the metric's own figure
+    against chance, the share of random rivals that are beaten. text, label_sent: of a request;
+    more_texts: where it may have others instead. chance_score: the score that chance has; None: it
+    depends on the text. rivals: of `chance`, how many results are told: "RIVALS[0] better than
+    RIVALS[1]". score_range: where a report does not tell its own. too_few: any of these says that a
+    result could not have been supported, whatever was explained. groups: of results, where `chance`
+    of all together would say which of them are many. gain: what the main number of a batch report
+    says, where it is a gain. caveats: how its warnings begin that its finding repeats. facets:
+    (name, SQL/JSON path of words in a report), by which tables are filtered beside all columns.
+    """
+
+    score: str = "score"
+    model: str = "provenance.models.0.name"
+    parts: tuple[str, ...] = ()
+    chance: str = ""
+    label_stated: str = ""
+    language: str = "languages.text.code"
+    text: str = "text"
+    more_texts: tuple[str, ...] = ()
+    label_sent: str = ""
+    score_range: tuple[float, float] | None = None
+    chance_score: float | None = None
+    rivals: tuple[str, str] | None = None
+    decision: str = ""
+    passages: tuple[str, ...] = ()
+    too_few: tuple[TooFewRivals, ...] = ()
+    groups: tuple[RivalGroup, ...] = ()
+    gain: GainWords | None = None
+    caveats: tuple[str, ...] = ()
+    facets: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def too_few_rule(self) -> SurprisingRule | None:
+        """By which a table finds such results."""
+        if not self.too_few:
+            return None
+        any_of = " || ".join(one.condition for one in self.too_few)
+        return SurprisingRule(
+            name=TOO_FEW,
+            path=f"$ ? (@.score != null && ({any_of}))",
+            says="too few rivals: it could not have beaten chance",
+            surprising=False,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElicitedExplanation:
+    """What a model was asked about, decided and said for it: a metric's request is made of it.
+
+    inputs: placeholder → text, as `text`, or `premise` and `hypothesis`. answer: all that followed
+    the reasoning; tokens: its own, none where nobody tells them. explanation: the part of the
+    answer that explains. policy: where the request names one. judge: the model that decided, where
+    it can be asked for `judge_labels`, too. turns: the prompt that was answered, `{text}` in the
+    place of the text and braces doubled; none: there is no text. style: how they were asked.
+    """
+
+    inputs: Mapping[str, str]
+    answer: str
+    explanation: str
+    decision: str | None
+    tokens: tuple[WrittenToken, ...] = ()
+    reasoning: str | None = None
+    policy: str | None = None
+    model: str | None = None
+    judge: str | None = None
+    judge_labels: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    style: Literal["chat", "raw"] = "chat"
+
+    def judged_by(self, *labels: str) -> dict[str, str]:
+        """The field `model` of a request whose judge must tell these labels; none: its default."""
+        fits = self.judge is not None and set(labels) <= set(self.judge_labels)
+        return {"model": self.judge} if fits and self.judge is not None else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FurtherRequest:
+    """A request of another service that a request leads to."""
+
+    pointer: str  # the field that asks for it
+    contract: ServiceContract
+    request: JobRequest
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceContract:
+    """What one queue carries: a name and the two messages that pass through it."""
+
+    name: str
+    summary: str
+    request: type[JobRequest]
+    report: type[Message]
+    model_kinds: tuple[ModelKind, ...]  # any of these will do
+    default_model: str | None
+    model_optional: bool = False  # whether some requests need none: the contract tells which
+    examples: dict[str, dict[str, Any]] = field(default_factory=dict)
+    cost: Cost | None = (
+        None  # how much work a request asks for; see `shared.contracts.request_cost`
+    )
+    server_cost: Cost | None = None  # instead, where its model is behind a server; absent: the same
+    needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
+    # needs; see `shared.models.catalogue.entry`
+    writers: tuple[str, ...] = ()  # fields of a request that name a language model besides
+    labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
+    answers: Callable[[], Any] | None = None  # the type of its results in the API's description,
+    # where the report's own says less
+    fits: Callable[[Any, tuple[str, ...]], bool] | None = None  # whether a model of these labels
+    # can be asked by this request; absent: it must tell all of `labels`
+    several: Callable[[Any], Sequence[JobRequest]] | None = None  # the requests of the jobs that a
+    # request asks for, where these are several; empty: it is one
+    further: Callable[[Any], Sequence[FurtherRequest]] | None = None  # of other services, as far as
+    # they are known before the job runs
+
+    @property
+    def path(self) -> str:
+        return f"/v1/{self.name}"
+
+    def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
+        """The request's work; reads: tokens of a text that its model surely reads."""
+        return () if self.cost is None else self.cost(request, reads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchReportContract(ServiceContract):
+    """A metric's batch reports; their name is `<metric>-report`."""
+
+    metric: str
+    needs_text: bool  # False: it never looks at a request's texts, so they may be gone
+    request: type[BatchReportRequest]
+    report: type[BatchReport]
+    model_kinds: tuple[ModelKind, ...] = ()  # no model is asked
+    default_model: str | None = None
+    intervals: int  # about so many bootstrap intervals every result is drawn for
+    parts: int  # of a report, the score included: what systems and people are compared by
+
+    @property
+    def path(self) -> str:
+        return f"/v1/reports/{self.metric}"
+
+    @cached_property
+    def corrections(self) -> dict[str, str]:
+        """p-value of the report → how it is corrected for several tests."""
+        return dict(_corrections(self.report, ""))
+
+    def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
+        """As far as the request tells: of listed jobs, not of a batch."""
+        if not isinstance(request, BatchReportRequest):
+            return ()
+        others = (*((request.against,) if request.against else ()), *request.further)
+        listed = sum(len(one.jobs or ()) for one in (request, *others))
+        return self.work_over(request, listed)
+
+    def work_over(
+        self, request: JobRequest, results: int, judgements: int = 0, gold: int = 0
+    ) -> Sequence[Work]:
+        """The work of a report over so many results: every draw of every bootstrap.
+
+        gold: results beside which stands what people say."""
+        if not isinstance(request, BatchReportRequest):
+            return ()
+        draws = Size("`resamples`", request.resamples, "/resamples", least=100)
+        systems = (request.against is not None) + len(request.further)
+        # a pair of results has a difference and a test in each part
+        intervals = self.intervals + 2 * len(request.by) + systems * self.parts
+        sizes = (
+            draws,
+            Size("results", results, None if request.jobs is None else "/jobs"),
+            Size("intervals", intervals),
+        )
+        ranked = (draws, Size("judgements", judgements), Size("parts", self.parts))
+        labelled = (draws, Size("results with gold columns", gold), Size("figures", GOLD_FIGURES))
+        return (
+            Work(sizes, unit="draws", seconds_each=SECONDS_A_DRAW),
+            Work(ranked, unit="rankings of judgements", seconds_each=SECONDS_A_RANKING),
+            Work(labelled, unit="draws of gold columns", seconds_each=SECONDS_A_RANKING),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedContract(ServiceContract):
+    """A service whose many results are summed up in batch reports."""
+
+    clustered_by: tuple[str, ...] = ("text", "text_pair")  # fields that say which text is judged
+    batch_request: type[BatchReportRequest] = BatchReportRequest
+    batch_report: type[BatchReport] = BatchReport
+    batch_summary: str = ""  # none: counts and mean score
+    batch_needs_text: bool = False
+    batch_intervals: int = 1
+    batch_plots: tuple[str, ...] = ()  # names of the pictures that a report may have
+    surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
+    facts: FactPaths | None = None  # absent: its results stand in no table
+    finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
+
+    def judged_text(self, request: object) -> str | None:
+        """The texts that say which text is judged, as they are compared; None where none is kept.
+
+        request: of this service; of one whose texts are gone, what is left of it.
+        """
+        fields = [getattr(request, name, None) for name in self.clustered_by]
+        texts = [normalize_text(text) for text in map(_join_text, fields) if text]
+        return str(texts) if texts else None
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """Name of a part of the score → its path into a report, in order: dotted, or SQL/JSON."""
+        return {}
+
+    @property
+    def score_range(self) -> tuple[float, float] | None:
+        """Least and greatest score; None: it depends on the request."""
+        told = self.report.model_fields.get("range")
+        if told is not None and isinstance(told.default, tuple):
+            return told.default
+        return None if self.facts is None else self.facts.score_range
+
+    def as_scored(self, request: Any, report: Any) -> Any:
+        """The request about what was scored. report: of its job. Raises ValidationError."""
+        return request
+
+    @property
+    def compared(self) -> int:
+        """Numbers of a result that systems and people are compared by."""
+        return 1
+
+    @cached_property
+    def batch(self) -> BatchReportContract:
+        """What its batch reports pass through."""
+        general = f"Counts and mean score over many results of {self.name}"
+        return BatchReportContract(
+            name=f"{self.name}-report",
+            summary=self.batch_summary or general,
+            metric=self.name,
+            needs_text=self.batch_needs_text,
+            request=self.batch_request,
+            report=self.batch_report,
+            # by language each result once more; and every part
+            intervals=self.batch_intervals + 1 + len(self.parts),
+            parts=self.compared,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricContract(ReportedContract):
+    """A metric: a service that scores explanations, one by one and over many."""
+
+    version: str
+    request: type[ScoreRequest]
+    report: type[Report]
+    explained: str | None = None  # the field of a report that says which label is explained
+    form: tuple[FormField, ...] = ()
+    facts: FactPaths = FactPaths()
+    elicited: Callable[[ElicitedExplanation], dict[str, Any]] | None = None  # fields of the request
+    # about an explanation that a model was asked for, null: what is missing; absent: takes none
+
+    @property
+    def path(self) -> str:
+        return f"/v1/scores/{self.name}"
+
+    def judged(self, report: R) -> R:
+        """The report with its verdict and the reason for it."""
+        if self.finding is not None:
+            found = self.finding(report)
+        elif report.score is None:
+            found = Finding("undefined", "The score is undefined; the warnings say why.")
+        else:
+            found = Finding("undecided", "The score stands for itself.")
+        return report.model_copy(update=found._asdict())
+
+    def as_scored(self, request: Any, report: Any) -> Any:
+        """The request with the explanation that was elicited for it; as it is where none was, or
+        none is kept. report: of its job. Raises ValidationError."""
+        found = getattr(report, "elicitation", None)
+        if self.elicited is None or found is None or not found.explanation:
+            return request
+        writer = found.provenance.model
+        elicited = ElicitedExplanation(
+            inputs=given_inputs(request),
+            answer=found.answer,
+            explanation=found.explanation,
+            decision=found.decision,
+            tokens=found.tokens,
+            reasoning=found.reasoning,
+            model=writer and writer.name,
+            judge=writer.name if writer and found.p else None,
+            judge_labels=tuple(found.p or ()),
+        )
+        made = {name: value for name, value in self.elicited(elicited).items() if value is not None}
+        model = {"model": request.model} if has_own_model(request) else {}
+        own = request.model_dump(mode="json", exclude={"explain", "model", *made})
+        return self.request.model_validate(own | made | model)
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """Name of a part of the score → its dotted path into a report, in order."""
+        if self.facts.parts:
+            return {path.rpartition(".")[2]: path for path in self.facts.parts}
+        components = next(messages_in(self.report.model_fields["components"].annotation))
+        fields = components.model_fields.items()
+        return {name: f"components.{name}" for name, field in fields if is_number(field.annotation)}
+
+    @cached_property
+    def not_parameters(self) -> frozenset[str]:
+        """`TRANSPORT`, `OF_PROVENANCE`, and the texts marked `Input`: all others are parameters."""
+        fields = self.request.model_fields.items()
+        texts = (name for name, field in fields if Input in field.metadata and has_text(field))
+        return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
+
+    @cached_property
+    def tagged_report(self) -> type[Report]:
+        """The report with its metric as a constant, by which a union tells it apart."""
+        return tag_report(self.report, self.report.__name__, self.name)
+
+    @property
+    def compared(self) -> int:
+        """Its parts, and the score."""
+        return len(self.parts) + 1
+
+
+def tag_report(report: type[M], name: str, metric: str) -> type[M]:
+    """This report under this name, with its metric as a constant."""
+    said = report.model_fields["metric"].description
+    stamp: Any = (Literal[metric], Field(description=said))
+    return create_model(name, __base__=report, __doc__=report.__doc__, metric=stamp)
+
+
+def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:
+    for name, found in report.model_fields.items():
+        if name in ("p_adjusted", "q_value"):
+            yield f"{path}{name}", found.description or ""
+        for inner in messages_in(found.annotation):
+            yield from _corrections(inner, f"{path}{name}.")
+
+
+def normalize_text(text: str) -> str:
+    """As texts are compared that may be one: compatible characters, case and spaces are folded."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _join_text(field: object) -> str:
+    """A text, or a message that holds texts, as one string; empty: nothing was kept."""
+    if isinstance(field, Message):
+        return field.model_dump_json()
+    return field if isinstance(field, str) else ""
+
+
+class Service:
+    """What computes the jobs of a contract: a metric, inference, similarity or explanations."""
+
+    contract: ClassVar[ServiceContract]
+
+    def score(self, request: Any) -> Message:
+        """Return the result of one request, an instance of the contract's result."""
+        raise NotImplementedError

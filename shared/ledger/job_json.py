@@ -1,0 +1,52 @@
+"""The JSON of a job, as the API, output files of batches and `Local()` of the client show it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from shared.contracts.problems import to_public
+from shared.ledger.jobs import Job
+
+
+def job_json(job: Job) -> dict[str, Any]:
+    """Return the JSON object of a job. `error` has no internal fields."""
+    return {
+        "id": job.id,
+        "object": "job",
+        "metric": job.metric,
+        "status": job.status,
+        "created_at": to_timestamp(job.created_at),
+        "started_at": to_timestamp(job.started_at),
+        "finished_at": to_timestamp(job.finished_at),
+        "timing": job_times(job),
+        "attempts": job.attempts,
+        "request_id": job.request_id,
+        "batch_id": job.batch_id,
+        "waiting_for": job.waiting_for if job.status == "queued" else None,
+        "metadata": job.request.get("metadata", {}),
+        "context": job.request.get("context"),
+        "trace": job.request.get("trace"),
+        "result": job.result,
+        "error": None if job.error is None else to_public(job.error, job.request_id),
+    }
+
+
+def to_timestamp(instant: datetime | None) -> int | None:
+    """Whole unix seconds."""
+    return None if instant is None else int(instant.timestamp())
+
+
+def job_times(job: Job) -> dict[str, float | None]:
+    """The lengths behind the job's whole seconds."""
+    left_queue = job.started_at or job.finished_at
+    return {
+        "queued_seconds": _length(job.created_at, left_queue),
+        "run_seconds": _length(job.started_at, job.finished_at),
+    }
+
+
+def _length(begin: datetime | None, end: datetime | None) -> float | None:
+    if begin is None or end is None:
+        return None
+    return round(max(0.0, (end - begin).total_seconds()), 3)

@@ -1,0 +1,254 @@
+"""Where a webhook may go: public unicast addresses by https, and what the operator allows.
+
+Pure: what can be seen of a URL before any name is resolved. The last word is spoken when a
+connection is made (services/scheduler/webhooks.py): there the name is resolved and each of its
+addresses judged by `DestinationPolicy.allows`.
+
+Sources: the IANA special-purpose address registries (RFC 6890 and its updates); the table of Svix's
+`webhook_http_client.rs`, which names the ways around (NAT64, 6to4, mapped addresses).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+
+import httpx
+
+from shared.process.settings import Settings
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+PUBLIC_V6 = ip_network("2000::/3")  # global unicast; all else is special
+MOST_CHARACTERS = 2_048
+RESOLVE_SECONDS = 2.0  # at registration; at an attempt, its own limit
+Resolve = Callable[[str, int], Awaitable[list[str]]]  # host, port → addresses; raises OSError
+HOST = re.compile(  # a name of labels (RFC 1035, 2.3.4), or an IPv6 address
+    r"(?=.{1,254}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?|[0-9a-f:.]{2,45}"
+)
+PORTS = {"https": 443, "http": 80}
+MOST_PORT = 65_535
+INSIDE = frozenset({"local", "localdomain", "internal", "svc"})  # last labels of names
+
+
+@dataclass(frozen=True)
+class DestinationPolicy:
+    """Public addresses by https on these ports; allowed networks in any way on any port."""
+
+    allowed: Sequence[Network]
+    ports: Sequence[int]
+
+    def check(self, url: str) -> Destination:
+        """The destination, as far as can be seen from the URL. Raises ForbiddenDestination."""
+        destination = read(url)
+        address = _parse_host(destination.host)
+        if address is not None:
+            self.check_address(address, destination)
+        elif not self.allowed:
+            if is_inside(destination.host):
+                raise ForbiddenDestination("the host's name is not public")
+            self._check_https_and_port(destination)
+        return destination
+
+    def check_address(self, address: Address, destination: Destination) -> None:
+        """Raises ForbiddenDestination where this (canonical) address must not be reached so."""
+        if is_listed(address, self.allowed):
+            return
+        if not is_public(address):
+            raise ForbiddenDestination("the host's address is not public")
+        self._check_https_and_port(destination)
+
+    async def check_name(self, destination: Destination, resolver: Resolve) -> None:
+        """Where only an allowed network may be reached so, the name must lead into one, as it will
+        have to at each attempt. Raises ForbiddenDestination; a name without an answer is let pass:
+        nothing can be sent to it."""
+        if _parse_host(destination.host) is not None:
+            return  # judged as it is
+        try:
+            self._check_https_and_port(destination)
+        except ForbiddenDestination:
+            with suppress(OSError, UnicodeError):  # TimeoutError is an OSError
+                async with asyncio.timeout(RESOLVE_SECONDS):
+                    found = await resolver(destination.host, destination.port)
+                for text in found:
+                    self.check_address(canonical(text), destination)
+
+    def _check_https_and_port(self, destination: Destination) -> None:
+        if destination.scheme != "https":
+            raise ForbiddenDestination("the URL must begin with https://")
+        if destination.port not in self.ports:
+            ports = ", ".join(str(port) for port in self.ports)
+            raise ForbiddenDestination(f"the port must be one of {ports}")
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host, as the system resolver gives them. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(sockaddr[0]) for *_, sockaddr in found]
+
+
+def policy_of(chosen: Settings) -> DestinationPolicy:
+    return DestinationPolicy(allowed=chosen.webhook_allow, ports=chosen.webhook_ports)
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A URL that was read: where it leads, and in which way."""
+
+    scheme: str
+    host: str  # ASCII (IDNA); an IPv6 literal without brackets
+    port: int
+    target: str  # path and query, as sent
+
+    @property
+    def host_header(self) -> str:
+        """The Host header's value."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+class ForbiddenDestination(ValueError):
+    """This URL or address may not be reached; the text says why, for the tenant's eyes."""
+
+
+def read(url: str) -> Destination:
+    """The URL's parts. Raises ForbiddenDestination where it is no plain http(s) URL."""
+    if len(url) > MOST_CHARACTERS:
+        raise ForbiddenDestination(f"the URL may have {MOST_CHARACTERS} characters")
+    try:
+        parsed = httpx.URL(url)
+        host = parsed.raw_host.decode("ascii").strip("[]")
+    except (httpx.InvalidURL, ValueError, TypeError):
+        raise ForbiddenDestination("this is not a URL") from None
+    if parsed.scheme not in PORTS or not HOST.fullmatch(host):
+        raise ForbiddenDestination("the URL must begin with https:// and name a host")
+    port = PORTS[parsed.scheme] if parsed.port is None else parsed.port
+    if not 1 <= port <= MOST_PORT:
+        raise ForbiddenDestination(f"a port is a number from 1 to {MOST_PORT}")
+    if parsed.userinfo or parsed.fragment:
+        raise ForbiddenDestination("the URL may have neither credentials nor a fragment")
+    return Destination(
+        scheme=parsed.scheme,
+        host=host,
+        port=port,
+        target=parsed.raw_path.decode("ascii"),
+    )
+
+
+def _parse_host(host: str) -> Address | None:
+    """The address that the host is, None for a name. Raises ForbiddenDestination.
+
+    A socket reads more spellings of an address than we do, and not every library the same ones.
+    """
+    if is_localhost(host):
+        return LOOPBACK
+    try:
+        return canonical(host)
+    except ValueError:
+        if ends_in_number(host):
+            raise ForbiddenDestination(
+                "write an IPv4 address as four decimal numbers, as in 192.0.2.1"
+            ) from None
+        return None
+
+
+INTERNAL_V4 = tuple(
+    ip_network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, and the metadata services of the clouds
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+    )
+)
+
+
+INTERNAL_V6 = tuple(
+    ip_network(network)
+    for network in (
+        "2001::/23",  # protocol assignments: Teredo, ORCHID, benchmarks
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: an IPv4 address inside
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
+)
+
+
+def canonical(text: str) -> Address:
+    """The address that a socket would really reach: brackets and zones off, mapped ones as IPv4.
+
+    Raises ValueError where the text is no address.
+    """
+    address = ip_address(text.strip("[]").partition("%")[0])
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def ends_in_number(host: str) -> bool:
+    """Whether resolvers may read this name as an IPv4 address: 127.1, 0x7f.1, 2130706433, 1.2.3.4.
+
+    Source: the URL Standard's "ends in a number" checker; inet_aton reads the same.
+    """
+    last = host.lower().rstrip(".").rpartition(".")[2]
+    return re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last) is not None
+
+
+def is_localhost(host: str) -> bool:
+    """Whether the name means this machine by definition (RFC 6761, section 6.3)."""
+    name = host.lower().rstrip(".")
+    return name in ("localhost", "localhost.localdomain") or name.endswith(".localhost")
+
+
+def is_inside(host: str) -> bool:
+    """Whether no public name server may know this name: of a zone for networks inside, or no name.
+
+    Sources: RFC 6762 (`local`); ICANN, July 2024 (`internal`) and RFC 7085 (names without a dot).
+    `svc` is what Kubernetes' resolvers complete, `localdomain` what many hosts files hold.
+    """
+    _, dot, zone = host.lower().rstrip(".").rpartition(".")
+    return host.endswith("..") or not dot or zone in INSIDE
+
+
+def is_public(address: Address) -> bool:
+    """Whether the address (canonical) is public unicast, with no other address hidden inside."""
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in INTERNAL_V4)
+    inside = any(address in network for network in INTERNAL_V6)
+    return address in PUBLIC_V6 and not inside
+
+
+def is_listed(address: Address, allowed: Sequence[Network]) -> bool:
+    """Whether the operator opened this address."""
+    return any(address.version == network.version and address in network for network in allowed)
+
+
+LOOPBACK = canonical("127.0.0.1")

@@ -1,0 +1,43 @@
+"""Clients of Redis: how long each waits, and whether it tries again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import redis
+from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from shared.process.settings import Settings, settings
+
+LEAST_WAIT_SECONDS = 0.01  # of a blocking command: less than a millisecond is "for ever" to Redis
+RETRIES = 1  # of who would rather know nothing than wait; at once
+
+
+def timeouts(seconds: float) -> dict[str, Any]:
+    """After these a server that has not answered counts as away."""
+    return {"socket_timeout": seconds, "socket_connect_timeout": seconds}
+
+
+def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any) -> redis.Redis:
+    """A client for threads; a server that takes longer than `seconds` counts as away.
+
+    patient: tries again as often as the library does, with its pauses; else once, at once.
+    url:     of a service's queues (`Settings.redis_of`); None: the Redis of everything else.
+    more:    as `redis.Redis` takes it.
+    """
+    retry: dict[str, Any] = {} if patient else {"retry": Retry(NoBackoff(), RETRIES)}
+    address = url or settings().redis_url.get_secret_value()
+    return redis.Redis.from_url(address, **timeouts(seconds) | retry | more)
+
+
+def async_client(seconds: float, chosen: Settings) -> AsyncRedis:
+    """An impatient client for the event loop, of strings."""
+    return AsyncRedis.from_url(
+        chosen.redis_url.get_secret_value(),
+        **timeouts(seconds),
+        retry=AsyncRetry(NoBackoff(), RETRIES),
+        decode_responses=True,
+    )

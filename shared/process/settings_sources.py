@@ -1,0 +1,238 @@
+"""Where settings come from, environment variables and files of secrets, and what is wrong in them.
+
+A list is written with commas, or as JSON. A secret may stand in a file that `<NAME>_FILE` names, as
+compose and Kubernetes hand them out. Faults are a line each, and never a secret's value.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args
+from urllib.parse import parse_qs, urlsplit
+
+from pydantic import BeforeValidator, SecretStr, ValidationError, ValidationInfo
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from shared.contracts.validation_messages import plain
+
+PREFIX = "TOUCHSTONE_"
+
+
+@dataclass(frozen=True)
+class InvalidFile:
+    """Stands for a secret that its file does not give."""
+
+    fault: str
+
+
+def unprotected_stores(redis_url: str, database_url: str, *queues: str) -> list[str]:
+    """Why these addresses are not fit for stores outside: no TLS, no password; without secrets.
+
+    queues: further Redis servers, of `TOUCHSTONE_QUEUE_REDIS`."""
+    database = parse_qs(urlsplit(database_url).query)
+    faults = []
+    if _is_unprotected(redis_url):
+        faults.append("REDIS_URL must be rediss:// with a password")
+    if any(map(_is_unprotected, queues)):
+        faults.append(f"{QUEUES} must have rediss:// with a password for each service")
+    if not {"require", "verify-ca", "verify-full"} & set(database.get("sslmode", [])):
+        faults.append("DATABASE_URL must end with ?sslmode=verify-full (or verify-ca, require)")
+    return faults
+
+
+def _is_unprotected(redis_url: str) -> bool:
+    parts = urlsplit(redis_url)
+    return parts.scheme != "rediss" or not parts.password
+
+
+QUEUES = f"{PREFIX}QUEUE_REDIS"
+SCHEMES = {
+    "REDIS_URL": ("redis", "rediss", "unix"),
+    "DATABASE_URL": ("postgresql", "postgres"),
+}
+
+
+def nearest(name: str, known: Collection[str]) -> str | None:
+    """The setting that this name is like; `TOUCHSTONE_REDIS_URL` means `REDIS_URL`."""
+    bare = name.upper().removeprefix(PREFIX)
+    return bare if bare in known else next(iter(get_close_matches(name, known, 1)), None)
+
+
+def validate_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
+    """The address of a store. Raises ValueError, which repeats nothing of it."""
+    if (fault := _find_url_error(str(info.field_name).upper(), url.get_secret_value())) is not None:
+        raise ValueError(fault)
+    return url
+
+
+def queue_urls(value: SecretStr | None) -> dict[str, str]:
+    """Service → address, of `SERVICE=URL` with blanks between. Raises ValueError, which repeats no
+    address."""
+    found: dict[str, str] = {}
+    listed = [] if value is None else value.get_secret_value().split()
+    for place, one in enumerate(listed, start=1):
+        service, separator, url = one.partition("=")
+        if not separator or not service.isidentifier():
+            raise ValueError(f"must be SERVICE=URL with blanks between; no. {place} is not")
+        if service in found:
+            raise ValueError(f"must name {service} once")
+        if (fault := _find_url_error("REDIS_URL", url)) is not None:
+            raise ValueError(f"{service}: the address {fault}")
+        found[service] = url
+    return found
+
+
+def validate_queue_urls(value: SecretStr | None) -> SecretStr | None:
+    """Raises ValueError as `queue_urls`."""
+    queue_urls(value)
+    return value
+
+
+def _find_url_error(variable: str, url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 (raises ValueError)
+    except ValueError:
+        return "must be an address with a port up to 65535"
+    if parts.scheme.partition("+")[0] in SCHEMES[variable] and "://" in url:
+        return None
+    known = [f"{scheme}://" for scheme in SCHEMES[variable]]
+    return f"must begin with {', '.join(known[:-1])} or {known[-1]}"
+
+
+NO_ENTRY = {  # what an entry of a list is not
+    "ip_any_network": "is no network (as in 10.20.0.0/16)",
+    "int_parsing": "is no whole number",
+    "float_parsing": "is no number",
+}
+
+
+def format_errors(error: ValidationError) -> Iterator[str]:
+    """A line for each wrong variable: its name and what is allowed; of its value no more than an
+    entry of a list, which is no secret."""
+    for one in error.errors(include_url=False):
+        if not one["loc"]:  # of several together: it names them itself
+            yield plain(one)
+            continue
+        name, *inside = map(str, one["loc"])
+        variable = name if name.isupper() else f"{PREFIX}{name.upper()}"
+        if isinstance(one["input"], InvalidFile):
+            yield f"{variable}_FILE: {one['input'].fault}"
+        elif inside and one["type"] in NO_ENTRY:
+            yield f"{variable}: {json.dumps(one['input'])} {NO_ENTRY[one['type']]}"
+        else:
+            place = f" (entry {'/'.join(inside)})" if inside else ""
+            yield f"{variable}{place}: {plain(one)}".replace(": must ", " must ", 1)
+
+
+T = TypeVar("T")
+
+
+def entries(value: Any) -> Any:
+    """The entries of a list that is written as text; what is no text stays.
+
+    Raises ValueError where it begins as JSON and is none.
+    """
+    if not isinstance(value, str):
+        return value
+    if not value.lstrip().startswith("["):
+        return [one.strip() for one in value.split(",") if one.strip()]
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise ValueError("must have commas between its entries, or be a JSON list") from None
+
+
+Listed = Annotated[tuple[T, ...], NoDecode, BeforeValidator(entries)]
+
+
+class SecretFiles(PydanticBaseSettingsSource):
+    """`<NAME>_FILE` of every secret."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """The file's text, without white space at its ends; None where no file is named."""
+        variable = variable_of(field_name, field)
+        key = str(field.validation_alias or field_name)
+        path = os.environ.get(f"{variable}_FILE")
+        if not path or not is_secret(field):
+            return None, key, False
+        if os.environ.get(variable):
+            return InvalidFile(f"{variable} is set as well; keep one of them"), key, False
+        try:
+            return Path(path).read_text().strip(), key, False
+        except (OSError, UnicodeDecodeError) as error:
+            return InvalidFile(f"{path} cannot be read: {reason_of(error)}"), key, False
+
+    def __call__(self) -> dict[str, Any]:
+        found = (self.get_field_value(field, name) for name, field in fields_of(self.settings_cls))
+        return {key: value for value, key, _ in found if value is not None}
+
+
+def reason_of(error: OSError | UnicodeDecodeError) -> str:
+    return (error.strerror or "it fails") if isinstance(error, OSError) else "it is not UTF-8"
+
+
+def fields_of(settings_class: type[BaseSettings]) -> list[tuple[str, FieldInfo]]:
+    return list(settings_class.model_fields.items())
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Whether its value is shown to nobody."""
+    return field.annotation is SecretStr or SecretStr in get_args(field.annotation)
+
+
+def variable_of(name: str, field: FieldInfo) -> str:
+    """The environment variable of a setting."""
+    return str(field.validation_alias or f"{PREFIX}{name.upper()}")
+
+
+class FromEnvironment(BaseSettings):
+    """Base of what is read from environment variables and from the files of secrets."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Files of secrets before variables, so that both together are seen as a fault."""
+        return init_settings, SecretFiles(settings_cls), env_settings
+
+
+KEY_BYTES = 32  # of a Fernet key
+
+
+def validate_keys(keys: SecretStr | None) -> SecretStr | None:
+    """The same Fernet keys, separated by commas; None for an empty variable, as compose files leave
+    it. Raises ValueError where one is no key."""
+    if keys is None or not keys.get_secret_value().strip():
+        return None
+    for key in keys.get_secret_value().split(","):
+        try:
+            length = len(base64.urlsafe_b64decode(key.strip()))
+        except ValueError:
+            length = 0
+        if length != KEY_BYTES:
+            raise ValueError(
+                f"must be {KEY_BYTES} bytes each in url-safe base64, set off by commas"
+            )
+    return keys

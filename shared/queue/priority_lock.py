@@ -1,0 +1,52 @@
+"""A lock that goes to the party whose turn it is: for what only one thread may use at a time."""
+
+from __future__ import annotations
+
+import threading
+
+from shared.queue.job_context import party
+from shared.queue.priority import FairQueue
+
+
+class PriorityLock:
+    """To be used like `threading.Lock`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_held = False
+        self._waiting: FairQueue[threading.Event] = FairQueue()
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        """Wait for it, for so many seconds at most; whether it is ours."""
+        whom, mine = party(), threading.Event()
+        with self._lock:
+            if not self._is_held:
+                self._is_held = True
+                return True
+            self._waiting.add(whom, mine)
+        is_ours = False
+        try:
+            is_ours = mine.wait(timeout)
+        finally:
+            if not is_ours:
+                is_ours = self._left(mine)
+        return is_ours
+
+    def release(self) -> None:
+        """The next one has it."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.pop().set()
+            else:
+                self._is_held = False
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _left(self, mine: threading.Event) -> bool:
+        """Wait no longer; True where it became ours in this very moment."""
+        with self._lock:
+            return not self._waiting.remove(party(), mine)

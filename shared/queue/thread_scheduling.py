@@ -1,0 +1,193 @@
+"""Whose Python runs: threads share one interpreter, so that a job that computes slows all others.
+
+Interactive jobs run at once. A job of a batch, and an interactive one that has computed for long,
+needs one of few places while it computes, not while it waits for a model or a server; at its checks
+it lets others have a turn. Places are shared by time, not by turns: who needs a few milliseconds
+between two calls of a model is not behind those who compute for seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from shared.queue.priority import FairQueue, Party
+
+LONG_SECONDS = 0.25  # of a processor; an interactive job that took more needs a place
+TURN_SECONDS = 0.1  # with a place, before others are asked
+COURTESY_SECONDS = 0.05  # that who has a place waits for quick ones that compute now, and then not
+LOOK_SECONDS = 0.5
+PATIENCE_SECONDS = 5.0  # while no place changes hands; then it computes without one: who has one
+# may wait for its lock
+
+Check = Callable[[], None]  # raises where nobody wants the job any more
+Waited = Callable[[float], None]  # is told the seconds that a job stood in line for a place
+
+
+@dataclass(eq=False)
+class _Job:
+    party: Party
+    check: Check
+    waited: Waited
+    begun: float = field(default_factory=time.thread_time)
+    has_place: bool = False
+    counted: bool = False  # among the quick ones
+    is_waiting: bool = False
+    turn_ends: float = 0.0
+    courteous_until: float = 0.0
+    took_place: float = 0.0  # of `time.thread_time`
+
+    @property
+    def is_long(self) -> bool:
+        return self.party.batch or time.thread_time() - self.begun > LONG_SECONDS
+
+
+class _ThreadState(threading.local):
+    """Of this thread; helpers that carry its job's context have none."""
+
+    job: _Job | None = None
+
+
+_mine = _ThreadState()
+
+
+class Interpreter:
+    """The places of one process."""
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._lock = threading.Lock()
+        self._waiting: FairQueue[threading.Event] = FairQueue(units=0.0)
+        self._moved = time.monotonic()  # when a place changed hands last
+        self._quick = 0  # threads that compute for interactive jobs, without a place
+        self._quiet = threading.Event()
+        self._quiet.set()
+
+    @contextmanager
+    def computing(
+        self, party: Party, check: Check, waited: Waited = lambda _: None
+    ) -> Iterator[None]:
+        """This thread computes a job of this party in the block."""
+        job = _Job(party, check, waited)
+        _mine.job = job
+        try:
+            self._begin(job)
+            yield
+        finally:
+            self._end(job)
+            _mine.job = None
+
+    @contextmanager
+    def quick(self) -> Iterator[None]:
+        """This thread does something short in the block for somebody who waits for an answer."""
+        self._count_quick(1)
+        try:
+            yield
+        finally:
+            self._count_quick(-1)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """This thread computes nothing in the block: its place is another's."""
+        job = _mine.job
+        if job is None or job.is_waiting:
+            yield
+            return
+        self._end(job)
+        job.is_waiting = True
+        try:
+            yield
+        finally:
+            job.is_waiting = False
+        self._begin(job)  # not after an exception: the job ends
+
+    def step(self) -> None:
+        """Between two steps of a computation."""
+        job = _mine.job
+        if job is None or job.is_waiting:
+            return
+        if not job.has_place:
+            if job.is_long:
+                self._end(job)
+                self._begin(job)
+            return
+        if self._waiting and time.monotonic() > job.turn_ends:
+            self._end(job)
+            self._begin(job)
+        else:
+            self._wait_for_short(job)
+
+    def _begin(self, job: _Job) -> None:
+        if job.is_long:
+            self._take_place(job)
+            self._wait_for_short(job)
+            job.turn_ends = time.monotonic() + TURN_SECONDS
+            job.took_place = time.thread_time()
+            return
+        self._count_quick(1)
+        job.counted = True
+
+    def _wait_for_short(self, job: _Job) -> None:
+        """Let quick ones end, for no more than half of the time."""
+        begun = time.monotonic()
+        if begun > job.courteous_until and not self._quiet.is_set():
+            self._quiet.wait(COURTESY_SECONDS)
+            job.courteous_until = time.monotonic() + COURTESY_SECONDS
+            job.waited(time.monotonic() - begun)
+
+    def _count_quick(self, change: int) -> None:
+        with self._lock:
+            self._quick += change
+            (self._quiet.clear if self._quick else self._quiet.set)()
+
+    def _end(self, job: _Job) -> None:
+        if job.counted:
+            job.counted = False
+            self._count_quick(-1)
+        if not job.has_place:
+            return
+        with self._lock:
+            job.has_place = False
+            used = time.thread_time() - job.took_place
+            self._waiting.turns.add_cost(job.party, used / TURN_SECONDS)
+            self._pass_on()
+
+    def _take_place(self, job: _Job) -> None:
+        mine = threading.Event()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                self._waiting.turns.begin(job.party)
+                job.has_place = True
+                return
+            self._waiting.add(job.party, mine)
+        begun = looked = time.monotonic()
+        try:
+            while not mine.wait(LOOK_SECONDS):
+                now = time.monotonic()
+                job.waited(now - looked)
+                looked = now
+                if now - max(begun, self._moved) > PATIENCE_SECONDS:
+                    break
+                job.check()
+        except BaseException:
+            with self._lock:
+                if not self._waiting.remove(job.party, mine):
+                    self._pass_on()
+            raise
+        with self._lock:
+            job.has_place = not self._waiting.remove(job.party, mine)
+
+    def _pass_on(self) -> None:
+        self._moved = time.monotonic()
+        if self._waiting:
+            self._waiting.pop().set()
+        else:
+            self._free += 1
+
+
+interpreter = Interpreter(max(1, (os.cpu_count() or 1) // 2))

@@ -1,0 +1,129 @@
+"""Which services have a worker that takes jobs, carried from the workers to the gateway.
+
+Each worker writes what it serves, and what it still waits for, into a hash in Redis that runs out.
+Nothing rests on it: one that dies is forgotten after a while, and a Redis that is flushed knows
+nobody until they write again. Times are Redis's own, since machines' clocks differ.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from uuid import uuid4
+
+import redis
+from pydantic import ValidationError
+from redis.exceptions import RedisError
+
+from shared.contracts.messages import Message
+from shared.models.catalogue.availability import (
+    FORGOTTEN_SECONDS,
+    SOCKET_SECONDS,
+    STALE_SECONDS,
+    TELL_SECONDS,
+)
+from shared.process.redis_client import client
+
+BOARD = "touchstone:workers"  # holder → WorkerStatus
+LOOK_SECONDS = 0.5
+READY = "ready"
+NO_WORKER = "no worker"
+
+
+class WorkerStatus(Message):
+    """One worker. at: unix seconds, Redis's; waits_for: why it takes no jobs yet; None: it does."""
+
+    services: tuple[str, ...]
+    waits_for: str | None
+    at: float
+
+
+class WorkerSender:
+    """Says how this process is, from a thread of its own: at each change and by the clock."""
+
+    def __init__(self, services: Iterable[str], obstacles: Callable[[], Mapping[str, str]]) -> None:
+        """obstacles: what stands between the process and its jobs; name → reason."""
+        self._services = tuple(services)
+        self._obstacles = obstacles
+        self._holder = uuid4().hex
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="worker-board", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+        with suppress(RedisError):
+            _redis().hdel(BOARD, self._holder)
+
+    def report(self) -> None:
+        """Once. Raises RedisError."""
+        now = float(_redis().time()[0])
+        status = WorkerStatus(services=self._services, waits_for=self._reason, at=now)
+        stale = [
+            holder
+            for holder, value in _redis().hgetall(BOARD).items()
+            if holder != self._holder and _parse_status(str(value), now) is None
+        ]
+        with _redis().pipeline(transaction=True) as trip:
+            trip.hset(BOARD, self._holder, status.model_dump_json())
+            if stale:
+                trip.hdel(BOARD, *stale)
+            trip.expire(BOARD, FORGOTTEN_SECONDS)
+            trip.execute()
+
+    @property
+    def _reason(self) -> str | None:
+        """In words for strangers, too: no model is named."""
+        obstacles = dict(self._obstacles())
+        worker = obstacles.pop("worker", None)
+        if not obstacles:
+            return None if worker is None else f"its worker {worker}"
+        left = "a model" if len(obstacles) == 1 else f"{len(obstacles)} models"
+        return f"its worker is loading {left}"
+
+    def _run(self) -> None:
+        said, due = "", 0.0
+        while not self._stopping.wait(LOOK_SECONDS):
+            reason = self._reason or READY
+            if reason == said and time.monotonic() < due:
+                continue
+            with suppress(RedisError):  # the next time will do
+                self.report()
+                said, due = reason, time.monotonic() + TELL_SECONDS
+
+
+def read(services: Iterable[str]) -> dict[str, str]:
+    """service → `ready`, or why its jobs wait; {} where Redis is away."""
+    try:
+        with _redis().pipeline(transaction=False) as trip:
+            trip.time()
+            trip.hgetall(BOARD)
+            (now, _), board = trip.execute()
+    except RedisError:
+        return {}
+    found = dict.fromkeys(services, NO_WORKER)
+    for worker in filter(None, (_parse_status(value, now) for value in board.values())):
+        for name in found.keys() & set(worker.services):
+            if worker.waits_for is None:
+                found[name] = READY
+            elif found[name] != READY:
+                found[name] = worker.waits_for
+    return found
+
+
+@lru_cache(maxsize=1)
+def _redis() -> redis.Redis:
+    return client(SOCKET_SECONDS, patient=False, decode_responses=True)
+
+
+def _parse_status(value: str, now: float) -> WorkerStatus | None:
+    with suppress(ValidationError):  # of another version of us
+        status = WorkerStatus.model_validate_json(value)
+        return status if now - status.at < STALE_SECONDS else None
+    return None

@@ -1,0 +1,146 @@
+"""Means with their intervals, as pictures of a batch report: one plot, or panels by measure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shared.contracts.batches import Plot
+from shared.contracts.reports import Interval
+from shared.reports.charts.engine import BLUE, GREY, INK, POINTS_PER_INCH, render_plot, sanitize
+
+LABEL_LETTER = 5.6  # pixels for each letter of a row's name
+PANEL_EDGES, BETWEEN = 32, 22  # pixels: a panel's title and axis, and between two panels
+
+Part = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRow:
+    """A named mean with its interval, in the unit of the axis. note: stands above the dot."""
+
+    name: str
+    mean: Interval
+    colour: str = BLUE
+    note: str = ""
+
+
+def interval_plot(
+    rows: Sequence[IntervalRow],
+    *,
+    name: str,
+    titles: tuple[str, str],
+    unit: str,
+    chance: float,
+    inches: tuple[float, float],
+) -> Plot | None:
+    """A line a row on an axis from 0 to 1 in percent, and a dashed line at `chance`.
+
+    titles: of the plot, and the lines above the picture.
+    """
+    panel = _panel(rows, unit=unit)
+    at_chance = {"x": {"datum": chance, "type": "quantitative"}}
+    panel["layer"].insert(
+        0, {"mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]}, "encoding": at_chance}
+    )
+    width, height = (POINTS_PER_INCH * side for side in inches)
+    heading = {"text": titles[1].split("\n"), "fontSize": 10, "fontWeight": "normal"}
+    fit = {"type": "fit", "contains": "padding"}
+    spec = {**panel, "width": width, "height": height, "autosize": fit, "title": heading}
+    return render_plot(spec, name=name, title=titles[0], inches=inches)
+
+
+def interval_panels(
+    panels: Sequence[tuple[str, Sequence[IntervalRow]]],
+    *,
+    columns: int,
+    name: str,
+    title: str,
+    inches: tuple[float, float],
+) -> Plot | None:
+    """A titled panel each with the same rows, from 0 to 1; their names stand at the left only."""
+    width, height = (POINTS_PER_INCH * side for side in inches)
+    left = LABEL_LETTER * max((len(row.name) for _, rows in panels for row in rows), default=0)
+    lines = -(-len(panels) // columns)
+    size = {
+        "width": (width - left) / columns - BETWEEN,
+        "height": (height - BETWEEN) / lines - PANEL_EDGES,
+    }
+    made = [
+        {
+            **_panel(rows, named=place % columns == 0),
+            **size,
+            "title": {"text": heading, "fontSize": 10, "fontWeight": "normal"},
+        }
+        for place, (heading, rows) in enumerate(panels)
+    ]
+    spec = {
+        "vconcat": [
+            {"hconcat": made[first : first + columns], "spacing": BETWEEN}
+            for first in range(0, len(made), columns)
+        ],
+        "spacing": BETWEEN / 2,
+    }
+    return render_plot(spec, name=name, title=title, inches=inches)
+
+
+def _panel(rows: Sequence[IntervalRow], *, unit: str | None = None, named: bool = True) -> Part:
+    """unit: of an axis in percent; None: of one from 0 to 1 without a title."""
+    along, down = _panel_axes(rows, unit, named=named)
+    values = [
+        {"place": place, "colour": row.colour, "note": row.note, **row.mean.model_dump()}
+        for place, row in enumerate(rows)
+    ]
+    return {
+        "data": {"values": values},
+        "layer": _panel_layers(along, down),
+    }
+
+
+def _panel_layers(along: Part, down: Part) -> list[Part]:
+    colour = {"field": "colour", "type": "nominal", "scale": None}
+    at = {"x": {"field": "value", **along}, "y": down}
+    ends = {"x": {"field": "low", **along}, "x2": {"field": "high"}, "y": down, "color": colour}
+    note: Part = {"type": "text", "fontSize": 8, "color": INK}
+    return [
+        {
+            "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+            "mark": {"type": "rule", "strokeWidth": 2},
+            "encoding": ends,
+        },
+        {
+            "transform": [{"filter": "isValid(datum.value)"}],
+            "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
+            "encoding": {**at, "color": colour},
+        },
+        {
+            "transform": [{"filter": "isValid(datum.value)"}],
+            "mark": {**note, "dy": -9},
+            "encoding": {**at, "text": {"field": "note"}},
+        },
+        {
+            "transform": [{"filter": "!isValid(datum.value)"}],
+            "mark": {**note, "color": GREY, "text": "undefined"},
+            "encoding": {"x": {"datum": 0.5, **along}, "y": down},
+        },
+    ]
+
+
+def _panel_axes(rows: Sequence[IntervalRow], unit: str | None, *, named: bool) -> tuple[Part, Part]:
+    along: Part = {
+        "type": "quantitative",
+        "scale": {"domain": [0, 1], "nice": False},
+        "axis": {"title": unit, "grid": True, "tickCount": 5},
+    }
+    if unit is not None:
+        along["axis"]["labelExpr"] = "round(100 * datum.value)"
+    labels = f"{json.dumps([sanitize(row.name) for row in rows])}[datum.value]" if named else "''"
+    down: Part = {
+        "field": "place",
+        "type": "ordinal",
+        "scale": {"domain": list(range(len(rows)))},
+        "axis": {"title": None, "labelExpr": labels, "labelLimit": 0, "labelFontSize": 10},
+    }
+    return along, down

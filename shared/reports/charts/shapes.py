@@ -1,0 +1,392 @@
+"""The shapes of pictures as Vega-Lite specifications; numbers come in, nothing is computed here.
+
+Bars by group, a histogram with a mark, a matrix of shades, slopes between rankings, and a
+strip of random draws.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from shared.contracts.null_report import Histogram
+from shared.reports.charts.engine import (
+    BLUE,
+    GREY,
+    INK,
+    LINE,
+    ORANGE,
+    Caption,
+    Cell,
+    Chart,
+    ChartTable,
+    render,
+)
+from shared.reports.pages.page_text import significant
+
+BARS_WIDTH, BAR_HEIGHT = 220, 18  # pixels: the longest bar, one bar's height
+LETTER = 7.5  # pixels for each letter of a name: browsers' fonts differ in width
+COLOURS = (GREY, BLUE, ORANGE)
+
+Values = Mapping[str, float]  # group → value
+Part = dict[str, Any]
+
+
+def bars(
+    series: Sequence[tuple[str, Values]], caption: Caption, *, top: float | None = None
+) -> Chart:
+    """series: at most three sources and their values; groups stand in the first one's order.
+
+    top: where the axis ends; None: where the data do. A value that is missing has no bar.
+    """
+    rows: list[Part] = [
+        {"group": group, "series": name, "value": value, "says": f"{value:.2f}"}
+        for name, values in series
+        for group, value in values.items()
+    ]
+    across: Part = {"field": "value", "type": "quantitative", "title": caption.unit}
+    if top is not None:
+        across["scale"] = {"domain": [min([0.0, *(row["value"] for row in rows)]), top]}
+    spec = {
+        "data": {"values": rows},
+        "facet": {"row": _groups(rows)},
+        "spec": _group(across, [name for name, _ in series]),
+        "spacing": 8,
+    }
+    table = _by_group(series)
+    return render(spec, table, title=caption.title, summary=caption.summary)
+
+
+def _by_group(series: Sequence[tuple[str, Values]]) -> ChartTable:
+    groups = dict.fromkeys(group for _, values in series for group in values)
+    rows = ((group, *(values.get(group) for _, values in series)) for group in groups)
+    return ChartTable(("Of", *(name for name, _ in series)), tuple(rows))
+
+
+def _groups(rows: list[Part]) -> Part:
+    return {
+        "field": "group",
+        "type": "nominal",
+        "sort": list(dict.fromkeys(row["group"] for row in rows)),
+        "title": None,
+        "header": {"labelOrient": "top", "labelAnchor": "start", "labelFontWeight": "bold"},
+    }
+
+
+def _group(across: Part, names: list[str]) -> Part:
+    """The bars of one group, a source each, and their numbers."""
+    source: Part = {"field": "series", "type": "nominal"}
+    down = {
+        **source,
+        "sort": names,
+        "title": None,
+        "axis": {"minExtent": LETTER * max(map(len, names))},
+    }
+    colours = {"domain": names, "range": list(COLOURS[: len(names)])}
+    colour = {**source, "scale": colours, "legend": None}
+    return {
+        "width": BARS_WIDTH,
+        "height": {"step": BAR_HEIGHT},
+        "layer": [
+            {"mark": "bar", "encoding": {"x": across, "y": down, "color": colour}},
+            {
+                "mark": {"type": "text", "align": "left", "dx": 4, "color": INK},
+                "encoding": {"x": across, "y": down, "text": {"field": "says"}},
+            },
+        ],
+    }
+
+
+HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 320, 130
+DRAWS = "random draws"
+HALF = 0.005  # of a single bar's width
+
+
+def histogram(counted: Histogram, observed: float, caption: Caption) -> Chart:
+    """observed: marked by a line, in the unit of the bins."""
+    across = {
+        "type": "quantitative",
+        "scale": {"zero": False, "nice": True},
+        "title": caption.unit,
+    }
+    bins = _bins(counted)
+    spec = {
+        "width": HISTOGRAM_WIDTH,
+        "height": HISTOGRAM_HEIGHT,
+        "layer": [_counts(bins, across), *_mark(observed, across)],
+    }
+    rows = (
+        (f"{significant(one['from'])} to {significant(one['to'])}", one["count"])
+        for one in bins
+        if one["count"]
+    )
+    table = ChartTable((caption.unit, DRAWS), tuple(rows))
+    return render(spec, table, title=caption.title, summary=caption.summary)
+
+
+def _bins(counted: Histogram) -> list[Part]:
+    """Equal values make one bar of a visible width."""
+    low, high, counts = counted.low, counted.high, counted.counts
+    step = (high - low) / len(counts) if high > low else 0.0
+    if not step:
+        return [{"from": low - HALF, "to": low + HALF, "count": sum(counts)}]
+    return [
+        {"from": low + place * step, "to": low + (place + 1) * step, "count": count}
+        for place, count in enumerate(counts)
+    ]
+
+
+def _counts(bins: list[Part], across: Part) -> Part:
+    return {
+        "data": {"values": bins},
+        "mark": {"type": "bar", "color": GREY, "binSpacing": 1},
+        "encoding": {
+            "x": {"field": "from", "bin": {"binned": True}, **across},
+            "x2": {"field": "to"},
+            "y": {"field": "count", "type": "quantitative", "title": DRAWS},
+            "y2": {"datum": 0},  # else a bar with two ends across has no height
+        },
+    }
+
+
+def _mark(observed: float, across: Part) -> list[Part]:
+    data = {"values": [{"at": observed, "says": "observed"}]}
+    at = {"field": "at", **across}
+    return [
+        {
+            "data": data,
+            "mark": {"type": "rule", "color": BLUE, "strokeWidth": 3},
+            "encoding": {"x": at},
+        },
+        {
+            "data": data,
+            "mark": {"type": "text", "color": INK, "dy": -6, "baseline": "bottom"},
+            "encoding": {"x": at, "y": {"value": 0}, "text": {"field": "says"}},
+        },
+    ]
+
+
+MOST = 24  # rows: more could not be read
+WIDE = 10  # up to so many rows the cells are large
+FAINTEST, DARKEST = 0.04, 0.5  # of the colour: the number must stay readable on it
+
+
+def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary: str) -> Chart:
+    """values: (n, n) in [0, 1], darker = larger; the first 24 rows. what: a row's name, numbered
+    from 1."""
+    shown = [row[:MOST] for row in values[:MOST]]
+    axis: dict[str, Any] = {"title": what, "labelAngle": 0, "domain": False, "ticks": False}
+    spec = {
+        "data": {"values": _cells(shown)},
+        "width": {"step": 46 if len(shown) <= WIDE else 36},
+        "height": {"step": 34 if len(shown) <= WIDE else 26},
+        "encoding": {
+            "x": {"field": "column", "type": "ordinal", "axis": {**axis, "orient": "top"}},
+            "y": {"field": "row", "type": "ordinal", "axis": axis},
+        },
+        "layer": [
+            {
+                "mark": {"type": "rect", "color": BLUE, "stroke": LINE, "aria": False},
+                "encoding": {"fillOpacity": _color_scale()},
+            },
+            {
+                "mark": {"type": "text", "color": INK, "aria": False},
+                "encoding": {"text": {"field": "says", "type": "nominal"}},
+            },
+        ],
+    }
+    rows: list[tuple[Cell, ...]] = [(f"{what} {place}", *row) for place, row in enumerate(shown, 1)]
+    table = ChartTable((what, *(str(place) for place in range(1, len(shown) + 1))), tuple(rows))
+    return render(spec, table, title=title, summary=summary)
+
+
+def _cells(values: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
+    return [
+        {"row": i + 1, "column": j + 1, "value": value, "says": f"{value:.2f}"}
+        for i, row in enumerate(values)
+        for j, value in enumerate(row)
+    ]
+
+
+def _color_scale() -> dict[str, Any]:
+    """A share of one colour: it mixes with the page's own ground, light or dark."""
+    scale = {"domain": [0, 1], "range": [FAINTEST, DARKEST]}
+    return {"field": "value", "type": "quantitative", "scale": scale, "legend": None}
+
+
+COLUMN, ROW, LEAST = 150, 34, 90  # pixels: between two rankings, between two places, height
+
+Ranks = Mapping[str, float]  # option → place, 1 = best
+Column = tuple[str, Ranks]
+
+
+def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
+    """columns: rankings with their names, left to right, of the same options.
+
+    An option that moves has a thick orange line, one that stays a thin grey one; options that tie
+    share a point and its label.
+    """
+    worst = max((rank for _, ranks in columns for rank in ranks.values()), default=1.0)
+    place = {"x": _rankings([name for name, _ in columns]), "y": _places(worst)}
+    spec = {
+        "width": COLUMN * len(columns),
+        "height": max(LEAST, int(ROW * worst)),
+        "layer": [
+            _lines([row for pair in pairwise(columns) for row in _line_ends(*pair)], place),
+            _points([point for column in columns for point in _add_labels(column)], place),
+        ],
+    }
+    options = dict.fromkeys(option for _, ranks in columns for option in ranks)
+    rows = ((option, *(ranks.get(option) for _, ranks in columns)) for option in options)
+    table = ChartTable(("option", *(name for name, _ in columns)), tuple(rows))
+    return render(spec, table, title=title, summary=summary)
+
+
+def _rankings(names: list[str]) -> Part:
+    return {
+        "field": "ranking",
+        "type": "nominal",
+        "sort": names,
+        "title": None,
+        "scale": {"type": "point", "padding": 0.4},
+        "axis": {"orient": "top", "labelAngle": 0, "grid": True, "domain": False, "ticks": False},
+    }
+
+
+def _places(worst: float) -> Part:
+    return {
+        "field": "rank",
+        "type": "quantitative",
+        "title": "rank, 1 = best",
+        "scale": {"domain": [0.5, worst + 0.5], "reverse": True, "zero": False, "nice": False},
+        "axis": {"tickMinStep": 1, "grid": False},
+    }
+
+
+def _line_ends(left: Column, right: Column) -> list[Part]:
+    """Both ends of every line between two rankings."""
+    found = []
+    for option in (key for key in left[1] if key in right[1]):
+        moved = "moved" if left[1][option] != right[1][option] else "stayed"
+        line = f"{option} {left[0]}"
+        found += [
+            {"line": line, "ranking": name, "rank": ranks[option], "moved": moved}
+            for name, ranks in (left, right)
+        ]
+    return found
+
+
+def _add_labels(column: Column) -> list[Part]:
+    """A point a place, with the keys of all options that share it."""
+    name, ranks = column
+    return [
+        {
+            "ranking": name,
+            "rank": rank,
+            "keys": ", ".join(option for option in ranks if ranks[option] == rank),
+        }
+        for rank in sorted(set(ranks.values()))
+    ]
+
+
+def _lines(rows: list[Part], place: Part) -> Part:
+    kinds = {"field": "moved", "type": "nominal", "legend": None}
+    domain = ["moved", "stayed"]
+    return {
+        "data": {"values": rows},
+        "mark": "line",
+        "encoding": {
+            **place,
+            "detail": {"field": "line", "type": "nominal"},
+            "color": {**kinds, "scale": {"domain": domain, "range": [ORANGE, GREY]}},
+            "strokeWidth": {**kinds, "scale": {"domain": domain, "range": [3, 1.5]}},
+        },
+    }
+
+
+def _points(rows: list[Part], place: Part) -> Part:
+    return {
+        "data": {"values": rows},
+        "layer": [
+            {"mark": {"type": "point", "size": 60, "color": INK}, "encoding": place},
+            {
+                "mark": {"type": "text", "dy": -12, "fontWeight": "bold", "color": INK},
+                "encoding": {**place, "text": {"field": "keys"}},
+            },
+        ],
+    }
+
+
+STRIP_WIDTH, STRIP_HEIGHT = 420, 90
+CELLS = 60  # across the strip: draws of one cell stand on each other
+FEWEST_ROWS = 8  # so that a few dots stay small and at the foot
+NARROWEST = 0.01  # of the axis, where every value is zero
+LABEL_TURNS = 0.7  # of the axis: beyond it the label stands on the left
+
+
+def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: str) -> Chart:
+    """draws, observed: at least 0, in the same unit. says: the observed value's name."""
+    high = max(NARROWEST, observed, *draws)
+    across = {
+        "type": "quantitative",
+        "scale": {"domain": [0, high], "nice": True},
+        "axis": {"title": caption.unit, "grid": False, "tickCount": 6},
+    }
+    data = {"values": [{"at": observed, "says": says}]}
+    counts = Counter(significant(draw) for draw in sorted(draws))
+    table = ChartTable((caption.unit, DRAWS), tuple(counts.items()))
+    at = {"field": "at", **across}
+    label = {"type": "text", "color": INK, "baseline": "top", **_side(observed / high)}
+    spec = {
+        "width": STRIP_WIDTH,
+        "height": STRIP_HEIGHT,
+        "layer": [
+            _dots(list(_stack(draws, high)), across),
+            {
+                "data": data,
+                "mark": {"type": "rule", "color": ORANGE, "strokeWidth": 3},
+                "encoding": {"x": at},
+            },
+            {
+                "data": data,
+                "mark": label,
+                "encoding": {"x": at, "y": {"value": 0}, "text": {"field": "says"}},
+            },
+        ],
+    }
+    return render(spec, table, title=caption.title, summary=caption.summary)
+
+
+def _dots(dots: list[dict[str, float]], across: dict[str, Any]) -> dict[str, Any]:
+    rows = max([FEWEST_ROWS, *(dot["row"] + 1 for dot in dots)])
+    return {
+        "data": {"values": dots},
+        "mark": {"type": "point", "filled": True, "color": BLUE, "size": 50, "opacity": 0.8},
+        "encoding": {
+            "x": {"field": "at", **across},
+            "y": {
+                "field": "row",
+                "type": "quantitative",
+                "axis": None,
+                "scale": {"domain": [-0.5, rows]},
+            },
+        },
+    }
+
+
+def _stack(draws: Sequence[float], high: float) -> Iterator[dict[str, float]]:
+    """Every draw where it is, on top of those before it in the same cell."""
+    heights: Counter[int] = Counter()
+    for draw in draws:
+        cell = round(draw / high * CELLS)
+        yield {"at": draw, "row": heights[cell]}
+        heights[cell] += 1
+
+
+def _side(place: float) -> dict[str, Any]:
+    """The label beside its line, inside the picture."""
+    if place > LABEL_TURNS:
+        return {"align": "right", "dx": -6}
+    return {"align": "left", "dx": 6}

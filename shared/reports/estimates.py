@@ -1,0 +1,368 @@
+"""What every batch report says: counts, means with their intervals, and what to doubt.
+
+The one place where the estimates of `shared.statistics` become messages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from shared.contracts.batches import BatchReport, BatchReportRequest, StudyPlan, WantedEffect
+from shared.contracts.fields import bounds_of, field_at, messages_in, number_at
+from shared.contracts.messages import Message, Scored
+from shared.contracts.null_report import Null
+from shared.contracts.reports import (
+    Interval,
+    LanguageScores,
+    PartSummary,
+    SequenceInterval,
+    ValueHistogram,
+    bin_edges,
+)
+from shared.contracts.service import MetricContract, ReportedContract
+from shared.process.settings import SERVICE_VERSION
+from shared.queue.job_context import check
+from shared.statistics import intervals, power
+from shared.statistics.bootstrap import Resampling
+from shared.statistics.clusters import FEW, Floats
+from shared.statistics.comparison import PairedTest, paired
+from shared.statistics.intervals import UNBOUNDED, Bounds, IntervalEstimate, Keys, OfSums
+from shared.statistics.ranks import BINS, bin_counts
+from shared.statistics.sequences import confidence_sequence
+
+BatchRequest = TypeVar("BatchRequest", bound=BatchReportRequest)
+Values = Iterable[float | None] | Floats
+
+STATISTICS_VERSION = "2"  # 1: percentile bootstrap over results
+UNIT: Bounds = (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class BatchStatistics(Generic[BatchRequest]):
+    """Counts and intervals over some results, under one request's seed, resamples and level.
+
+    Each quantity has a name, and under it draws of its own; the same values again have those of the
+    first, so that one mean has one interval in a report. keys, everywhere: the cluster of each
+    value; None: each is one of its own.
+    """
+
+    contract: ReportedContract
+    rows: Sequence[Scored[Any, Any]]
+    request: BatchRequest
+
+    @property
+    def metric(self) -> MetricContract:
+        """Raises TypeError where these are no results of a metric."""
+        if not isinstance(self.contract, MetricContract):
+            raise TypeError(f"{self.contract.name} is no metric")
+        return self.contract
+
+    @cached_property
+    def how(self) -> Resampling:
+        request = self.request
+        return Resampling(request.seed, request.resamples, request.confidence, check, names={})
+
+    def keys(self, rows: Sequence[Scored[Any, Any]] | None = None) -> list[str]:
+        """The cluster of each result: what its metadata says under the request's `cluster_key`,
+        else its text; a result of an unknown text is one of its own."""
+        named = self.request.cluster_key
+        return [self._key(row, named) for row in (self.rows if rows is None else rows)]
+
+    def _key(self, row: Scored[Any, Any], named: str | None) -> str:
+        chosen = row.request.metadata.get(named) if named is not None else None
+        if chosen is not None:
+            return f"metadata {chosen}"
+        return self.text_of(row) or f"job {row.job_id}"
+
+    def text_of(self, row: Scored[Any, Any]) -> str | None:
+        """What tells its text from others: the text itself, since the order of clusters must not
+        hang on a secret; its keyed hash where it was not kept. None: neither is known."""
+        own = getattr(row.report.provenance, "text_key", None)
+        judged = self.contract.judged_text(row.request) or self._texts.get(own)
+        if judged is not None:
+            return f"text {judged}"
+        return None if own is None else f"key {own}"
+
+    @cached_property
+    def _texts(self) -> dict[str | None, str]:
+        """Keyed hash → the text of a result that has it still."""
+        found: dict[str | None, str] = {}
+        for row in self.rows:
+            judged = self.contract.judged_text(row.request)
+            key = getattr(row.report.provenance, "text_key", None)
+            if key is not None and judged is not None:
+                found[key] = judged
+        return found
+
+    @property
+    def score_bounds(self) -> Bounds:
+        """What the scores can be; unbounded where the results' ranges differ."""
+        ranges: set[Bounds] = {row.report.range for row in self.rows}
+        return ranges.pop() if len(ranges) == 1 else UNBOUNDED
+
+    def envelope(self) -> dict[str, Any]:
+        """The fields of every batch report: `MyBatchReport(**over.envelope(), …)`."""
+        scores = [row.report.score for row in self.rows]
+        undefined = sum(score is None for score in scores)
+        bounds = self.score_bounds
+        found = intervals.mean("score", scores, self.keys(), bounds, self.how)
+        nothing = () if len(scores) > undefined else ("no result has a score",)
+        return {
+            "metric": self.contract.name,
+            "scored": len(scores),
+            "undefined": undefined,
+            "score": as_interval(found),
+            "reasons": self._reasons(),
+            "by_language": self._by_language(),
+            "parts": self._parts(),
+            "sequence": self._sequence(scores, bounds) if self.request.sequence else None,
+            "warnings": (*nothing, *found.warnings, *self._mixtures()),
+            "seed": self.request.seed,
+            "resamples": self.request.resamples,
+            "confidence": self.request.confidence,
+            "statistics_version": STATISTICS_VERSION,
+            "service_version": SERVICE_VERSION,
+        }
+
+    def _reasons(self) -> dict[str, int]:
+        """Why scores are null, the most frequent reason first."""
+        of_scores = (
+            {reason.code for reason in row.report.reasons if reason.component == "score"}
+            for row in self.rows
+        )
+        return dict(Counter(chain.from_iterable(map(sorted, of_scores))).most_common())
+
+    def _parts(self) -> dict[str, PartSummary]:
+        """Of a metric; answers have metrics as their parts, and these reports of their own."""
+        if not isinstance(self.contract, MetricContract):
+            return {}
+        keys = self.keys()
+        return {name: self._part(name, path, keys) for name, path in self.contract.parts.items()}
+
+    def _part(self, name: str, path: str, keys: Keys) -> PartSummary:
+        values = [number_at(row.report, path) for row in self.rows]
+        unasked = sum(
+            value is None and name in row.report.unasked
+            for value, row in zip(values, self.rows, strict=True)
+        )
+        bounds = bounds_of(field_at(self.contract.report, path))
+        return PartSummary(
+            mean=self.mean(name, values, keys, bounds),
+            undefined=values.count(None) - unasked,
+            not_applicable=unasked,
+        )
+
+    def histogram(
+        self, values: Values, bounds: tuple[float, float], bins: int = BINS
+    ) -> ValueHistogram:
+        """Of what is defined; None is left out. bounds: what the quantity can be."""
+        found = np.array([value for value in values if value is not None], dtype=np.float64)
+        edges = bin_edges(*bounds, bins)
+        return ValueHistogram(low=bounds[0], high=bounds[1], counts=bin_counts(found, edges))
+
+    def _by_language(self) -> dict[str, LanguageScores]:
+        found: dict[str, list[Scored[Any, Any]]] = {}
+        for row in self.rows:
+            if row.report.languages is not None:
+                found.setdefault(row.report.languages.text.code, []).append(row)
+        return {code: self._of_language(code, rows) for code, rows in sorted(found.items())}
+
+    def _of_language(self, code: str, rows: Sequence[Scored[Any, Any]]) -> LanguageScores:
+        scores = [row.report.score for row in rows]
+        return LanguageScores(
+            results=len(scores),
+            undefined=scores.count(None),
+            score=self.mean(f"score in {code}", scores, self.keys(rows), self.score_bounds),
+        )
+
+    def _sequence(self, scores: Sequence[float | None], bounds: Bounds) -> SequenceInterval | None:
+        """Over the means of the texts, in the order in which they first came."""
+        least, most = bounds
+        by_text: dict[str, list[float]] = {}
+        for score, key in zip(scores, self.keys(), strict=True):
+            if score is not None:
+                by_text.setdefault(key, []).append(score)
+        if not by_text or least is None or most is None:
+            return None
+        means = np.array([np.mean(own) for own in by_text.values()])
+        scaled = np.clip((means - least) / (most - least), 0, 1)
+        found = confidence_sequence(scaled, 1 - self.request.confidence)
+        low, high = (least + (most - least) * float(ends[-1]) for ends in (found.low, found.high))
+        return SequenceInterval(low=low, high=high, of=means.size) if low <= high else None
+
+    def _mixtures(self) -> Iterator[str]:
+        """Results that are averaged though they differ in kind."""
+        for what, kinds in origins_of(self.rows).items():
+            if len(kinds) > 1:
+                yield f"results of several {what} are averaged: {', '.join(sorted(kinds))}"
+
+    def compare(
+        self, name: str, differences: Floats, keys: Keys = None, bounds: Bounds = UNBOUNDED
+    ) -> PairedTest:
+        """Of two systems on the same texts. differences: first - second, (N,)."""
+        return paired(name, differences, keys, bounds, self.how)
+
+    def mean(
+        self, name: str, values: Values, keys: Keys = None, bounds: Bounds = UNBOUNDED
+    ) -> Interval:
+        """The mean of what is defined; None is left out of mean and count.
+
+        bounds: what the quantity can be. No ends for fewer than two clusters: one has no spread.
+        """
+        return as_interval(intervals.mean(name, list(values), keys, bounds, self.how))
+
+    def share(self, values: Values, keys: Keys = None) -> Interval:
+        """Of ones among zeros and ones; None is left out."""
+        return as_interval(intervals.share(list(values), keys, self.how))
+
+    def macro(
+        self,
+        name: str,
+        groups: Sequence[Floats],
+        keys: Sequence[Keys] = (),
+        *,
+        bounds: Bounds = UNBOUNDED,
+        weights: Sequence[float] | None = None,
+    ) -> Interval:
+        """The mean of the groups' means, each resampled by itself; empty groups are left out.
+
+        keys: of each group the cluster of each value; none: each value is one of its own.
+        weights: of each group's mean, >= 0; None: equal.
+        """
+        strata = list(zip(groups, keys or [None] * len(groups), strict=True))
+        return as_interval(intervals.macro(name, strata, bounds, self.how, weights))
+
+    def ratio(self, name: str, parts: Floats, of: OfSums, keys: Keys = None) -> Interval:
+        """A function of the K sums over (N, K) parts: shares of sums, pooled errors, R².
+
+        No ends where a resample leaves it undefined.
+        """
+        return as_interval(intervals.ratio(name, parts, of, keys, self.how))
+
+    def correlation(self, name: str, pairs: Floats, keys: Keys = None) -> Interval:
+        """Pearson's r of (N, 2) pairs; None where a column is constant or N < 3."""
+        return as_interval(intervals.correlation(name, pairs, keys, self.how))
+
+    def median(self, name: str, values: Values, keys: Keys = None) -> Interval:
+        """No ends where there are too few values for the confidence."""
+        return as_interval(intervals.median(name, list(values), keys, self.how))
+
+
+def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
+    """What must be one thing for numbers to be averaged: each with the kinds that there are."""
+    origins = [row.report.provenance for row in rows]
+    return {
+        "variants": {origin.variant for origin in origins},
+        "models": {
+            " and ".join(f"{use.name} {use.revision}".strip() for use in origin.models)
+            for origin in origins
+            if origin.models
+        },
+        "metric versions": {origin.metric_version for origin in origins},
+        "null kinds": {kind for row in rows for kind in _null_kinds(row.report)},
+    }
+
+
+def _null_kinds(message: Message) -> Iterator[str]:
+    """Of every random null that a report holds."""
+    if isinstance(message, Null):
+        yield message.kind
+    for _, value in message:
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, Message):
+                yield from _null_kinds(one)
+
+
+def as_interval(found: IntervalEstimate) -> Interval:
+    """An estimate as a message. Its warnings are the caller's to pass on."""
+    return Interval(
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        of=found.rows,
+        method=found.method,
+        clusters=found.clusters,
+        effective=found.effective,
+        se=found.se,
+        detectable=found.detectable,
+    )
+
+
+def has_null(message: type[Message]) -> bool:
+    """Whether reports of this type can hold a random null."""
+    if issubclass(message, Null):
+        return True
+    held = (one for field in message.model_fields.values() for one in messages_in(field.annotation))
+    return any(has_null(one) for one in held)
+
+
+def plan_of(wanted: WantedEffect, report: BatchReport, *, against_random: bool) -> StudyPlan:
+    """What finds this effect, if texts vary as those of the report do.
+
+    Of rows that belong together the texts are counted, so the spread is that of a text's mean: the
+    standard error times the root of their number. against_random: whether the metric compares an
+    explanation with random ones.
+    """
+    warnings: list[str] = []
+    scores = {"texts": report.score}
+    if report.comparison is not None:  # the score is the first of its numbers
+        scores["compared_texts"] = report.comparison.differences[0].difference
+    texts: dict[str, int | None] = {}
+    for name, mean in scores.items():
+        texts |= _texts_for(wanted, name, mean, warnings)
+    if wanted.effect is not None and report.undefined:
+        warnings.append(
+            f"texts are those with a score: {report.undefined} of {report.scored} results have none"
+        )
+    draws = _draws_for(wanted, warnings) if against_random else {}
+    if wanted.beat_rate is not None and not against_random:
+        warnings.append(f"draws: {report.metric} compares with no random explanations")
+    return StudyPlan(wanted=wanted, **texts, **draws, warnings=tuple(warnings))
+
+
+def _texts_for(
+    wanted: WantedEffect, name: str, mean: Interval, warnings: list[str]
+) -> dict[str, int | None]:
+    if wanted.effect is None:
+        return {}
+    if not mean.se or not mean.clusters:
+        warnings.append(f"{name}: no spread of the scores is known, so none can be planned")
+        return {}
+    if mean.clusters < FEW:
+        warnings.append(f"{name}: the spread is that of {mean.clusters} texts only")
+    spread = mean.se * math.sqrt(mean.clusters)
+    spreads = {name: spread, f"{name}_upper": power.spread_upper(spread, mean.clusters)}
+    found = {
+        one: power.texts_needed(wanted.effect / sd, wanted.power, wanted.alpha)
+        for one, sd in spreads.items()
+        if sd is not None
+    }
+    warnings += [
+        f"{one}: more than {power.MOST_TEXTS:,} would be needed"
+        for one, needed in found.items()
+        if needed is None
+    ]
+    return found
+
+
+def _draws_for(wanted: WantedEffect, warnings: list[str]) -> dict[str, int | None]:
+    if wanted.beat_rate is None:
+        return {}
+    found = {
+        name: power.draws_needed(wanted.beat_rate, wanted.power, wanted.alpha, sides=sides)
+        for name, sides in (("draws", 2), ("one_sided_draws", 1))
+    }
+    warnings += [
+        f"{name}: no number of draws up to {power.MOST_DRAWS:,} suffices"
+        for name, draws in found.items()
+        if draws is None
+    ]
+    return found

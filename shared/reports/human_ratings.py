@@ -1,0 +1,213 @@
+"""Scores beside people's ratings of the explanations: rank correlation, agreement, a threshold.
+
+Pure. A part that the ratings do not support is null, with its reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import kendalltau, rankdata
+
+from shared.contracts.gold import CalibratedThreshold, HumanRatings
+from shared.contracts.messages import Scored
+from shared.contracts.reports import Interval
+from shared.reports.estimates import BatchStatistics, as_interval
+from shared.statistics import classification, intervals
+from shared.statistics.agreement import coincidences, interval_alpha, nominal_alpha
+from shared.statistics.clusters import Floats
+from shared.statistics.intervals import OfSums
+from shared.statistics.thresholds import ThresholdEstimate, calibrated_threshold
+
+NONE = Interval(value=None, low=None, high=None, of=0)
+MOST_VALUES = 50  # of ratings, whose alpha is computed
+MOST_RANKED = 2_000  # results of which Kendall's tau has an interval: each resample is ranked anew
+NO_AND_YES = 2
+
+
+class RatedResult(NamedTuple):
+    """A result with its score, and person → rating."""
+
+    row: Scored[Any, Any]
+    score: float
+    given: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class RatedResults:
+    """accepted_from: ratings of at least this accept; None: the higher of two values."""
+
+    over: BatchStatistics[Any]
+    rated: Sequence[RatedResult]
+    accepted_from: float | None = None
+    higher_is_better: bool = True
+
+    def ratings(self) -> HumanRatings:
+        """All figures; those that nothing supports are null."""
+        counts = _counts([list(one.given.values()) for one in self.rated], self.values)
+        alpha = interval_alpha(np.array(self.values))
+        return HumanRatings(
+            results=len(self.rated),
+            people=len({person for one in self.rated for person in one.given}),
+            spearman=self._spearman(),
+            kendall=self._kendall(),
+            alpha=self._alpha("ratings", counts, alpha, self.keys)
+            if len(self.values) <= MOST_VALUES
+            else NONE,
+            threshold=self._threshold(),
+        )
+
+    def warnings(self) -> Iterator[str]:
+        """Why something is null, or doubtful."""
+        if not self._ranked:
+            yield "ratings: scores or ratings are all equal, or too few for a correlation"
+        elif len(self.rated) > MOST_RANKED:
+            yield f"kendall: no interval of {len(self.rated)} results, {MOST_RANKED} are the most"
+        if len(self.values) > MOST_VALUES:
+            yield f"alpha: {len(self.values)} values of ratings, {MOST_VALUES} are the most"
+
+    @cached_property
+    def values(self) -> list[float]:
+        """Every rating that somebody gave, ascending."""
+        return sorted({rating for one in self.rated for rating in one.given.values()})
+
+    @cached_property
+    def keys(self) -> list[str]:
+        return self.over.keys([one.row for one in self.rated])
+
+    @property
+    def sign(self) -> float:
+        return 1.0 if self.higher_is_better else -1.0
+
+    @cached_property
+    def pairs(self) -> Floats:
+        """(N, 2) of score, higher is better, and mean rating."""
+        told = [(self.sign * one.score, np.mean(list(one.given.values()))) for one in self.rated]
+        return np.array(told, dtype=np.float64).reshape(-1, 2)
+
+    @cached_property
+    def _ranked(self) -> bool:
+        return len(self.pairs) > 2 and bool(np.ptp(self.pairs, axis=0).all())
+
+    def _spearman(self) -> Interval:
+        if not self._ranked:
+            return NONE
+        ranks = np.stack([rankdata(column) for column in self.pairs.T], axis=1)
+        return self.over.correlation("gold spearman", ranks, self.keys)
+
+    def _kendall(self) -> Interval:
+        if not self._ranked:
+            return NONE
+        if len(self.pairs) > MOST_RANKED:
+            value = _tau_b(self.pairs)
+            return NONE.model_copy(update={"value": value, "of": len(self.pairs)})
+        found = intervals.statistic("gold kendall", self.pairs, _tau_b, self.keys, self.over.how)
+        return as_interval(found)
+
+    def _alpha(self, name: str, counts: Floats, of: OfSums, keys: Sequence[str]) -> Interval:
+        """Of results that several people rated. counts: (N, C) people by value."""
+        several = counts.sum(axis=1) > 1
+        if not several.any():
+            return NONE
+        chosen = [key for key, one in zip(keys, several, strict=True) if one]
+        return self.over.ratio(f"gold alpha {name}", coincidences(counts[several]), of, chosen)
+
+    def _threshold(self) -> CalibratedThreshold:
+        start = self._start()
+        if start is None:
+            told = f"ratings have {len(self.values)} values: `accepted_from` says which accept"
+            return _no_threshold(0, 0, told)
+        votes = _counts([[one >= start for one in row.given.values()] for row in self.rated],
+                        [False, True])  # fmt: skip
+        clear = votes[:, 0] != votes[:, 1]
+        said = (votes[clear, 1] > votes[clear, 0]).astype(np.float64)
+        rows = np.stack([self.pairs[clear, 0], said], axis=1)
+        keys = [key for key, one in zip(self.keys, clear, strict=True) if one]
+        ties = int((~clear).sum())
+        found = calibrated_threshold("gold", rows, keys, self.over.how)
+        if found.decided is None:
+            return _no_threshold(said.size, ties, found.obstacle)
+        return CalibratedThreshold(
+            results=said.size,
+            ties=ties,
+            **self._ends(found),
+            **self._agreement(said, found.decided, keys),
+            **self._alphas(votes, self._decided(found.value, found.decided, clear)),
+        )
+
+    def _decided(self, start: float | None, of_clear: Floats, clear: NDArray[np.bool_]) -> Floats:
+        """(N,) 0 or 1 of every rated text: a tie had no part in choosing where yes starts."""
+        decided = (self.pairs[:, 0] >= (math.inf if start is None else start)).astype(np.float64)
+        decided[clear] = of_clear
+        return decided
+
+    def _start(self) -> float | None:
+        """The least rating that accepts."""
+        if self.accepted_from is not None:
+            return self.accepted_from
+        if len(self.values) == NO_AND_YES:
+            return self.values[1]
+        return 1.0 if self.values in ([0.0], [1.0]) else None
+
+    def _ends(self, found: ThresholdEstimate) -> dict[str, float | None]:
+        """In units of the score: where lower is better, what was high is low."""
+        value, low, high = (
+            None if one is None else self.sign * one for one in (found.value, found.low, found.high)
+        )
+        ends = (low, high) if self.higher_is_better else (high, low)
+        return {"value": value, "low": ends[0], "high": ends[1]}
+
+    def _agreement(self, said: Floats, decided: Floats, keys: Sequence[str]) -> dict[str, Any]:
+        """said, decided: (N,) 0 or 1 of most people and score."""
+        cells = list(zip(said.astype(int).tolist(), decided.astype(int).tolist(), strict=True))
+        counts = classification.label_counts(cells, NO_AND_YES)
+        return {
+            "agreed": self.over.share((said == decided).astype(np.float64), keys),
+            "chance": float(max(said.mean(), 1 - said.mean())),
+            "kappa": self.over.ratio("gold kappa", counts, classification.kappa, keys),
+        }
+
+    def _alphas(self, votes: Floats, decided: Floats) -> dict[str, Interval]:
+        """Of all texts, ties as well. votes: (N, 2) people who say no, yes; decided: (N,)."""
+        people = self._alpha("people", votes, nominal_alpha, self.keys)
+        if people.of == 0:
+            return {"alpha_people": NONE, "alpha_with_score": NONE}
+        joined = votes + np.stack([1 - decided, decided], axis=1)
+        with_score = self._alpha("with score", joined, nominal_alpha, self.keys)
+        return {"alpha_people": people, "alpha_with_score": with_score}
+
+
+def _counts(rows: Sequence[Sequence[float]], values: Sequence[float]) -> Floats:
+    """(N, C) how often each value stands in a row."""
+    place = {value: number for number, value in enumerate(values)}
+    counts = np.zeros((len(rows), len(values)))
+    for number, row in enumerate(rows):
+        for one in row:
+            counts[number, place[one]] += 1
+    return counts
+
+
+def _no_threshold(results: int, ties: int, reason: str | None) -> CalibratedThreshold:
+    figures = ("agreed", "kappa", "alpha_people", "alpha_with_score")
+    return CalibratedThreshold(
+        results=results,
+        ties=ties,
+        value=None,
+        low=None,
+        high=None,
+        chance=None,
+        reason=reason,
+        **dict.fromkeys(figures, NONE),
+    )
+
+
+def _tau_b(pairs: Floats) -> float:
+    """NaN where one side is constant."""
+    found = float(kendalltau(pairs[:, 0], pairs[:, 1]).statistic)
+    return found if math.isfinite(found) else math.nan

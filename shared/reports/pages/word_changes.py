@@ -1,0 +1,112 @@
+"""How the words of one text became those of another, each stretch with its marks.
+
+Differences are those of `difflib.SequenceMatcher` (Ratcliff & Obershelp, 1988).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import Literal
+
+from shared.reports.pages.page_text import Mark, MarkedText, pieces
+
+How = Literal["same", "deleted", "added"]
+Span = tuple[int, int]
+
+MOST_WORDS = 500  # of a changed middle, each side; a longer one is one deletion and one insertion
+_WORD = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class WordChange:
+    """A stretch that stayed, went or came."""
+
+    how: How
+    pieces: tuple[MarkedText, ...]
+
+    @property
+    def text(self) -> str:
+        """The stretch without its marks."""
+        return "".join(piece.text for piece in self.pieces)
+
+
+def changes(
+    before: str, after: str, old: Sequence[Mark] = (), new: Sequence[Mark] = ()
+) -> tuple[WordChange, ...]:
+    """The way from one sentence to the other.
+
+    old, new: marks of `before` and of `after`; a stretch that stayed carries both. What stayed and
+    went, joined, is `before`; what stayed and came is `after`.
+    """
+    found = []
+    for how, of_before, of_after in _word_changes(before, after):
+        if how != "added":
+            marks = [*_inside(old, of_before), *(_inside(new, of_after) if how == "same" else ())]
+            text = before[slice(*of_before)]
+        else:
+            marks, text = _inside(new, of_after), after[slice(*of_after)]
+        found.append(WordChange(how, tuple(pieces(text, marks))))
+    return tuple(found)
+
+
+def _word_changes(before: str, after: str) -> Iterator[tuple[How, Span, Span]]:
+    """Offsets of every stretch that holds something, in order; deletions before additions."""
+    a, b = _words(before), _words(after)
+    for i, j, k, m in _blocks([before[s:e] for s, e in a], [after[s:e] for s, e in b]):
+        here, there = _span(a, i, j), _span(b, k, m)
+        if before[slice(*here)] == after[slice(*there)]:
+            yield "same", here, there
+            continue
+        if j > i:
+            yield "deleted", here, there
+        if m > k:
+            yield "added", here, there
+
+
+def _blocks(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """[i, j) of `a` stands for [k, m) of `b`. White space alone joins nothing."""
+    head = _common_prefix(a, b)
+    tail = _common_prefix(a[head:][::-1], b[head:][::-1])
+    ends = len(a) - tail, len(b) - tail
+    if head:
+        yield 0, head, 0, head
+    middle = a[head : ends[0]], b[head : ends[1]]
+    if max(map(len, middle)) > MOST_WORDS:
+        yield head, ends[0], head, ends[1]
+    else:
+        matcher = SequenceMatcher(str.isspace, *middle, autojunk=False)
+        for _, i, j, k, m in matcher.get_opcodes():
+            yield head + i, head + j, head + k, head + m
+    if tail:
+        yield ends[0], len(a), ends[1], len(b)
+
+
+def _common_prefix(a: list[str], b: list[str]) -> int:
+    """How many words both begin with."""
+    pairs = enumerate(zip(a, b, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(a), len(b)))
+
+
+def _words(text: str) -> list[Span]:
+    return [found.span() for found in _WORD.finditer(text)]
+
+
+def _span(words: list[Span], first: int, end: int) -> Span:
+    """Characters of the words [first, end)."""
+    if first < end:
+        return words[first][0], words[end - 1][1]
+    at = words[first][0] if first < len(words) else (words[-1][1] if words else 0)
+    return at, at
+
+
+def _inside(marks: Sequence[Mark], span: Span) -> list[Mark]:
+    """The marks that reach into the span, by offsets into it."""
+    start, end = span
+    return [
+        replace(mark, start=max(mark.start, start) - start, end=min(mark.end, end) - start)
+        for mark in marks
+        if mark.start < end and mark.end > start
+    ]

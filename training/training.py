@@ -1,0 +1,353 @@
+"""Training an adapter, and what it is worth on examples that it never saw.
+
+Training: cross-entropy against soft targets, AdamW, linear warm-up and decay. Deterministic: the
+same recipe, examples, threads and machine give the same weights, bit for bit. A `TrainingTask` is
+all that differs between adapters; `embedded.train` trains, calibrates and measures all alike.
+
+Evaluation: what all cards report. Rates and their intervals are over families, so that a template's
+respellings count for one. Rows travel as they do in the service (`RowByRow`), so the numbers of a
+card are those of the shipped model to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from peft import LoraConfig
+from pydantic import Field
+from scipy.stats import rankdata
+
+from services.inference.classifier import RowByRow
+from services.inference.embedded.adapter import (
+    Ask,
+    Split,
+    TokenRow,
+    TrainingExample,
+    collate,
+    new_adapter,
+    split,
+    tokenize,
+)
+from services.inference.weights.batcher import classifier_row_kind
+from shared.contracts.messages import Message
+from shared.models.catalogue.checkpoint import EmbeddedMetadata
+from shared.models.ports import Floats
+from shared.statistics import intervals
+from training.calibration import (
+    HOW,
+    CardEstimate,
+    Columns,
+    LabelPredictions,
+    ModelCalibration,
+    PartCalibration,
+    estimate,
+    model_calibration,
+)
+
+
+class HitShare(Message):
+    """A share with its 95 % interval over clusters (Wilson), all in [0, 1]."""
+
+    count: int
+    of: int
+    share: float
+    low: float | None = Field(description="null for a single cluster")
+    high: float | None
+    clusters: int
+
+
+class Quality(Message):
+    """How good the probabilities are on one part."""
+
+    accuracy: HitShare
+    majority_accuracy: float = Field(description="of always answering the more frequent label")
+    macro_f1: CardEstimate
+    auroc: CardEstimate = Field(
+        description="of the second label; of more than two the mean over one against the others. "
+        "Null where a label does not occur"
+    )
+    calibration: ModelCalibration
+
+
+class Metrics(Message):
+    """What is measured of every task; tasks add to it."""
+
+    held_back: Quality
+    parts: tuple[PartCalibration, ...] = Field(description="calibration on parts of the texts")
+
+
+class LabelMetrics(Metrics):
+    """The same, by label."""
+
+    recall: dict[str, HitShare] = Field(description="by true label: answered with it")
+    answered: dict[str, dict[str, int]] = Field(description="by true label: how often which")
+    rows: dict[str, int] = Field(description="examples in each part")
+
+
+def columns(examples: Sequence[TrainingExample]) -> Columns:
+    """(N,) the column of each example's true label."""
+    return np.array([example.label for example in examples], dtype=np.int64)
+
+
+def to_predictions(logits: Floats, examples: Sequence[TrainingExample]) -> LabelPredictions:
+    """(N, L) outputs of the head, beside what is true of these examples."""
+    return LabelPredictions(logits, columns(examples), [example.cluster for example in examples])
+
+
+def evaluate_part(found: LabelPredictions, temperature: float) -> Quality:
+    """Accuracy, macro-F1, area under the ROC curve and calibration."""
+    return Quality(
+        accuracy=hit_share(found.right, found.keys),
+        majority_accuracy=int(np.bincount(found.labels).max()) / len(found.labels),
+        macro_f1=macro_f1(found),
+        auroc=roc_auc(found, temperature),
+        calibration=model_calibration(found, temperature),
+    )
+
+
+def by_label(
+    logits: Floats,
+    parts: Split,
+    labels: tuple[str, ...],
+    temperature: float,
+    partial: tuple[PartCalibration, ...],
+) -> LabelMetrics:
+    """The quality of the held-back part, and its recall by label.
+
+    logits: (N, L) raw outputs of the head on the held-back part.
+    """
+    found = to_predictions(logits, parts.held_back)
+    predicted = logits.argmax(axis=1)
+    pairs = Counter(zip(found.labels.tolist(), predicted.tolist(), strict=True))
+    answered = {
+        true: {called: pairs[row, column] for column, called in enumerate(labels)}
+        for row, true in enumerate(labels)
+    }
+    truth = [labels[column] for column in found.labels.tolist()]
+    return LabelMetrics(
+        held_back=evaluate_part(found, temperature),
+        parts=partial,
+        recall=in_order_of(labels, hit_rates(truth, found.right, found.keys)),
+        answered=answered,
+        rows=parts.sizes,
+    )
+
+
+def macro_f1(found: LabelPredictions) -> CardEstimate:
+    """Mean F1 of the labels; ValueError where one is neither there nor predicted."""
+    labels = np.arange(found.logits.shape[1])
+    predicted = found.logits.argmax(axis=1)[:, None] == labels
+    true = found.labels[:, None] == labels
+    if not (predicted | true).any(axis=0).all():
+        absent = int(np.flatnonzero(~(predicted | true).any(axis=0))[0])
+        raise ValueError(f"F1 of label {absent} is undefined: it does not occur")
+    rows = np.concatenate([predicted & true, predicted, true], axis=1).astype(np.float64)
+
+    def mean_f1(sums: Floats) -> Floats:
+        hits, called, there = np.split(sums, 3, axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.mean(2 * hits / (called + there), axis=1))
+
+    return estimate(intervals.ratio("macro_f1", rows, mean_f1, found.keys, HOW))
+
+
+def roc_auc(found: LabelPredictions, temperature: float) -> CardEstimate:
+    """P(a row with the label gets more of it than one without), ties half; the mean over labels."""
+    probabilities = found.probabilities(temperature)
+    chosen = range(probabilities.shape[1]) if probabilities.shape[1] > 2 else (1,)
+    rows = np.column_stack([probabilities, found.labels])
+
+    def mean_area(drawn: Floats) -> float:
+        return float(np.mean([_auc(drawn[:, one], drawn[:, -1] == one) for one in chosen]))
+
+    return estimate(intervals.statistic("auroc", rows, mean_area, found.keys, HOW))
+
+
+def _auc(values: Floats, positive: NDArray[np.bool_]) -> float:
+    """Mann-Whitney over pairs; NaN for one class only."""
+    ones, others = int(positive.sum()), int((~positive).sum())
+    if ones == 0 or others == 0:
+        return float("nan")
+    ranks = float(rankdata(values)[positive].sum())
+    return (ranks - ones * (ones + 1) / 2) / (ones * others)
+
+
+def hit_share(hits: Floats, keys: Sequence[str]) -> HitShare:
+    """(N,) zeros and ones; ValueError for none."""
+    if not len(hits):
+        raise ValueError("a share of nothing")
+    found = intervals.share(hits, keys)
+    return HitShare(
+        count=int(hits.sum()),
+        of=len(hits),
+        share=float(hits.mean()),
+        low=found.low,
+        high=found.high,
+        clusters=found.clusters,
+    )
+
+
+def hit_rates(names: Sequence[str], hits: Floats, keys: Sequence[str]) -> dict[str, HitShare]:
+    """Of the rows of each name, the share that are hits; names in alphabetical order."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, name in enumerate(names):
+        places[name].append(place)
+    return {
+        name: hit_share(hits[places[name]], [keys[place] for place in places[name]])
+        for name in sorted(places)
+    }
+
+
+def in_order_of(labels: Sequence[str], found: dict[str, HitShare]) -> dict[str, HitShare]:
+    """As the labels stand; those that do not occur are left out."""
+    return {label: found[label] for label in labels if label in found}
+
+
+LONGEST = 512  # tokens that the base reads
+BATCH = 64
+
+
+@torch.inference_mode()
+def logits(model: Any, examples: Sequence[TrainingExample]) -> Floats:
+    """(N, L) raw outputs of the head.
+
+    model: an adapter merged into its base, in evaluation mode.
+    """
+    rows = tokenize(examples, LONGEST)
+    places: dict[tuple[int, bool], list[int]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        places[classifier_row_kind(len(row.ids), LONGEST)].append(place)
+    found = np.empty((len(rows), model.config.num_labels))
+    for (width, _), alike in places.items():
+        for start in range(0, len(alike), BATCH):
+            batch = alike[start : start + BATCH]
+            with RowByRow(len(batch)):
+                raw = model(**collate([rows[place] for place in batch], width)).logits
+            found[batch] = raw.double().numpy()
+    return found
+
+
+MATRICES = ["query", "key", "value", "dense"]  # attention, feed-forward and pooler
+POOL = 16  # batches whose rows are sorted by length together
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How to train. Chosen on the calibration part, never on the held-back one."""
+
+    epochs: int = 4
+    batch: int = 32
+    learning_rate: float = 4e-4
+    weight_decay: float = 0.01
+    warm_up: float = 0.1  # share of the steps
+    rank: int = 16
+    scale: int = 32  # LoRA's alpha
+    dropout: float = 0.1  # of the adapter's input
+    longest: int = 128  # tokens
+    clip: float = 1.0  # norm of the gradient
+    seed: int = 0
+
+
+def train(
+    examples: Sequence[TrainingExample],
+    labels: tuple[str, ...],
+    recipe: TrainingConfig,
+    progress: Callable[[int, int, float], None],
+) -> Any:
+    """A trained adapter on the base, in evaluation mode.
+
+    progress: told (steps done, steps in all, loss) after each step.
+    """
+    torch.manual_seed(recipe.seed)
+    torch.use_deterministic_algorithms(True)
+    model = new_adapter(labels, _lora(recipe)).train()
+    rows = tokenize(examples, recipe.longest)
+    targets = _targets(examples)
+    order = torch.Generator().manual_seed(recipe.seed)
+    steps = recipe.epochs * -(-len(rows) // recipe.batch)
+    optimizer, schedule = _optimizer(model, recipe, steps)
+    done = 0
+    for _ in range(recipe.epochs):
+        for batch in _batches([len(row.ids) for row in rows], recipe.batch, order):
+            loss = _loss(model, [rows[row] for row in batch], targets[batch])
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
+            torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+            optimizer.step()
+            schedule.step()
+            done += 1
+            progress(done, steps, loss.item())
+    return model.eval()
+
+
+def _lora(recipe: TrainingConfig) -> LoraConfig:
+    return LoraConfig(
+        task_type="SEQ_CLS",  # so the head, `classifier`, is trained and saved too
+        r=recipe.rank,
+        lora_alpha=recipe.scale,
+        lora_dropout=recipe.dropout,
+        target_modules=MATRICES,
+    )
+
+
+def _targets(examples: Sequence[TrainingExample]) -> torch.Tensor:
+    """(N, L) probabilities that sum to 1 in float32 too: the first is what the rest leave."""
+    targets = torch.tensor([example.target for example in examples])
+    targets[:, 0] = 1 - targets[:, 1:].sum(dim=1)
+    return targets
+
+
+def _optimizer(
+    model: Any, recipe: TrainingConfig, steps: int
+) -> tuple[torch.optim.AdamW, torch.optim.lr_scheduler.LambdaLR]:
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(
+        trained, lr=recipe.learning_rate, weight_decay=recipe.weight_decay
+    )
+
+    def pace(step: int) -> float:
+        return min(1.0, (step + 1) / (recipe.warm_up * steps)) * (steps - step) / steps
+
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, pace)
+
+
+def _batches(lengths: Sequence[int], size: int, order: torch.Generator) -> Iterator[list[int]]:
+    """Row numbers of each step of an epoch: shuffled, rows of similar length together."""
+    shuffled = torch.randperm(len(lengths), generator=order).tolist()
+    batches: list[list[int]] = []
+    for start in range(0, len(shuffled), size * POOL):
+        pool = sorted(shuffled[start : start + size * POOL], key=lambda row: lengths[row])
+        batches += [pool[first : first + size] for first in range(0, len(pool), size)]
+    for place in torch.randperm(len(batches), generator=order).tolist():
+        yield batches[place]
+
+
+def _loss(model: Any, rows: list[TokenRow], targets: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy of (N, L) logits against the probabilities of the labels."""
+    logits = model(**collate(rows, max(len(row.ids) for row in rows))).logits
+    return torch.nn.functional.cross_entropy(logits, targets)
+
+
+DEFAULT = TrainingConfig()
+Measured = TypeVar("Measured", bound=Metrics)
+
+
+@dataclass(frozen=True)
+class TrainingTask(Generic[Measured]):
+    name: str
+    labels: tuple[str, ...]
+    files: tuple[str, ...]  # in the data folder
+    read: Callable[[Iterable[Path]], list[TrainingExample]]
+    evaluate: Callable[[Ask, Split, float], Measured]  # the float is the temperature
+    card: Callable[[EmbeddedMetadata, Measured], str]
+    measured: type[Measured]
+    split: Callable[[Sequence[TrainingExample]], Split] = split
+    recipe: TrainingConfig = DEFAULT
+    revision: str = "1.0.0"  # raise it when the recipe or the data changes
