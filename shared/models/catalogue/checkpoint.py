@@ -29,7 +29,7 @@ from shared.contracts.messages import Count, Message, ModelKind, PartExcess
 from shared.contracts.validation_messages import LANGUAGE_TAG, plain
 from shared.process.settings import settings
 
-EMBEDDED = Path(__file__).parents[2] / "services" / "inference" / "embedded"
+EMBEDDED = Path(__file__).parents[3] / "services" / "inference" / "embedded"
 NOTE = "embedded.json"  # beside an adapter's weights
 BASE = "embedded:base"  # the bare base: a similarity
 BASE_NAME = "sentence-transformers/all-MiniLM-L6-v2"

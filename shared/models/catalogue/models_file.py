@@ -170,7 +170,7 @@ def _said(found: ErrorDetails) -> str:
     return "there is no such key" + (f"; did you mean {alike[0]}?" if alike else "")
 
 
-PRESETS = Path(__file__).parents[2] / "services" / "inference" / "presets"
+PRESETS = Path(__file__).parents[3] / "services" / "inference" / "presets"
 BY_NAME = ("prompt", "input")  # tables whose keys are overridden one by one
 
 
