@@ -8,7 +8,7 @@ RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 # modules are compiled when they are first imported, and that is kept: else every process does it anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help venv secrets demo serve test met nightly lint bench chaos soak fuzz examples openapi clients \
+.PHONY: help venv secrets demo serve test test-all met nightly lint bench chaos soak fuzz examples openapi clients \
 	reference guide docs pictures lock bases clean
 
 help:  ## what there is
@@ -42,18 +42,24 @@ MET := .pytest_cache/answers
 # One thread a process: there are more processes than cores, and threads that wait for each other
 # spin meanwhile. Embedded models then take a third of the processor time.
 # Four processes on two cores: half of the time a test waits for a server.
-test nightly: export OMP_NUM_THREADS := 1
+test test-all nightly: export OMP_NUM_THREADS := 1
+UNITS := $(BIN)/pytest --numprocesses 4 --dist worksteal
+PROCESSES := $(BIN)/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
-test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
-	rm -rf $(MET)
-	failed=0; export ANSWERS_MET=$(CURDIR)/$(MET); \
-	$(BIN)/pytest -m "not end_to_end and not nightly" \
-		--numprocesses 4 --dist worksteal || failed=1; \
-	$(BIN)/pytest -m "end_to_end and not nightly" \
-		--numprocesses 4 --dist loadfile --no-loadscope-reorder || failed=1; \
+test: $(VENV)/dev  ## what every change must pass, in minutes: real Redis, PostgreSQL, HTTP, a browser
+	failed=0; \
+	$(UNITS) --every-change -m "not end_to_end and not full and not nightly" || failed=1; \
+	$(PROCESSES) --every-change -m "end_to_end and not full and not nightly" || failed=1; \
 	exit $$failed
 
-met:  ## after `make test`: fails where an answer or a problem of the API was never met
+test-all: $(VENV)/dev  ## every automatic test: all pages, faults of processes, deployment, clients
+	rm -rf $(MET)
+	failed=0; export ANSWERS_MET=$(CURDIR)/$(MET); \
+	$(UNITS) -m "not end_to_end and not nightly" || failed=1; \
+	$(PROCESSES) -m "end_to_end and not nightly" || failed=1; \
+	exit $$failed
+
+met:  ## after `make test-all`: fails where an answer or a problem of the API was never met
 	$(BIN)/python -m tests.answers_met $(MET)
 
 nightly: $(VENV)/dev  ## coverage of intervals and size of tests, at full size, and laws with new examples 

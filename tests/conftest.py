@@ -33,6 +33,7 @@ from shared.queue import broker
 from tests.end_to_end.service import Service, serving
 from tests.patience import SECONDS, eventually
 from tests.servers import redis_server
+from tests.tiers import runs_with_every_change
 
 # no test depends on the clock of a busy machine: not how long an example takes, nor making one.
 # A change is tried with the same examples everywhere; each night looks for new ones
@@ -78,15 +79,23 @@ TABLES = (  # what names another table stands before it
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--every-change",
+        action="store_true",
+        help="leave out what belongs to `make test-all` (tests/tiers.py)",
+    )
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A run of one marker (`one`, `one and not other`) imports no file of tests without it: that
-    took longer than some tests."""
-    marker, *others = config.getoption("markexpr").split() or [""]
-    is_file = collection_path.match("test_*.py") and collection_path.is_file()
-    is_one = marker.isidentifier() and marker != "not" and others[:2] in ([], ["and", "not"])
-    if not (is_file and is_one):
+    """Import no file that the run needs not: importing takes longer than many tests."""
+    if not (collection_path.match("test_*.py") and collection_path.is_file()):
         return None
-    return f"mark.{marker}" not in collection_path.read_text("utf-8") or None
+    if config.getoption("every_change") and not runs_with_every_change(collection_path):
+        return True
+    marker, *others = config.getoption("markexpr").split() or [""]
+    is_one = marker.isidentifier() and marker != "not" and others[:2] in ([], ["and", "not"])
+    return (is_one and f"mark.{marker}" not in collection_path.read_text("utf-8")) or None
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc] # of no known types

@@ -57,6 +57,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(path.read_text("utf-8"), newline="")))
 
 
+@pytest.mark.full
 def test_the_ten_worst_of_two_thousand_by_model_and_reason(
     engine: Engine, walks: Iterator[Keyboard]
 ) -> None:
@@ -90,6 +91,7 @@ def test_the_ten_worst_of_two_thousand_by_model_and_reason(
         assert {row["model"] for row in found} == {"model 1"}
 
 
+@pytest.mark.full
 def test_which_of_two_models_explains_better_and_how_sure(
     open_gateway: str, engine: Engine, walks: Iterator[Keyboard]
 ) -> None:
@@ -133,6 +135,7 @@ def test_which_of_two_models_explains_better_and_how_sure(
     assert found["differences"][0]["difference"]["value"] > 0  # as on the page: new minus baseline
 
 
+@pytest.mark.full
 def test_five_scores_are_disagreed_with_and_the_judgements_exported(
     engine: Engine, walks: Iterator[Keyboard]
 ) -> None:
@@ -172,6 +175,7 @@ def test_five_scores_are_disagreed_with_and_the_judgements_exported(
         assert {row["reviewer"] for row in found} == {f"Ann {number}"}
 
 
+@pytest.mark.full
 def test_a_text_is_changed_and_scored_again(engine: Engine, walks: Iterator[Keyboard]) -> None:
     job_id = put(engine, "hatexscore", "succeeded", example("hatexscore"), a_result(0.25))
     for number, keys in enumerate(walks):
@@ -228,6 +232,7 @@ def test_a_table_is_uploaded_with_its_columns_mapped(
     assert [one["predicted_label"] for one in sent] == ["hateful", "non-hateful"]
 
 
+@pytest.mark.full
 def test_the_week_is_seen(engine: Engine, walks: Iterator[Keyboard]) -> None:
     filled(engine, DEFAULT_TENANT, 20, beta(1, 500), "2.0")
     filled(engine, DEFAULT_TENANT, 2, beta(2, 500, 0.15), "2.0")
