@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from bench import planted_consistency
 from bench import planted_metrics as metrics
 from bench.environment import environment
@@ -280,6 +278,8 @@ def markdown(figures: Json) -> Iterator[str]:
 
 def main() -> None:
     """Measure and print."""
+    import torch
+
     parser = argparse.ArgumentParser(prog="python -m bench.planted", description=__doc__)
     parser.add_argument("--level", type=int, choices=(0, 1), default=1)
     parser.add_argument("--plants", nargs="+", choices=list(PLANTS), default=list(PLANTS))

@@ -21,7 +21,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from bench.planted_metrics import Json, mean, share
-from bench.planted_model import USE
+from bench.planted_texts import USE
 from services.consistency.contract import ConsistencyRequest
 from services.consistency.metric import SERVICE
 from services.consistency.report import ConsistencyNull, ConsistencyResult

@@ -10,12 +10,11 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from bench.planted_model import USE, Trained, judged_by
-from bench.planted_texts import PLANTS, PlantedText, Random
+from bench.planted_texts import PLANTS, USE, PlantedText, Random
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.metric import SERVICE as COT2EL
 from services.ftc.contract import FtcRequest
@@ -37,6 +36,10 @@ from shared.reports.estimates import BatchStatistics
 from shared.statistics import intervals
 from shared.statistics.comparison import paired
 from shared.statistics.seeds import generator
+
+if TYPE_CHECKING:
+    from bench.planted_model import Trained
+
 
 LEVEL = 0.05
 Json = dict[str, Any]
@@ -62,6 +65,8 @@ def _shown(found: intervals.IntervalEstimate) -> list[float] | None:
 
 def hatexscore(model: Trained, texts: int) -> dict[str, Json]:
     """hateful := the planted word; what is quoted is the cause, or any other word of the text."""
+    from bench.planted_model import judged_by
+
     random = generator(0, "planted", "hatexscore")
     rows: dict[str, list[tuple[PlantedText, HatexscoreRequest]]] = {}
     for _ in range(texts):

@@ -23,7 +23,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from bench.planted_texts import LONGEST, WORDS, Plant, by_arithmetic
+from bench.planted_texts import LONGEST, USE, WORDS, Plant, by_arithmetic
 from shared.contracts.calls import Example, ExampleRows, Row, Tokens
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelKind, ModelUse
@@ -39,7 +39,6 @@ EPOCHS, BATCH, RATE = 24, 64, 2e-3
 SECONDS = 120.0  # of all cores together that training may take: a minute of two
 LEARNED, CHECKED_TEXTS = 0.999, 300  # accuracy after an epoch that ends training
 GOOD = 0.96  # accuracy on new texts: a worse model is no witness
-USE = ModelUse(name="planted", revision="1", sha256="0" * 64, device="cpu", dtype="float32")
 CLS, MASK, UNK, PAD = (WORDS + n for n in range(4))
 ROWS_A_PASS = 2_048
 TOKEN = re.compile(r"\[MASK\]|\S+")

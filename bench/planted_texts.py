@@ -12,8 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from shared.contracts.messages import ModelUse
+
 WORDS, SHORTEST, LONGEST, LONG = 300, 60, 90, 75
 PLANTED = (2, 3, 7, 9)
+USE = ModelUse(name="planted", revision="1", sha256="0" * 64, device="cpu", dtype="float32")
 
 Places = tuple[int, ...]
 Random = np.random.Generator

@@ -88,11 +88,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no file that the run needs not: importing takes longer than many tests."""
-    if not (collection_path.match("test_*.py") and collection_path.is_file()):
-        return None
+    """Skip files that this run does not need: importing one takes longer than many tests."""
     if config.getoption("every_change") and not runs_with_every_change(collection_path):
         return True
+    if not (collection_path.match("test_*.py") and collection_path.is_file()):
+        return None
     marker, *others = config.getoption("markexpr").split() or [""]
     is_one = marker.isidentifier() and marker != "not" and others[:2] in ([], ["and", "not"])
     return (is_one and f"mark.{marker}" not in collection_path.read_text("utf-8")) or None

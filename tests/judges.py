@@ -12,15 +12,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
-
-from services.inference.local_models import LocalModels
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
-from tests.inference.shapes import byte_tokenizer, save_bert, save_llama
 from tests.shared.models.openai.computing import ClassifierDouble, LanguageModelDouble, Style
 from tests.shared.models.openai.stub import listening
+
+if TYPE_CHECKING:
+    from services.inference.local_models import LocalModels
+
 
 STYLES: dict[str, Style] = {"scored": "vllm-prompt", "chat": "chat", "silent": "silent"}
 STRINGS = 5  # for a label: so many that they have some mass together
@@ -93,6 +94,8 @@ class TinyJudges:
 
 def likely_words(network: LanguageModelDouble, prompts: Sequence[str], count: int) -> list[str]:
     """Tokens that are likely after all of these, of which none begins another."""
+    import torch
+
     shares = torch.stack([network.logprobs(network.ids(one))[-1].exp() for one in prompts])
     found: list[str] = []
     for token in shares.log().mean(dim=0).argsort(descending=True).tolist():
@@ -115,6 +118,9 @@ def tiny_judges(
 ) -> Iterator[TinyJudges]:
     """While the block runs. texts: some filled prompts, after which labels shall be likely;
     head: the keys of the encoder's labels."""
+    from services.inference.local_models import LocalModels
+    from tests.inference.shapes import byte_tokenizer, save_bert, save_llama
+
     save_bert(folder / "bert", byte_tokenizer(begins=False, reads=64))
     network = LanguageModelDouble(save_llama(folder / "llama", reads=512), "chat", listed=400)
     words = likely_words(network, texts, STRINGS * len(labels))

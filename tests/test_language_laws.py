@@ -14,7 +14,6 @@ import pytest
 from pydantic import BaseModel
 
 from services.gateway.pages.templates import render
-from services.inference.classifier import LocalClassifier
 from services.registry import metrics, page
 from shared.contracts.messages import ReasonCode, Report, Scored, ScoreRequest
 from shared.contracts.service import MetricContract
@@ -117,6 +116,8 @@ def test_a_model_that_states_no_language_is_asked_with_a_warning(name: str) -> N
 @contextmanager
 def stating(languages: tuple[str, ...]) -> Iterator[None]:
     """The bound classifiers, as if they stated these languages."""
+    from services.inference.classifier import LocalClassifier
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalClassifier, "languages", property(lambda self: languages))
         yield

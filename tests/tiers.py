@@ -18,10 +18,12 @@ FULL = {  # path below tests/ -> what it protects
     "bench": "benchmarks and their data; `test_golden.py` runs with every change",
     "browser": "every page in two browsers; `test_flows.py` has the flow of `make test`",
     "cli": "commands that manage models",
+    "consistency/test_served.py": "a model server",
     "deployment": "images, compose file and manifests",
     "end_to_end": "faults of real processes",
     "explanations/test_batch_page.py": "a page",
     "explanations/test_killed.py": "processes that are killed",
+    "explanations/test_served.py": "a model server",
     "gateway/pages/test_batch_size.py": "pages of large batches",
     "gateway/pages/test_compare.py": "a page",
     "gateway/pages/test_guide.py": "links of the guide",
@@ -32,6 +34,7 @@ FULL = {  # path below tests/ -> what it protects
     "gateway/test_poison.py": "bodies made to hurt a parser",
     "gateway/test_strangers.py": "clients that do not speak HTTP",
     "gateway/test_streams.py": "long event streams",
+    "gpu": "an NVIDIA GPU",
     "haf/test_conversation.py": "a model loaded for it",
     "haf/test_served.py": "a model server",
     "hatexscore/test_near_misses.py": "laws over generated wording",
@@ -55,13 +58,12 @@ EVERY_CHANGE = {  # files within folders of FULL that `make test` runs
     "bench/test_golden.py",
     "browser/test_flows.py",
     "sdk/test_service.py",
-    "similarity/test_bi_encoder.py",
 }
 
 
-def runs_with_every_change(file: Path) -> bool:
-    """Return whether `make test` runs this test file."""
-    name = file.relative_to(TESTS)
-    if name.as_posix() in EVERY_CHANGE:
+def runs_with_every_change(path: Path) -> bool:
+    """Return whether `make test` collects this test file or folder."""
+    name = path.relative_to(TESTS)
+    if any(name == Path(file) or name in Path(file).parents for file in EVERY_CHANGE):
         return True
     return not any(part.as_posix() in FULL for part in (name, *name.parents))

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from transformers import LlamaForCausalLM
 
 from services.consistency.contract import ConsistencyRequest
 from services.consistency.explanation_prompts import explanation_prompt
@@ -50,6 +48,9 @@ EXPLANATION = 'It says "painted their fence", which is harmless.'
 
 @pytest.fixture(scope="module")
 def models_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import torch
+    from transformers import LlamaForCausalLM
+
     folder = tmp_path_factory.mktemp("consistency")
     save_causal(folder / "tiny", CAUSAL["llama-guard-3"])
     model = LlamaForCausalLM.from_pretrained(folder / "tiny")

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from bench.planted_consistency import CopyingModel, asked_of, copying
 from services.consistency.contract import CONTRACT, ConsistencyRequest
 from services.consistency.metric import SERVICE
 from services.consistency.page import TEMPLATE, ConsistencyView, view
@@ -43,6 +42,8 @@ def test_every_example_is_shown(name: str) -> None:
 
 
 def test_a_model_s_report_shows_edits_words_and_both_nulls() -> None:
+    from bench.planted_consistency import CopyingModel, asked_of, copying
+
     with copying(CopyingModel()):
         [asked] = asked_of(CopyingModel(), 1, draws=19)
         report, found, page = shown(asked)

@@ -3,12 +3,17 @@ has."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
-from bench.planted_consistency import Quotes, consistency, results
 from services.consistency.report import ConsistencyResult
 from services.consistency.verdict import nulls_of
+
+if TYPE_CHECKING:
+    from bench.planted_consistency import Quotes
+
 
 SMALL, FULL = 12, 300
 
@@ -23,6 +28,8 @@ def chance_of(report: ConsistencyResult) -> float:
 
 
 def scored(quotes: Quotes) -> list[ConsistencyResult]:
+    from bench.planted_consistency import results
+
     found = results(quotes, SMALL, draws=39, permutations=199)
     assert all(one.parts == ("simulatability", "attribution") for one in found)
     return found
@@ -50,6 +57,8 @@ def test_the_unfaithful_model_has_what_chance_has() -> None:
 def test_the_plain_share_cannot_tell_them_apart() -> None:
     """Why `robust` deviates: of edits nearly all of which change nothing, a wrong citation
     predicts nearly all."""
+    from bench.planted_consistency import results
+
     for quotes, least in (("faithful", 1.0), ("unfaithful", 0.9)):
         kind: Quotes = "faithful" if quotes == "faithful" else "unfaithful"
         for report in results(kind, 4, variant="paper", parts=["simulatability"], draws=39):
@@ -59,6 +68,8 @@ def test_the_plain_share_cannot_tell_them_apart() -> None:
 @pytest.mark.parametrize("quotes", ["faithful", "unfaithful"])
 def test_published_contributions_tell_them_apart_less_clearly(quotes: Quotes) -> None:
     """Every token of the explanation has one vote, also those that only noise moves."""
+    from bench.planted_consistency import results
+
     for report in results(quotes, 3, variant="paper", parts=["attribution"], orders=2):
         cosine = report.components.cosine
         assert cosine is not None
@@ -67,6 +78,8 @@ def test_published_contributions_tell_them_apart_less_clearly(quotes: Quotes) ->
 
 @pytest.mark.nightly
 def test_at_full_size() -> None:
+    from bench.planted_consistency import consistency
+
     rows = consistency(FULL)
     assert rows["faithful"]["score"][0] >= 0.9
     assert rows["unfaithful"]["score - chance"][0] == pytest.approx(0, abs=0.02)

@@ -4,7 +4,7 @@ as a job through gateway, queue and worker."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import numpy as np
@@ -15,7 +15,6 @@ from services import worker
 from services.consistency.contract import ConsistencyRequest
 from services.consistency.metric import SERVICE
 from services.consistency.report import ConsistencyResult
-from services.inference.local_models import LocalModels
 from shared.models.ports import bind
 from shared.process.settings import Settings
 from tests.batches import WorkedScene
@@ -24,6 +23,10 @@ from tests.judges import likely_words
 from tests.patience import SECONDS
 from tests.shared.models.openai.computing import LanguageModelDouble
 from tests.shared.models.openai.conftest import tiny_server as tiny_server
+
+if TYPE_CHECKING:
+    from services.inference.local_models import LocalModels
+
 
 URL = "/v1/scores/consistency"
 TEXT = "Those immigrants are ruining our town"

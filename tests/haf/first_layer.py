@@ -5,8 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from transformers import AutoModel
-
 from shared.models.catalogue.checkpoint import base_folder
 
 ENTRY = """
@@ -20,6 +18,8 @@ device = "cpu"
 
 def save(folder: Path) -> Path:
     """The embedded base with all layers but the first left away."""
+    from transformers import AutoModel
+
     shutil.copytree(base_folder(), folder)
     AutoModel.from_pretrained(base_folder(), num_hidden_layers=1).save_pretrained(folder)
     return folder

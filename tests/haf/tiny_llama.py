@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 STAGES = {
     "<justify>": (
@@ -55,6 +53,9 @@ def save(
 ) -> Path:
     """Learn, and write the weights as safetensors. texts: more to make words of. answers: a token
     that the chat template makes of a conversation → what is said then, behind these beginnings."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     torch.manual_seed(3)
     words = _words(answers, [*texts], chat)
     config = LlamaConfig(
@@ -84,6 +85,8 @@ def save(
 
 
 def _words(answers: Mapping[str, Sequence[str]], texts: list[str], chat: str) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
@@ -108,6 +111,8 @@ def _words(answers: Mapping[str, Sequence[str]], texts: list[str], chat: str) ->
 
 def _learn(model: Any, words: Any, texts: Sequence[str]) -> None:
     """Every answer after its stage's token, until the model says little else."""
+    import torch
+
     rows = [words(text)["input_ids"] for text in texts]
     width = max(map(len, rows))
     ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])

@@ -14,7 +14,6 @@ from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements
 from services.hatexscore.quotes import mask_spans
 from services.hatexscore.report import HatexscoreCategoryEvidence, HatexscoreResult
-from services.inference.local_models import LocalModels
 from services.registry import contracts
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput, ModelCannot
@@ -198,6 +197,8 @@ def codes(report: HatexscoreResult) -> dict[str, UnreadCode | str]:
     ids=["three outputs", "multi-label", "one output", "many to one"],
 )  # fmt: skip
 def test_heads_of_every_form_score(preset: str, more: str, tmp_path: Path) -> None:
+    from services.inference.local_models import LocalModels
+
     tiny_models(["make", str(tmp_path / "tiny"), "--like", preset])
     (tmp_path / "models.toml").write_text(
         f'schema = 2\n[[models]]\nname = "m"\nsource = "path:tiny"\npreset = "{preset}"\n'

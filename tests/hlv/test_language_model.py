@@ -13,7 +13,6 @@ from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import Models, bind
 from tests.hlv.judges import GREEDY, NLI, OPTIONS, request
-from tests.inference.shapes import save_llama
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch
@@ -24,6 +23,8 @@ WHY = [{"explanation": "A sleeping dog is at rest.", "label": "A"}]
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Models]:
     """One causal model, `stub`, that reads 2,048 tokens."""
+    from tests.inference.shapes import save_llama
+
     folder = tmp_path_factory.mktemp("causal")
     save_llama(folder / "weights", reads=2_048)
     entry = '[[models]]\nname = "stub"\nkind = "causal"\nsource = "path:weights"\ndevice = "cpu"\n'

@@ -2,16 +2,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-import torch
-from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-from services.inference.classifier import LocalClassifier
-from services.inference.local_models import LocalModels
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.checkpoint import base_folder
+
+if TYPE_CHECKING:
+    from services.inference.classifier import LocalClassifier
+    from services.inference.local_models import LocalModels
 
 
 def bind_bert(folder: Path, seed: int) -> LocalModels:
@@ -19,6 +20,11 @@ def bind_bert(folder: Path, seed: int) -> LocalModels:
 
     Its logits are divided by a temperature of 1.7, as a calibrated model's are.
     """
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+    from services.inference.local_models import LocalModels
+
     torch.manual_seed(seed)
     config = BertConfig(
         hidden_size=32,

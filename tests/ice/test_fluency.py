@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import torch
 from pydantic import ValidationError
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from services.ice.contract import IceRequest
 from services.ice.cost import FLUENCY_TEXTS, cost
 from services.ice.input_distance import CONTEXT, ROWS, token_loss
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
-from services.inference.local_models import LocalModels
 from shared.contracts.calls import Completion, Prompt, WrittenToken
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import ModelUse
@@ -27,7 +24,6 @@ from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
 from tests.ice.planted import USE, PlantedJudge, PlantedModels
 from tests.ice.test_randomization_test import span, text_of
-from tests.inference.shapes import save_gpt2
 
 KNOWN, UNKNOWN = 0.1, 3.0  # nats: of the word that follows in the text, of any other
 LENGTH, FIRST, SIZE = 40, 12, 6
@@ -213,6 +209,12 @@ def test_what_the_language_model_reads_is_counted() -> None:
 
 def test_losses_are_those_of_the_model_itself(tmp_path: Path) -> None:
     """Oracle: cross entropy of transformers' own logits, the text read behind a line break."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from services.inference.local_models import LocalModels
+    from tests.inference.shapes import save_gpt2
+
     save_gpt2(tmp_path / "weights")
     (tmp_path / "models.toml").write_text(
         '[[models]]\nname = "m"\nkind = "causal"\nsource = "path:weights"\ndevice = "cpu"\n',

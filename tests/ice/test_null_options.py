@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,10 +12,13 @@ from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.nulls import _class_of, strata_of
-from services.inference.classifier import LocalClassifier
 from shared.statistics.placements import runs_of
 from tests.ice.planted import planted
 from tests.ice.test_randomization_test import span, text_of
+
+if TYPE_CHECKING:
+    from services.inference.classifier import LocalClassifier
+
 
 TEXT = "the old gardener quietly misremembered a rainy afternoon and the sandcastles near her house"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,10 +13,13 @@ from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.report import IceTest
-from services.inference.classifier import LocalClassifier
 from shared.statistics.placements import runs_of
 from tests.ice.planted import FIRST_WORD, planted, word
 from tests.ice.test_randomization_test import span, text_of
+
+if TYPE_CHECKING:
+    from services.inference.classifier import LocalClassifier
+
 
 FEW, RUNS = 500, 1_500  # by day, by night
 

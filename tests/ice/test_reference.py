@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
 
-from bench.ice import ReleasedInput, np_state, package, script
-from bench.ice_gpu import LABEL_TOKENS, TEMPLATE, TINY, behind_the_port, random_model, tokenizer
 from services.ice.contract import IceRequest
 from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.report import IceResult
 from services.ice.variants import released
-from services.inference.classifier import LocalClassifier
 from shared.models import ports
+
+if TYPE_CHECKING:
+    from bench.ice import ReleasedInput
+
+
+if TYPE_CHECKING:
+    from services.inference.classifier import LocalClassifier
+
 
 score = SERVICE.score
 
@@ -31,6 +35,11 @@ TEXTS = [" ".join(f"w{100 + 37 * n + 3 * place}" for place in range(20)) for n i
 @pytest.fixture(scope="module")
 def causal() -> Iterator[Any]:
     """A random two-layer GPT-2 whose weights are large, so that scores differ."""
+    import torch
+
+    from bench.ice import ReleasedInput
+    from bench.ice_gpu import LABEL_TOKENS, TINY, behind_the_port, random_model, tokenizer
+
     model = random_model(TINY)
     with torch.no_grad():
         for weight in model.parameters():
@@ -43,12 +52,16 @@ def causal() -> Iterator[Any]:
 
 
 def asked(causal: ReleasedInput, text: str) -> ReleasedInput:
+    from bench.ice import ReleasedInput
+
     return ReleasedInput(
         causal.model, causal.tokenizer, causal.labels, [int(w[1:]) for w in text.split()]
     )
 
 
 def ours(text: str, method: str, **more: Any) -> IceResult:
+    from bench.ice_gpu import TEMPLATE
+
     fields = {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
     return score(IceRequest.model_validate(fields | {"seed": SEED} | more))
 
@@ -59,6 +72,10 @@ def ours(text: str, method: str, **more: Any) -> IceResult:
 def test_the_package_says_the_same_on_the_same_draws(
     causal: ReleasedInput, text: str, method: str
 ) -> None:
+    import torch
+
+    from bench.ice import package
+
     with torch.enable_grad():
         causal.model.requires_grad_(requires_grad=True)
         theirs = package(asked(causal, text), method, DRAWS, SEED)
@@ -84,6 +101,11 @@ def test_the_package_says_the_same_on_the_same_draws(
 def test_the_scripts_loop_says_the_same_on_the_same_masks(
     causal: ReleasedInput, text: str, method: str
 ) -> None:
+    import torch
+
+    from bench.ice import script
+    from bench.ice_gpu import TEMPLATE
+
     request = IceRequest.model_validate(
         {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
     )
@@ -109,6 +131,10 @@ SENTENCE = "the garden was green after the rain and people walk slowly under old
 @pytest.mark.filterwarnings("ignore")
 def test_three_operators_and_their_mean_are_the_package_s(encoder: LocalClassifier) -> None:
     """Deletion, mask and unk, NSR averaged, on an encoder with special tokens."""
+    import torch
+
+    from bench.ice import np_state
+
     weights = encoder._weights
     read = weights.tokenizer(SENTENCE, return_tensors="pt")
     values = np.random.default_rng(1).random(read["input_ids"].shape[1])

@@ -9,23 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
 
-from bench.ice import np_state
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.operators import BASELINE
 from services.ice.report import IceResult, Operator
-from services.inference.classifier import LocalClassifier
-from services.inference.local_models import LocalModels
 from shared.contracts.calls import Example, ExampleRows, Row
 from shared.models import ports
 from tests.ice.conftest import bind_bert
 from tests.promises import as_promised
+
+if TYPE_CHECKING:
+    from services.inference.classifier import LocalClassifier
+    from services.inference.local_models import LocalModels
+
 
 ice = pytest.importorskip("ice")
 
@@ -80,6 +81,10 @@ def in_float64(model: LocalClassifier) -> Iterator[None]:
 def compared(
     model: LocalClassifier, text: str, operators: Sequence[Operator], nearest: float = NEAR
 ) -> Compared:
+    import torch
+
+    from bench.ice import np_state
+
     weights = model._weights
     read = weights.tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
     offsets = read.pop("offset_mapping")[0].tolist()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bench.ice_sizes import OPERATORS, attained, everyday, sizes
-from services.inference.local_models import LocalModels
 from shared.models import ports
 from tests.ice.conftest import bind_bert
+
+if TYPE_CHECKING:
+    from services.inference.local_models import LocalModels
+
 
 TEXTS = 700  # of six explanations each: a standard error of .0035 if they were independent
 NIGHTLY = 0.01

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,13 +12,16 @@ import pytest
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
-from services.inference.classifier import LocalClassifier
 from shared.contracts.calls import AttributionMethod, Attributions, Example, Tokens
 from shared.contracts.errors import BadInput, DegenerateInput, TooManyRows
 from shared.contracts.judgement import Judgement, unread, with_mass
 from shared.models.ports import Floats
 from shared.statistics import lime
 from tests.ice.planted import USE, PlantedJudge, noise, planted, weighted, word
+
+if TYPE_CHECKING:
+    from services.inference.classifier import LocalClassifier
+
 
 score = SERVICE.score
 TEXT = " ".join(map(word, range(8)))

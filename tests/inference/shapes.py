@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import torch
 from tokenizers import (
     Tokenizer,
     decoders,
@@ -14,15 +13,6 @@ from tokenizers import (
     pre_tokenizers,
     processors,
     trainers,
-)
-from transformers import (
-    BertConfig,
-    BertForSequenceClassification,
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedTokenizerFast,
 )
 
 SENTENCES = [
@@ -43,6 +33,8 @@ DROPOUT = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
 
 def byte_tokenizer(*, begins: bool, chat: str | None = None, reads: int = READS) -> Any:
     """A byte-level BPE of 400 tokens; `begins`: whether it puts <s> before every text."""
+    from transformers import PreTrainedTokenizerFast
+
     words = Tokenizer(models.BPE())
     words.normalizer = normalizers.NFC()
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -70,6 +62,9 @@ def byte_tokenizer(*, begins: bool, chat: str | None = None, reads: int = READS)
 
 def save_gpt2(folder: Path) -> Path:
     """Two layers, no token at the beginning, no chat template."""
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     torch.manual_seed(1)
     words = byte_tokenizer(begins=False)
     config = GPT2Config(
@@ -80,6 +75,9 @@ def save_gpt2(folder: Path) -> Path:
 
 def save_llama(folder: Path, reads: int = READS, width: int = 32, scale: float = 6) -> Path:
     """Two layers, grouped keys, an untied head, <s> at the beginning, a chat template."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     torch.manual_seed(2)
     words = byte_tokenizer(begins=True, chat=CHAT, reads=reads)
     config = LlamaConfig(
@@ -95,6 +93,8 @@ def save_llama(folder: Path, reads: int = READS, width: int = 32, scale: float =
 
 
 def _save(model: Any, words: Any, config: Any, folder: Path, scale: float = 6) -> Path:
+    import torch
+
     config.bos_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
     model.generation_config.eos_token_id = 2
     with torch.no_grad():  # larger weights: random models are else nearly uniform
@@ -108,6 +108,9 @@ def _save(model: Any, words: Any, config: Any, folder: Path, scale: float = 6) -
 
 def save_bert(folder: Path, words: Any) -> Path:
     """Two layers, three labels."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
     torch.manual_seed(0)
     config = BertConfig(
         hidden_size=32,

@@ -11,9 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-
 from tests.inference.shapes import byte_tokenizer
 from tests.tiny_models.vocabulary import byte_level, unigram, wordpiece
 
@@ -132,6 +129,9 @@ ARCHITECTURES = {
 
 def save_architecture(folder: Path, known: Architecture, outputs: tuple[str, ...]) -> Path:
     """Write it as a hub repository would hold it."""
+    import torch
+    import transformers
+
     torch.manual_seed(4)
     words = known.words()
     config = getattr(transformers, f"{known.name}Config")(

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import (
-    Gemma2Config,
-    Gemma2ForCausalLM,
-    GraniteConfig,
-    GraniteForCausalLM,
-    LlamaConfig,
-    LlamaForCausalLM,
-    MistralConfig,
-    MistralForCausalLM,
-    PreTrainedTokenizerFast,
-    Qwen3Config,
-    Qwen3ForCausalLM,
-)
 
 from tests.tiny_models.vocabulary import SENTENCES
 
@@ -62,8 +48,7 @@ SIZES = {
 class Causal:
     """What a known model is, as far as its weights are left out. control: its special tokens."""
 
-    architecture: Callable[[Any], Any]
-    config: Callable[..., Any]
+    architecture: str  # `Llama` for transformers.LlamaForCausalLM and LlamaConfig
     control: tuple[str, ...]  # the first begins a text, the second ends it
     chat: str | None
     keys: Mapping[str, Any] = field(default_factory=dict)
@@ -76,34 +61,30 @@ _LLAMA_CONTROL = (
     "<|end_header_id|>",
 )
 CAUSAL: dict[str, Causal] = {
-    "llama-guard-3": Causal(LlamaForCausalLM, LlamaConfig, _LLAMA_CONTROL, LLAMA),
+    "llama-guard-3": Causal("Llama", _LLAMA_CONTROL, LLAMA),
     "shieldgemma-hate": Causal(
-        Gemma2ForCausalLM,
-        Gemma2Config,
+        "Gemma2",
         ("<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"),
         None,
         {"head_dim": 8, "final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0},
     ),
     "qwen3guard": Causal(
-        Qwen3ForCausalLM,
-        Qwen3Config,
+        "Qwen3",
         ("<|im_start|>", "<|im_end|>", "<think>", "</think>"),
         QWEN,
         {"tie_word_embeddings": True, "head_dim": 8},
     ),
     "granite-guardian-3": Causal(
-        GraniteForCausalLM,
-        GraniteConfig,
+        "Granite",
         ("<|start_of_role|>", "<|end_of_text|>", "<|end_of_role|>"),
         GRANITE,
     ),
     "granite-guardian-4": Causal(
-        GraniteForCausalLM,
-        GraniteConfig,
+        "Granite",
         ("<|start_of_role|>", "<|end_of_text|>", "<|end_of_role|>"),
         GRANITE_4,
     ),
-    "wildguard": Causal(MistralForCausalLM, MistralConfig, ("<s>", "</s>"), None),
+    "wildguard": Causal("Mistral", ("<s>", "</s>"), None),
 }
 
 
@@ -123,6 +104,8 @@ def vocabulary(known: Causal) -> Any:
     words.post_processor = processors.TemplateProcessing(
         single=f"{first} $A", special_tokens=[(first, 1)]
     )
+    from transformers import PreTrainedTokenizerFast
+
     return PreTrainedTokenizerFast(
         tokenizer_object=words,
         bos_token=first,
@@ -136,10 +119,15 @@ def vocabulary(known: Causal) -> Any:
 
 def save_causal(folder: Path, known: Causal, seed: int = 0) -> Path:
     """Write it as a hub repository would hold it."""
+    import torch
+    import transformers
+
     torch.manual_seed(seed)
     words = vocabulary(known)
     ids = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
-    model = known.architecture(known.config(vocab_size=len(words), **SIZES, **ids, **known.keys))
+    config = getattr(transformers, f"{known.architecture}Config")
+    kind = getattr(transformers, f"{known.architecture}ForCausalLM")
+    model = kind(config(vocab_size=len(words), **SIZES, **ids, **known.keys))
     with torch.no_grad():
         for weight in model.parameters():
             if weight.dim() > 1:

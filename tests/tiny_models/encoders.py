@@ -7,16 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from transformers import (
-    BertConfig,
-    BertForSequenceClassification,
-    RobertaConfig,
-    RobertaForSequenceClassification,
-    XLMRobertaConfig,
-    XLMRobertaForSequenceClassification,
-)
-
 from tests.tiny_models.vocabulary import byte_level, unigram, wordpiece
 
 MULTI = "multi_label_classification"
@@ -37,8 +27,7 @@ STEEP = 8  # weights are that much larger than at birth: random models are else 
 class Encoder:
     """What a known model is, as far as its weights are left out. rows: of its position table."""
 
-    architecture: Callable[[Any], Any]
-    config: Callable[..., Any]
+    architecture: str  # `Bert` for transformers.BertForSequenceClassification and BertConfig
     words: Callable[[], Any]
     outputs: tuple[str, ...]
     problem_type: str | None = None
@@ -47,18 +36,15 @@ class Encoder:
 
 
 def _bert(outputs: tuple[str, ...], problem_type: str | None = None) -> Encoder:
-    kind = BertForSequenceClassification, BertConfig, wordpiece
-    return Encoder(*kind, outputs, problem_type, rows=512, segments=2)
+    return Encoder("Bert", wordpiece, outputs, problem_type, rows=512, segments=2)
 
 
 def _roberta(outputs: tuple[str, ...], problem_type: str | None = None) -> Encoder:
-    kind = RobertaForSequenceClassification, RobertaConfig, byte_level
-    return Encoder(*kind, outputs, problem_type)
+    return Encoder("Roberta", byte_level, outputs, problem_type)
 
 
 def _xlmr(outputs: tuple[str, ...], problem_type: str | None = None) -> Encoder:
-    kind = XLMRobertaForSequenceClassification, XLMRobertaConfig, unigram
-    return Encoder(*kind, outputs, problem_type)
+    return Encoder("XLMRoberta", unigram, outputs, problem_type)
 
 
 ENCODERS: dict[str, Encoder] = {
@@ -67,8 +53,7 @@ ENCODERS: dict[str, Encoder] = {
     "detoxify-multilingual": _xlmr(UNBIASED, MULTI),
     "hatexplain": _bert(("hate speech", "normal", "offensive")),
     "cardiff-hate": Encoder(
-        RobertaForSequenceClassification,
-        RobertaConfig,
+        "Roberta",
         lambda: byte_level(stated_limit=None),
         ("NOT-HATE", "HATE"),
     ),
@@ -80,9 +65,12 @@ ENCODERS: dict[str, Encoder] = {
 
 def save_encoder(folder: Path, known: Encoder, seed: int = 0) -> Path:
     """Write it as a hub repository would hold it."""
+    import torch
+    import transformers
+
     torch.manual_seed(seed)
     words = known.words()
-    config = known.config(
+    config = getattr(transformers, f"{known.architecture}Config")(
         vocab_size=len(words),
         max_position_embeddings=known.rows,
         type_vocab_size=known.segments,
@@ -92,7 +80,7 @@ def save_encoder(folder: Path, known: Encoder, seed: int = 0) -> Path:
         problem_type=known.problem_type,
         **WIDTH,
     )
-    model = known.architecture(config)
+    model = getattr(transformers, f"{known.architecture}ForSequenceClassification")(config)
     with torch.no_grad():
         for weight in model.parameters():
             if weight.dim() > 1:

@@ -13,7 +13,6 @@ from tokenizers import (
     processors,
     trainers,
 )
-from transformers import PreTrainedTokenizerFast
 
 SENTENCES = [
     "The garden was green after the rain, and the neighbours came out to look.",
@@ -92,6 +91,8 @@ def _as_roberta(words: Tokenizer, stated_limit: int | None) -> Any:
 def _fast(
     words: Tokenizer, names: dict[str, str], *, segments: bool, stated_limit: int | None = 512
 ) -> Any:
+    from transformers import PreTrainedTokenizerFast
+
     limit = {} if stated_limit is None else {"model_max_length": stated_limit}
     inputs = ["input_ids", *(["token_type_ids"] if segments else []), "attention_mask"]
     return PreTrainedTokenizerFast(

@@ -424,7 +424,7 @@ def nli(folder: Path) -> Path:
     bert = ENCODERS["hatexplain"]
     outputs = ("ENTAILMENT", "NEUTRAL", "CONTRADICTION")
     return save_encoder(
-        folder, Encoder(bert.architecture, bert.config, bert.words, outputs, rows=128, segments=2)
+        folder, Encoder(bert.architecture, bert.words, outputs, rows=128, segments=2)
     )
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
-from services.inference import local_models
-from services.inference.local_models import LocalModels
 from shared.contracts.errors import (
     JobCancelled,
     ModelNotReady,
@@ -256,6 +252,8 @@ def test_a_model_of_first_use_is_idle_after_its_minutes(
 ) -> None:
     """`idle_minutes` of an entry: kept so long after its last use, then unloaded where another
     needs the room; one that is loaded at start is never."""
+    from services.inference import local_models
+
     file = tmp_path / "models.toml"
     file.write_text(IDLE, "utf-8")
     states = ModelStates()
@@ -267,7 +265,7 @@ def test_a_model_of_first_use_is_idle_after_its_minutes(
 
     monkeypatch.setattr(local_models, "load_classifier", load)
     monkeypatch.setattr(local_models, "LocalClassifier", lambda loaded, budget: loaded)
-    models = LocalModels(load_catalogue(file), states=states)
+    models = local_models.LocalModels(load_catalogue(file), states=states)
     for name in ("brief", "usual", "start"):
         models.local_classifier(name)
     clock[0] = 119
@@ -300,18 +298,25 @@ served_name = "m"
 """
 
 
-@pytest.mark.parametrize("models", [QueueModels, partial(LocalModels, similarity=None)])
+@pytest.mark.parametrize("by_queue", [True, False])
 @pytest.mark.parametrize(
     ("kind", "scheme", "more"),
     [("causal", "openai", ""), ("classifier", "classify", 'outputs = ["no", "yes"]')],
 )
 def test_a_job_of_any_server_that_is_away_waits(
-    models: Callable[..., Models], kind: str, scheme: str, more: str, tmp_path: Path
+    by_queue: bool, kind: str, scheme: str, more: str, tmp_path: Path
 ) -> None:
+    from services.inference.local_models import LocalModels
+
     file = tmp_path / "models.toml"
     file.write_text(SERVED.format(kind=kind, scheme=scheme, more=more))
     states = ModelStates()
-    port = models(load_catalogue(file), states=states)
+    catalogue = load_catalogue(file)
+    port: Models = (
+        QueueModels(catalogue, states)
+        if by_queue
+        else LocalModels(catalogue, similarity=None, states=states)
+    )
     states.set("m", "away", "no connection")
     with pytest.raises(ModelNotReady, match="no connection"):
         port.judge("m")

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from services.inference.classifier import LocalClassifier
-from services.inference.local_models import LocalModels
 from shared.contracts.calls import AttributionMethod, Example, ExampleRows, Row
 from shared.contracts.errors import BadInput, ModelCannot, TextTooLong
 from shared.contracts.problems import problem
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.classification import ServedClassifier
-from tests.inference.shapes import byte_tokenizer, save_bert
 from tests.shared.models.openai.computing import ClassifierDouble, Kind
 from tests.shared.models.openai.recorded import Recorded
 from tests.shared.models.openai.stub import listening
+
+if TYPE_CHECKING:
+    from services.inference.classifier import LocalClassifier
+
 
 TEXTS = ["The garden was green.", "We lost the match again", "no", "Is the weather good?"] * 10
 NAMES = ("no", "perhaps", "yes")
@@ -41,6 +42,9 @@ Making = Callable[..., ServedClassifier]
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> LocalClassifier:
+    from services.inference.local_models import LocalModels
+    from tests.inference.shapes import byte_tokenizer, save_bert
+
     folder = tmp_path_factory.mktemp("weights")
     save_bert(folder / "bert", byte_tokenizer(begins=False, reads=64))
     (folder / "models.toml").write_text(

@@ -12,6 +12,7 @@ import subprocess
 import venv
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -19,12 +20,15 @@ import pytest
 from cli.stack.servers import HOST, free_port
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.inference.local_models import LocalModels
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 from shared.models.server_check import probe
 from tests.patience import looks
 from tests.tiny_models.encoders import ENCODERS, save_encoder
+
+if TYPE_CHECKING:
+    from services.inference.local_models import LocalModels
+
 
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(3_600)]
 
@@ -69,6 +73,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def models(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModels]:
+    from services.inference.local_models import LocalModels
+
     folder, port = tmp_path_factory.mktemp("served"), free_port()
     _as_older_libraries_write_it(save_encoder(folder / "weights", ENCODERS["hatexplain"], 0))
     command = [

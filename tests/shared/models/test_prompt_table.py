@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from services.inference.causal_prompt import LabelPrompt
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput
 from shared.contracts.labels import CANONICAL, Task
@@ -120,6 +119,8 @@ def served(keys: dict[str, Any], task: Task) -> ModelEntry:
 def test_a_model_is_asked_the_same_here_and_behind_a_server(
     keys: dict[str, Any], task: Task
 ) -> None:
+    from services.inference.causal_prompt import LabelPrompt
+
     entry = served(keys, task)
     assert entry.prompt is not None
     pair = "Another {text}" if task == "nli" and not keys.get("user") else None

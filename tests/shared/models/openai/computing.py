@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.shared.models.openai.stub import Reply
 
@@ -30,6 +28,8 @@ class LanguageModelDouble:
     """A causal model's folder behind a style of server; its chat template is the content alone."""
 
     def __init__(self, folder: Path, style: Style, listed: int = 20) -> None:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
         self.style, self.listed = style, listed
         self.asked: list[tuple[str, dict[str, Any], dict[str, str]]] = []
         self.words = AutoTokenizer.from_pretrained(folder)
@@ -56,6 +56,8 @@ class LanguageModelDouble:
 
     def logprobs(self, ids: Sequence[int]) -> Any:
         """(T, V) of what comes after each token."""
+        import torch
+
         with torch.no_grad():
             return torch.log_softmax(self.model(torch.tensor([ids])).logits[0].double(), dim=-1)
 
@@ -84,6 +86,8 @@ class LanguageModelDouble:
     def echo(self, body: dict[str, Any]) -> Reply:
         """llama-cpp-python's (0.3.36, `Llama._create_completion`): of what is repeated, the n-th
         token has what was predicted at the n-th place, whether or not <s> comes first."""
+        import torch
+
         ids = self.ids(body["prompt"])
         table = self.logprobs(ids)
         written = int(table[-1].argmax())
@@ -119,6 +123,8 @@ class LanguageModelDouble:
         return 200, {}, {"generated_text": "", "details": details}
 
     def chat(self, body: dict[str, Any]) -> Reply:
+        import torch
+
         table = self.logprobs(self.ids(body["messages"][-1]["content"]))[-1]
         tops = torch.topk(table, max(1, body.get("top_logprobs", 1)))
         listed = [self.entry(int(token), table) for token in tops.indices[: self.listed]]

@@ -8,17 +8,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from cli.stack.servers import HOST, free_port
-from services.inference.local_models import LocalModels
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.openai.model import ServedLanguageModel
 from tests.inference.shapes import save_llama
 from tests.patience import looks
 from tests.shared.models.openai.gguf_model import write_gguf
+
+if TYPE_CHECKING:
+    from services.inference.local_models import LocalModels
+
 
 ROOT = Path(__file__).parents[4]
 KEY = "sk-a-key-of-the-tests"
@@ -60,6 +64,8 @@ def llama_serving(file: Path) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def tiny_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModels]:
     """The models `served` and `own`: one and the same, behind HTTP and in here."""
+    from services.inference.local_models import LocalModels
+
     folder = tmp_path_factory.mktemp("served")
     file = write_gguf(save_llama(folder / "weights"), folder / "tiny.gguf")
     with llama_serving(file) as entry:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from gguf import GGUFWriter, TokenType
 from numpy.typing import NDArray
-from transformers import AutoTokenizer, LlamaForCausalLM
 
 SPECIAL = 3  # <pad>, <s>, </s> come first
 NAMES = {
@@ -32,6 +31,8 @@ WHOLE = {
 
 def write_gguf(folder: Path, target: Path) -> Path:
     """The Llama-shaped model of this folder, in float32."""
+    from transformers import AutoTokenizer, LlamaForCausalLM
+
     model = LlamaForCausalLM.from_pretrained(folder)
     writer = GGUFWriter(str(target), "llama")
     _shape(writer, model.config)

@@ -12,11 +12,11 @@ import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cli.stack.servers import HOST, free_port
-from services.inference.local_models import LocalModels
 from shared.contracts.calls import Example, Prompt, Template
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.openai.model import ServedLanguageModel
@@ -25,6 +25,10 @@ from shared.models.server_check import probe, render
 from tests.inference.shapes import save_llama
 from tests.shared.models.openai.conftest import await_health
 from tests.shared.models.openai.gguf_model import write_gguf
+
+if TYPE_CHECKING:
+    from services.inference.local_models import LocalModels
+
 
 # eight minutes of processor time, nearly all of it the compiler's: 55 on two crowded cores
 pytestmark = [pytest.mark.nightly, pytest.mark.timeout(7_200)]
@@ -67,6 +71,8 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
 @contextmanager
 def serving(python: str, file: Path) -> Iterator[LocalModels]:
     """The models `there`, behind the server, and `here`, the folder `weights` beside the file."""
+    from services.inference.local_models import LocalModels
+
     port = free_port()
     command = [
         python, "-m", "llama_cpp.server", "--model", str(file), "--model_alias", "tiny",

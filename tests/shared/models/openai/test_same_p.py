@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 from services.inference.local_models import LocalModels
 from shared.contracts.calls import Example, Template
@@ -33,6 +32,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def examples(folder: Path) -> list[Example]:
     """Texts with two of their own likeliest next tokens as verbalizers, which no other listed
     token begins: there the listed tokens are the verbalizers' own."""
+    import torch
+
     double = LanguageModelDouble(folder, "chat")
     found = []
     for text in TEXTS:
