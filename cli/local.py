@@ -35,7 +35,7 @@ from shared.contracts.problems import (
 from shared.contracts.service import ServiceContract
 from shared.ledger.job_json import job_json
 from shared.ledger.jobs import Job
-from shared.ledger.leases import Claim
+from shared.ledger.leases import MAX_ATTEMPTS, Claim
 from shared.models import ports
 from shared.models.catalogue.catalogue import Catalogue, load_catalogue
 from shared.process.settings import disable_download, settings
@@ -154,7 +154,7 @@ def _claim(request: Mapping[str, Any]) -> Claim:
         attempt=1,
         request=request,
         waited_seconds=math.inf,
-        tried=settings().max_attempts,
+        tried=MAX_ATTEMPTS,
         tenant="local",
         batch_id=None,
     )

@@ -45,6 +45,7 @@ from shared.worker.watchdog import watchdog
 
 AWAY_SECONDS = 15.0  # that a start waits for models that give no answer
 SWITCH_SECONDS = 0.0005  # a thread that wakes waits no longer for one that computes
+BATCH_SHARE = 0.4  # of one processor, for lines of batches while interactive jobs come
 MODEL_SERVICES = frozenset({"inference", "similarity"})
 PATIENCE_SECONDS = 2.0  # of a worker's thread, for a model that another thread is loading
 
@@ -157,7 +158,7 @@ def run_worker(names: list[str], chosen: Settings) -> None:
     """Take jobs and calls of models until SIGTERM; those of batches on threads of their own."""
     calls = [f"model.{name}" for name in names if name in MODEL_SERVICES]
     queues = [*calls, *map(broker.task_name, registered)]
-    pace = BatchRateLimiter(chosen.batch_share)
+    pace = BatchRateLimiter(BATCH_SHARE)
     threads = chosen.threads_for_batches
     batches = BatchQueues([broker.batch_queue(name) for name in queues], threads, pace)
     signals.task_received.connect(lambda **_: pace.record_interactive(), weak=False)

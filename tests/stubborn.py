@@ -7,12 +7,15 @@ import re
 import time
 from dataclasses import replace
 
+import pytest
+
 from services.worker import run_worker
 from shared.contracts.service import Service
 from shared.process import telemetry
 from shared.process.settings import settings
 from shared.queue import job_context
-from shared.worker import register
+from shared.worker import job, register
+from shared.worker import watchdog as watchdog_module
 from shared.worker.process import Health
 from shared.worker.process import start_server as serve_health
 from shared.worker.watchdog import watchdog
@@ -20,6 +23,7 @@ from tests.echo_metric import ECHO, EchoReport, EchoRequest, echo
 
 STUBBORN = replace(ECHO, name="stubborn")
 SLOW_STEPS = 20
+GRACE_SECONDS = 2
 
 
 def backtracks() -> None:
@@ -67,6 +71,8 @@ class Stubborn(Service):
 
 def main() -> None:
     """As `services.worker` does, without models."""
+    for module in (job, watchdog_module):
+        pytest.MonkeyPatch().setattr(module, "GRACE_SECONDS", GRACE_SECONDS)
     chosen = settings()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     register(Stubborn())

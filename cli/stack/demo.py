@@ -15,11 +15,10 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 from rich.table import Table
 
-from cli.stack.liveness import ProcessProgress
+from cli.stack.liveness import STALLED_SECONDS, ProcessProgress
 from cli.stack.processes import Say, without_progress
 from cli.stack.stack import Stack
 from cli.stack.startup import Reporter
-from shared.process.settings import settings
 
 Json = dict[str, Any]
 
@@ -36,7 +35,7 @@ class DemoFailed(RuntimeError):
 def run(stack: Stack, examples: Path, console: Console) -> None:
     """Score every example and show it. Raises DemoFailed if one has no score."""
     lines = _lines(examples)
-    with httpx.Client(base_url=stack.url, timeout=settings().stalled_seconds) as client:
+    with httpx.Client(base_url=stack.url, timeout=STALLED_SECONDS) as client:
         jobs = list(_score_lines(client, lines, Patience(stack, console), console))
     console.print(table(lines, jobs))
     failed = [job["error"] for job in jobs if job["status"] != "succeeded"]
@@ -55,10 +54,9 @@ class Patience:
     """No deadline while a job ends or a process of the service works; a pipe is told who waits."""
 
     def __init__(self, stack: Stack, console: Console) -> None:
-        self._seconds = settings().stalled_seconds
         logs = stack.folder / "logs"
         self._movements = [
-            ProcessProgress(child, logs, self._seconds) for child in stack.supervisor.children
+            ProcessProgress(child, logs, STALLED_SECONDS) for child in stack.supervisor.children
         ]
         self._moved = time.monotonic()
         self._say: Say = (
@@ -72,8 +70,10 @@ class Patience:
             [movement.has_changed(waited_for) for movement in self._movements]
         ):  # each has to look
             self._moved = time.monotonic()
-        elif time.monotonic() - self._moved > self._seconds:
-            raise DemoFailed(f"nothing has moved for {self._seconds:g} s; waited for {waited_for}")
+        elif time.monotonic() - self._moved > STALLED_SECONDS:
+            raise DemoFailed(
+                f"nothing has moved for {STALLED_SECONDS:g} s; waited for {waited_for}"
+            )
 
 
 def _score_lines(

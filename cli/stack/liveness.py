@@ -1,7 +1,7 @@
 """A process is asked over and over how it is; one that stays silent is killed, to start anew.
 
 Until a process was ready once it may be silent for as long as it moves: its log grows, or it uses
-processor time. Both patiences are settings, and generous: a busy machine must not cause restarts.
+processor time. The limits are generous: a busy machine must not cause restarts.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import psutil
 
 from cli.stack.servers import Child, Probe
 from shared.process import telemetry
-from shared.process.settings import Settings
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 2.0  # between two looks at one that starts
+STALLED_SECONDS = 600.0  # a start in which nothing moves for this long is given up
 FEWEST_FAILURES = 3  # in a row; a machine that slept must not be taken for a silent process
 NO_ANSWER = ("no answer yet",)
 MOVING_SHARE = 0.01  # of one processor: what idles uses less, what starves beside 100 others more
@@ -95,21 +95,24 @@ def _obstacles(body: dict[str, Any]) -> Iterator[str]:
 class Liveness:
     """One process under watch, from a thread of its own."""
 
-    def __init__(self, child: Child, probe: Probe, logs: Path, chosen: Settings) -> None:
+    def __init__(
+        self, child: Child, probe: Probe, logs: Path, silent_seconds: float, stalled_seconds: float
+    ) -> None:
         self.child = child
         self.ready = False  # at least once in this life
         self.waits_for: tuple[str, ...] = NO_ANSWER
-        self._probe, self._logs, self._chosen = probe, logs, chosen
+        self._probe, self._logs = probe, logs
+        self._silent_seconds, self._stalled_seconds = silent_seconds, stalled_seconds
         self._life: object = None
         self._pause = FIRST_PAUSE_SECONDS
-        self._movement = ProcessProgress(child, logs, chosen.stalled_seconds)
+        self._movement = ProcessProgress(child, logs, stalled_seconds)
         self.moved = self.good = time.monotonic()  # when it did, and was, last
         self._failures = 0
 
     def watch(self, stopping: threading.Event) -> None:
         """Look until told to stop."""
         # both halves of the silence must fit twice; no proxy stands between us and our own
-        with httpx.Client(timeout=self._chosen.silent_seconds / 2, trust_env=False) as client:
+        with httpx.Client(timeout=self._silent_seconds / 2, trust_env=False) as client:
             while not stopping.wait(self._next_pause()):
                 try:
                     if self.child.is_running and self.check(client) and not stopping.is_set():
@@ -119,17 +122,15 @@ class Liveness:
 
     def _next_pause(self) -> float:
         if self.ready:
-            return self._chosen.silent_seconds / 12
-        self._pause = min(
-            1.2 * self._pause, LONGEST_PAUSE_SECONDS, self._chosen.stalled_seconds / 4
-        )
+            return self._silent_seconds / 12
+        self._pause = min(1.2 * self._pause, LONGEST_PAUSE_SECONDS, self._stalled_seconds / 4)
         return self._pause
 
     def check(self, client: httpx.Client) -> bool:
         """Look once; True where it has been silent for too long."""
         if self._life is not self.child.process:
             self._begin()
-        patience = self._chosen.silent_seconds if self.ready else self._chosen.stalled_seconds
+        patience = self._silent_seconds if self.ready else self._stalled_seconds
         if self._is_ready(client):
             self.good, self._failures = time.monotonic(), 0
             return False
@@ -143,7 +144,7 @@ class Liveness:
         self.ready, self.waits_for = False, NO_ANSWER
         self.moved = self.good = time.monotonic()
         self._failures = 0
-        self._movement = ProcessProgress(self.child, self._logs, self._chosen.stalled_seconds)
+        self._movement = ProcessProgress(self.child, self._logs, self._stalled_seconds)
 
     def _get(self, client: httpx.Client, path: str) -> ProbeResponse:
         try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.stack.liveness import Liveness
+from cli.stack.liveness import STALLED_SECONDS, Liveness
 from cli.stack.servers import TERM_SECONDS, Child, Postgres, Probe, free_port
 from services.registry import contracts
 from shared.process import telemetry
@@ -78,12 +78,19 @@ def _module(name: str, environment: dict[str, str], *arguments: str, probe: Prob
 class Supervisor:
     """Watches the children and PostgreSQL from a thread of its own, and asks from others."""
 
-    def __init__(self, postgres: Postgres | None, logs: Path, chosen: Settings) -> None:
+    def __init__(
+        self,
+        postgres: Postgres | None,
+        logs: Path,
+        silent_seconds: float,
+        stalled_seconds: float = STALLED_SECONDS,
+    ) -> None:
+        """`silent_seconds`: a ready process that answers nothing for this long is killed."""
         self.children: list[Child] = []
         self.watched: list[Liveness] = []  # those that can be asked how they are
         self._postgres = postgres
         self._logs = logs
-        self._chosen = chosen
+        self._patience = silent_seconds, stalled_seconds
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
 
@@ -93,7 +100,7 @@ class Supervisor:
             child.start(self._logs)
             self.children.append(child)  # from here on it is watched
             if child.probe is not None:
-                self._check(Liveness(child, child.probe, self._logs, self._chosen))
+                self._check(Liveness(child, child.probe, self._logs, *self._patience))
         if not self._thread.is_alive():
             self._thread.start()
 

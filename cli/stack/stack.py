@@ -18,6 +18,7 @@ from cli.stack.folder import (
     close_all,
     load_key,
 )
+from cli.stack.liveness import STALLED_SECONDS
 from cli.stack.processes import (
     Say,
     ServiceNames,
@@ -68,7 +69,8 @@ def running(
         say("PostgreSQL")
         postgres = None if chosen.names_servers else Postgres(folder / "postgres", private=True)
         close_all(folder, postgres=folder / "postgres")  # PostgreSQL's package had opened it
-        supervisor = Supervisor(postgres, logs, chosen)
+        # longer than a lease and a grace: a worker that is stuck ends itself first and logs why
+        supervisor = Supervisor(postgres, logs, silent_seconds=2 * chosen.lease_seconds)
         held.callback(supervisor.stop, say_at_end)
         servers = _servers(folder, chosen, postgres, supervisor)
         redis_url, database_url = servers["REDIS_URL"], servers["DATABASE_URL"]
@@ -78,7 +80,7 @@ def running(
         supervisor.start(*service_processes(variables, chosen, port, served))
         url = f"http://{chosen.host}:{port}"
         stack = Stack(url, redis_url, database_url, folder, supervisor)
-        await_ready(supervisor, logs, chosen.stalled_seconds, say)
+        await_ready(supervisor, logs, STALLED_SECONDS, say)
         held.enter_context(_stack_file(stack))
         yield stack
 

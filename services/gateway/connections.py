@@ -26,6 +26,8 @@ from shared.contracts.errors import ScoringError
 from shared.contracts.problems import problem, to_public
 from shared.process.telemetry import HTTP_REFUSED, new_request_id
 
+CONNECTIONS_PER_ADDRESS = 250  # open ones; addresses of `proxies` have no limit
+HEAD_SECONDS = 10.0  # from the first byte of a request to the end of its head
 SPARE = 64  # connections beyond the limits: they may ask for probes, and are closed after that
 SPARE_SECONDS = 2.0
 LINGER_SECONDS = 2.0  # for a client that still sends to read its answer
@@ -46,8 +48,6 @@ class Limits:
     """proxies: networks whose addresses many clients share; they are not counted one by one."""
 
     connections: int
-    connections_per_address: int
-    head_seconds: float
     proxies: Sequence[IPv4Network | IPv6Network]
 
     def counts(self, address: str) -> bool:
@@ -69,7 +69,7 @@ class ConnectionCounter:
     def is_full(self, address: str) -> bool:
         """Whether another one of this address would be too many."""
         limits, of_address = self.limits, self._of_address[address]
-        too_many = of_address >= limits.connections_per_address and limits.counts(address)
+        too_many = of_address >= CONNECTIONS_PER_ADDRESS and limits.counts(address)
         return too_many or self.total >= limits.connections
 
     @property
@@ -234,9 +234,7 @@ class StrictProtocol(H11Protocol):
         self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
 
     def _start_head_timeout(self) -> None:
-        seconds = self.connections_open.limits.head_seconds
-        if self._is_spare:
-            seconds = min(seconds, SPARE_SECONDS)
+        seconds = SPARE_SECONDS if self._is_spare else HEAD_SECONDS
         self._cancel_timeout()
         self._timer = self.loop.call_later(seconds, self._head_missing)
 

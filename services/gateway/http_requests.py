@@ -14,9 +14,7 @@ import json
 import re
 import sys
 from collections.abc import AsyncGenerator
-from pathlib import Path
-from tempfile import SpooledTemporaryFile
-from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar, cast
+from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar
 
 from fastapi import Header, Query, Request
 from pydantic import BeforeValidator, ValidationError
@@ -40,6 +38,7 @@ from shared.ledger.file_store import PIECE_BYTES, FileStore, store_error
 
 M = TypeVar("M", bound=Message)
 WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
+MAX_WAIT_SECONDS = 30  # of `Prefer: wait=N`
 MOST_KEY_CHARACTERS = 255
 OWN_KEY = "\u00b6"  # begins keys of this service: those of callers are ASCII
 SMALL_BYTES = 50_000  # a larger body is read beside the other requests, not before them
@@ -144,10 +143,10 @@ def _invalid_constant(name: str) -> NoReturn:
     raise InvalidConstant(f"{name} is not JSON")
 
 
-def parse_wait(prefer: str | None, *, most: int) -> int:
-    """The seconds to wait, [0, most]; 0 where nothing (intelligible) is asked."""
+def parse_wait(prefer: str | None) -> int:
+    """The seconds to wait, at most MAX_WAIT_SECONDS; 0 where nothing (intelligible) is asked."""
     found = WAIT.search(prefer or "")
-    return min(int(found[1]), most) if found else 0
+    return min(int(found[1]), MAX_WAIT_SECONDS) if found else 0
 
 
 class InvalidKey(BadInput):
@@ -203,24 +202,6 @@ def list_json(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
     }
 
 
-class Parser(MultiPartParser):
-    """Spools the file into this folder, not into the system's."""
-
-    folder: str | None = None
-
-    def on_headers_finished(self) -> None:
-        """A part begins: if it is a file, its bytes have their own place."""
-        super().on_headers_finished()
-        file = self._current_part.file
-        if file is not None:
-            file.file.close()
-            spooled = SpooledTemporaryFile(  # noqa: SIM115 (whoever has the form closes it)
-                max_size=self.spool_max_size, dir=self.folder
-            )
-            self._files_to_close_on_error.append(spooled)
-            file.file = cast(BinaryIO, spooled)
-
-
 def declared_bytes(request: Request, *, limit: int) -> int:
     """How much the request says it sends; 0 where it does not say. Raises BodyTooLarge, and
     UnsupportedMediaType for what is no form."""
@@ -238,7 +219,6 @@ PART_BYTES = 1_024  # of a field that is no file
 
 async def form_of(
     request: Request,
-    folder: Path | None,
     upload: Upload,
     *,
     limit: int,
@@ -246,8 +226,9 @@ async def form_of(
 ) -> FormData:
     """The form, its file spooled to disk; close it. Raises for what is not one, or too large."""
     pieces = _read_chunks(request, upload, limit)
-    parser = Parser(request.headers, pieces, max_files=1, max_fields=8, max_part_size=part_bytes)
-    parser.folder = None if folder is None else str(folder)
+    parser = MultiPartParser(
+        request.headers, pieces, max_files=1, max_fields=8, max_part_size=part_bytes
+    )
     try:
         return await parser.parse()
     except MultiPartException as error:

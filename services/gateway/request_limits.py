@@ -7,38 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from services.gateway.refusals import Busy, RequestTimeout, problem_response
 from shared.contracts.problems import problem
-from shared.process.settings import Settings
 from shared.process.telemetry import HTTP_REFUSED
 
 PROBES = frozenset({"/healthz", "/readyz"})
+CONCURRENT_REQUESTS = 500  # of one gateway, without event streams and probes
+BODY_SECONDS = 1_800.0  # for a whole body
+BODY_BYTES_PER_SECOND = 4_096  # on the average, after the first seconds
 BODY_GRACE_SECONDS = 10.0
 UNREAD_BYTES = 65_536  # of a body that nobody wants: cheaper to read than to open a connection
-
-
-@dataclass(frozen=True)
-class BodyRate:
-    """How fast a body must come."""
-
-    seconds: float  # in all
-    bytes_per_second: int  # on the average, after a grace
-
-    def time_limit(self, received: int) -> float:
-        """Until when, counted from the head, more than this must have come."""
-        return min(self.seconds, BODY_GRACE_SECONDS + received / self.bytes_per_second)
 
 
 class Body:
     """What has come of one request's body."""
 
-    def __init__(self, headers: Headers, pace: BodyRate) -> None:
-        self._pace = pace
+    def __init__(self, headers: Headers) -> None:
         self._started = time.monotonic()
         self._received = 0
         self._is_chunked = "transfer-encoding" in headers
@@ -56,8 +44,9 @@ class Body:
 
     @property
     def time_left(self) -> float:
-        """Until something must come."""
-        allowed = self._pace.time_limit(self._received)
+        """Seconds until more must have come; 0 if it is late."""
+        in_pace = BODY_GRACE_SECONDS + self._received / BODY_BYTES_PER_SECOND
+        allowed = min(BODY_SECONDS, in_pace)
         return max(0.0, self._started + allowed - time.monotonic())
 
     def take(self, message: Message) -> None:
@@ -68,15 +57,14 @@ class Body:
 class BodyTimeoutMiddleware:
     """A body that comes too slowly is a 408; where a long one is not read, the connection ends."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._pace = BodyRate(settings.body_seconds, settings.body_bytes_per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body = Body(Headers(scope=scope), self._pace)
+        body = Body(Headers(scope=scope))
 
         async def receive_in_time() -> Message:
             if body.is_complete:
@@ -102,9 +90,8 @@ class BodyTimeoutMiddleware:
 class RequestLimitMiddleware:
     """So many requests at a time; event streams, which wait more than they work, do not count."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._most = settings.concurrent_requests
         self._count = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,7 +99,7 @@ class RequestLimitMiddleware:
             await self.app(scope, receive, send)
             return
         is_spare = scope.get("state", {}).get("spare_connection", False)
-        if is_spare or self._count >= self._most:
+        if is_spare or self._count >= CONCURRENT_REQUESTS:
             HTTP_REFUSED.labels("busy").inc()
             error = Busy("too many connections or requests at a time")
             refusal = problem_response(problem(error), {"Retry-After": str(error.retry_after)})

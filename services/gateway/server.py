@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 from starlette.types import ASGIApp
 
 from services.gateway.connections import SPARE, Limits, protocol
+from services.gateway.http_requests import MAX_WAIT_SECONDS
 from services.gateway.results import overview
 from services.gateway.state import State
 from shared.contracts.errors import Unavailable
@@ -30,8 +31,6 @@ def config_of(app: ASGIApp, chosen: Settings) -> uvicorn.Config:
     """How uvicorn serves this application."""
     limits = Limits(
         connections=connection_limit(chosen.connections),
-        connections_per_address=chosen.connections_per_address,
-        head_seconds=chosen.head_seconds,
         proxies=chosen.proxies,
     )
     return uvicorn.Config(
@@ -43,7 +42,7 @@ def config_of(app: ASGIApp, chosen: Settings) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         limit_concurrency=limits.connections + SPARE + 1,  # ours are the first to act
-        timeout_graceful_shutdown=chosen.max_wait_seconds + 5,
+        timeout_graceful_shutdown=MAX_WAIT_SECONDS + 5,
     )
 
 

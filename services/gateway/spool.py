@@ -1,4 +1,4 @@
-"""Where uploads lie until they are whole: a folder of a known size, and a tenant's share of it.
+"""Uploads on their way to the system's temporary folder: bytes in all, and of one tenant.
 
 For the event loop's thread. The size is this process's; what a stranger declares or sends beyond it
 is refused before it is written.
@@ -15,6 +15,7 @@ from shared.contracts.errors import QuotaExceeded, ScoringError
 from shared.process.settings import Settings
 
 FORM_BYTES = 16_384  # of boundaries, headers and fields beside the file
+UPLOADS_PER_TENANT = 4  # at a time, in one gateway
 RETRY_SECONDS = 5
 TENANTS_SHARE = 2  # one tenant may use one in so many bytes; a single file always fits
 
@@ -49,11 +50,9 @@ class Spool:
     nobody keeps a place by being slow."""
 
     def __init__(self, chosen: Settings) -> None:
-        self.folder = chosen.spool_folder
         self.received: Counter[str] = Counter()  # bytes, by tenant
         self._most = chosen.spool_bytes
         self._most_of_one = max(self._most // TENANTS_SHARE, chosen.max_file_bytes + FORM_BYTES)
-        self._most_uploads = chosen.uploads
         self._uploads: Counter[str] = Counter()
 
     @contextmanager
@@ -63,9 +62,9 @@ class Spool:
         Raises QuotaExceeded; SpoolFull where it could not end now.
         """
         tenant = caller.tenant
-        if caller.key is not None and self._uploads[tenant] >= self._most_uploads:
+        if caller.key is not None and self._uploads[tenant] >= UPLOADS_PER_TENANT:
             raise QuotaExceeded(
-                f"{self._most_uploads} files are being uploaded, as many as may be at a time; wait "
+                f"{UPLOADS_PER_TENANT} files are being uploaded, as many as may be at a time; wait "
                 "until one is there",
                 policy=UPLOADS_POLICY,
                 retry_after=RETRY_SECONDS,

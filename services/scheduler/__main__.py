@@ -28,6 +28,7 @@ from shared.process.settings import Settings
 from shared.process.stop_signal import setting
 from shared.queue.priority import NICENESS
 
+DUTY_SECONDS = 3_600.0  # a duty that took longer than this makes the scheduler unhealthy
 PURGE_EVERY_SECONDS = 600
 FACTS_EVERY_SECONDS = 2.0
 PRIVATE_EVERY_SECONDS = 5.0
@@ -100,7 +101,7 @@ def main() -> None:
     chosen = process_settings()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing("scheduler")
-    rounds = TaskMonitor(max(chosen.duty_seconds, 3 * PURGE_EVERY_SECONDS))
+    rounds = TaskMonitor(DUTY_SECONDS)
     if chosen.metrics_port is not None:
         start_server(rounds, chosen.metrics_host, chosen.metrics_port)
     os.nice(NICENESS)  # reading and filing batches leaves the processor to interactive jobs

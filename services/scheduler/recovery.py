@@ -18,6 +18,7 @@ from shared.contracts.problems import attempts_exhausted, endless_attempts
 from shared.ledger import recovery
 from shared.ledger.claim_order import MetricQueue
 from shared.ledger.engine import transaction
+from shared.ledger.leases import MAX_ATTEMPTS
 from shared.process import telemetry
 from shared.process.settings import Settings
 from shared.queue import broker
@@ -54,9 +55,9 @@ def log_errors(duty: str) -> Iterator[None]:
 
 def end_exhausted(engine: Engine, chosen: Settings) -> None:
     """Fail the jobs whose worker died, or was silenced by them, in the last allowed attempt."""
-    end = partial(recovery.fail_exhausted, max_attempts=chosen.max_attempts)
-    endless = endless_attempts(chosen.max_attempts)
-    dead = attempts_exhausted(chosen.max_attempts, "the worker died or lost its lease")
+    end = partial(recovery.fail_exhausted, max_attempts=MAX_ATTEMPTS)
+    endless = endless_attempts(MAX_ATTEMPTS)
+    dead = attempts_exhausted(MAX_ATTEMPTS, "the worker died or lost its lease")
     silent_for = timedelta(seconds=chosen.heartbeat_seconds)
     with transaction(engine) as connection:
         ended = end(connection, error=endless, silent_for=silent_for)
@@ -97,9 +98,7 @@ def _take_lost(
         connection, metric_queue, limit=MOST_AT_ONCE, again_after=again_after
     )
     for take in (orphans, recovery.take_suspect):
-        lost += take(
-            connection, metric_queue, again_after=again_after, max_attempts=chosen.max_attempts
-        )
+        lost += take(connection, metric_queue, again_after=again_after, max_attempts=MAX_ATTEMPTS)
     if missing > 0:
         limit = min(missing, MOST_AT_ONCE)
         lost += recovery.take_unclaimed(

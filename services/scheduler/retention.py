@@ -24,6 +24,7 @@ from shared.ledger.retention import FinishedInput
 from shared.process import telemetry
 from shared.process.settings import Settings
 
+IDEMPOTENCY_TERM = timedelta(hours=24)  # how long an `Idempotency-Key` is remembered
 FILES_AT_ONCE = 100
 STRAY_AGE = timedelta(days=1)  # older than any upload takes
 PIECE_BYTES = 1_048_576
@@ -42,11 +43,12 @@ class Retention:
 
     def round(self) -> None:
         """Forget everything whose term is over. Raises Unavailable."""
-        keys = timedelta(hours=self._chosen.idempotency_hours)
         webhooks = timedelta(days=self._chosen.webhook_days)
         purges: dict[str, Callable[[], int]] = {
             **self._jobs(timedelta(hours=self._chosen.job_retention_hours)),
-            "keys": self._all(lambda connection: retention.purge_idempotency(connection, keys)),
+            "keys": self._all(
+                lambda connection: retention.purge_idempotency(connection, IDEMPOTENCY_TERM)
+            ),
             "deliveries": self._all(
                 lambda connection: retention.purge_deliveries(connection, webhooks)
             ),

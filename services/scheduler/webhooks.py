@@ -60,6 +60,7 @@ MOST_ANSWER_BYTES = 65_536
 DRAIN_SECONDS = 2.0
 USER_AGENT = f"Touchstone/{SERVICE_VERSION}"
 Headers = list[tuple[bytes, bytes]]
+ATTEMPTS_AT_ONCE = 64  # of all endpoints
 ATTEMPTS_OF_AN_ENDPOINT = 4  # at a time
 TENANTS_SHARE = 4  # a tenant may use one in so many of all attempts
 WRITING_SECONDS = 10.0  # how long the outcome is tried to be written
@@ -197,15 +198,14 @@ class Deliverer:
 
     def _tests(self) -> list[Delivery]:
         """Those that were asked for, as many as there is room for."""
-        room = max(0, self._chosen.webhook_concurrency - len(self._under_way))
+        room = max(0, ATTEMPTS_AT_ONCE - len(self._under_way))
         return self._fetch(lambda connection: webhook_tests.take(connection, room))
 
     def _take_next(self) -> list[Delivery]:
-        slots = self._chosen.webhook_concurrency
         share = TenantShare(
             each=ATTEMPTS_OF_AN_ENDPOINT,
-            tenant=max(ATTEMPTS_OF_AN_ENDPOINT, slots // TENANTS_SHARE),
-            most=slots - len(self._under_way),
+            tenant=max(ATTEMPTS_OF_AN_ENDPOINT, ATTEMPTS_AT_ONCE // TENANTS_SHARE),
+            most=ATTEMPTS_AT_ONCE - len(self._under_way),
         )
         if share.most <= 0:
             return []

@@ -51,6 +51,8 @@ from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import IS_QUEUED, IS_RUNNING, RUNNING, jobs, tried_attempts
 from shared.ledger.webhooks import EVENT_COLUMNS, OWES_NOTHING, job_ended
 
+MAX_ATTEMPTS = 3  # of a job, before it fails with `attempts-exhausted`
+
 LEASE = bindparam("lease", type_=Interval)
 MOST = bindparam("max_attempts", type_=Integer)
 ATTEMPT = bindparam("attempt", type_=jobs.c.attempts.type)

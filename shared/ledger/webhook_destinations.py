@@ -38,6 +38,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]  # host, port → addresses
 HOST = re.compile(  # a name of labels (RFC 1035, 2.3.4), or an IPv6 address
     r"(?=.{1,254}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?|[0-9a-f:.]{2,45}"
 )
+PUBLIC_PORTS = (443, 8443)  # of public addresses; networks in `webhook_allow` may use any port
 PORTS = {"https": 443, "http": 80}
 MOST_PORT = 65_535
 INSIDE = frozenset({"local", "localdomain", "internal", "svc"})  # last labels of names
@@ -101,7 +102,7 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 def policy_of(chosen: Settings) -> DestinationPolicy:
-    return DestinationPolicy(allowed=chosen.webhook_allow, ports=chosen.webhook_ports)
+    return DestinationPolicy(allowed=chosen.webhook_allow, ports=PUBLIC_PORTS)
 
 
 @dataclass(frozen=True)

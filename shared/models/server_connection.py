@@ -43,9 +43,11 @@ from tenacity import (
 from shared.contracts.errors import BadInput, ScoringError, TextTooLong, Unavailable
 from shared.models.catalogue.entry import ModelEntry
 from shared.process.redis_client import client
-from shared.process.settings import secret, settings
+from shared.process.settings import secret
 from shared.queue.job_context import check, is_private, pause, wait_all
 
+ATTEMPTS = 4  # of a request: after lost connections, status 429 and 5xx
+CONNECT_SECONDS = 5.0
 LONGEST_PAUSE = 60.0  # seconds, whatever Retry-After says
 KEPT = 4  # idle connections: llama.cpp gives each one of its few threads, for seconds
 SHOWN = 300  # characters of a server's own message
@@ -171,20 +173,14 @@ class Connection:
     """
 
     def __init__(self, entry: ModelEntry) -> None:
-        chosen = settings()
         self._address = Address.of(entry)
         self.name = entry.name
         self._root = self._address.base.removesuffix("/v1")
-        self._attempts = chosen.openai_attempts
+        self._attempts = ATTEMPTS
         self._pace = ServerRateLimiter(entry)
-        stated = entry.model_fields_set
-        seconds = entry.timeout_seconds if "timeout_seconds" in stated else chosen.openai_seconds
-        at_once = (
-            entry.requests_at_once if "requests_at_once" in stated else chosen.openai_connections
-        )
-        self._seconds = seconds
+        self._seconds, at_once = entry.timeout_seconds, entry.requests_at_once
         self._client = httpx.Client(
-            timeout=httpx.Timeout(seconds, connect=chosen.openai_connect_seconds),
+            timeout=httpx.Timeout(self._seconds, connect=CONNECT_SECONDS),
             limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=KEPT),
             follow_redirects=False,
         )

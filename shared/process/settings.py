@@ -42,319 +42,253 @@ OTHERS = frozenset({"TOUCHSTONE_REDIS_ADDRESS"})  # for the autoscaler, in the s
 
 
 class Settings(FromEnvironment):
-    """Every knob of every process; each is `TOUCHSTONE_<NAME>` unless an alias is given."""
+    """The settings of every process, read from `TOUCHSTONE_<NAME>` or from the alias."""
 
+    # Stores
     redis_url: SecretStr = Field(
         default=SecretStr("redis://127.0.0.1:6379/0"),
         validation_alias="REDIS_URL",
-        description="the Redis of queues, rate limits and sessions",
+        description="address of the Redis for queues, rate limits and sessions",
     )
     queue_redis: SecretStr | None = Field(
         default=None,
-        description="services whose queues are in a Redis of their own: `SERVICE=URL`, blanks "
-        "between them, as in `ice=redis://one:6379 ftc=redis://two:6379`; the others are "
-        "in REDIS_URL",
+        description="separate Redis servers for the queues of some services, written as "
+        "`SERVICE=URL` with blanks between: `ice=redis://one:6379 ftc=redis://two:6379`. "
+        "All other services use REDIS_URL",
     )
     database_url: SecretStr = Field(
         default=SecretStr("postgresql://postgres@127.0.0.1:5432/postgres"),
         validation_alias="DATABASE_URL",
-        description="the PostgreSQL that keeps jobs, batches, keys and webhooks",
+        description="address of the PostgreSQL for jobs, batches, keys and webhooks",
     )
     stores_tls: Literal["any", "required"] = Field(
         default="any",
-        description="`required`: REDIS_URL must be rediss:// with a password, and DATABASE_URL ask "
-        "for TLS (sslmode require, verify-ca or verify-full)",
+        description="`required`: a process starts only if REDIS_URL is rediss:// with a password "
+        "and DATABASE_URL asks for TLS (sslmode require, verify-ca or verify-full)",
     )
-    models_file: Path = Field(
-        default=Path("models.toml"), description="the list of models that requests may name"
-    )
-    models_dir: Path = Field(
-        default=Path("var/models"),
-        description="weights: `hub/`, the hub client's cache, and `converted/`",
-    )
-    hub: str = Field(
-        default="https://huggingface.co",
-        validation_alias="HF_ENDPOINT",
-        description="where `touchstone models add` and `pull` find models; no worker goes there",
+    files_url: str = Field(
+        default="var/files",
+        description="storage of batch files: a folder, or an address that fsspec reads, such as "
+        "s3://bucket/folder. Gateway and scheduler need the same one",
     )
 
-    host: str = Field(default="127.0.0.1", description="the address that the gateway listens on")
-    port: int = Field(default=8000, ge=0, le=65_535, description="of the gateway; 0: any free one")
+    # Secrets
+    webhook_keys: SecretStr | None = Field(
+        default=None,
+        description="Fernet keys, separated by commas, that encrypt the secrets of webhook "
+        "endpoints in the database. The first encrypts, all decrypt. none: webhooks are off",
+    )
+    secret_keys: SecretStr | None = Field(
+        default=None,
+        description="Fernet keys, separated by commas, the same in every process. They encrypt "
+        "texts that must not be stored, calls to models in Redis, and page sessions. none: "
+        "`do_not_store_text` is refused, and sessions end when the gateway stops",
+    )
+
+    # Gateway
+    host: str = Field(default="127.0.0.1", description="address that the gateway listens on")
+    port: int = Field(
+        default=8000, ge=0, le=65_535, description="port of the gateway; 0: any free port"
+    )
     host_names: Listed[str] = Field(
         default=(),
-        description="names besides loopback ones that a gateway without keys answers to",
-    )
-    connections: int = Field(default=1_000, ge=1, description="open connections of one gateway")
-    connections_per_address: int = Field(
-        default=250, ge=1, description="open connections of one client address that is no proxy's"
+        description="host names, besides those of loopback, that a gateway without keys accepts",
     )
     proxies: Listed[IPvAnyNetwork] = Field(
-        default=(), description="networks whose addresses are shared by many clients"
+        default=(),
+        description="networks of proxies; the connection limit of one address ignores them",
     )
-    concurrent_requests: int = Field(
-        default=500,
-        ge=1,
-        description="requests in one gateway at a time, but for event streams and probes",
-    )
-    head_seconds: float = Field(
-        default=10, gt=0, description="within which a request's head must come whole"
-    )
-    body_seconds: float = Field(
-        default=1_800, gt=0, description="within which a body must come whole"
-    )
-    body_bytes_per_second: int = Field(
-        default=4_096, ge=1, description="a body that comes more slowly for long is given up"
+    connections: int = Field(
+        default=1_000, ge=1, description="open connections of one gateway; more get status 503"
     )
     max_body_bytes: int = Field(
-        default=1_048_576, ge=1_024, description="of a request's body, unless it is a file"
-    )
-    max_bulk_bytes: int = Field(
-        default=16_777_216, ge=1_024, description="of one call of `:batchCreate`"
-    )
-    max_wait_seconds: int = Field(default=30, ge=0, le=30, description="cap of Prefer: wait=N")
-    idempotency_hours: int = Field(
-        default=24, ge=1, description="how long an `Idempotency-Key` is remembered"
-    )
-
-    authentication: Literal["auto", "keys", "none"] = Field(
-        default="auto",
-        description="`auto`: keys are required as soon as one was made, and without any the "
-        "gateway listens on loopback only; `keys`: always; `none`: never, on any host",
-    )
-    requests_per_minute: int = Field(
-        default=600, ge=1, description="of one key, where the key has no limit of its own"
-    )
-    open_jobs: int = Field(
-        default=10_000, ge=1, description="jobs of one tenant that are queued or running"
-    )
-    open_batches: int = Field(
-        default=100, ge=1, description="batches of one tenant that have not ended"
-    )
-    stored_files: int = Field(
-        default=1_000, ge=1, description="files that one tenant has uploaded and keeps"
-    )
-    stored_bytes: int = Field(
-        default=20_000_000_000,
-        ge=1,
-        description="of one tenant's files; those that batches write count, but are never refused",
-    )
-    uploads: int = Field(
-        default=4, ge=1, description="uploads of one tenant at a time in one gateway process"
-    )
-    spool_folder: Path | None = Field(
-        default=None,
-        description="where uploads are kept until complete; none: the system's temporary folder",
+        default=1_048_576,
+        ge=1_024,
+        description="size of a request body, except uploads and `:batchCreate`; more "
+        "gets status 413",
     )
     spool_bytes: int = Field(
         default=1_000_000_000,
         ge=1_048_576,
-        description="of all uploads at a time in one gateway process",
+        description="disk space for uploads in progress in one gateway; more get status 503. "
+        "TMPDIR names the folder",
     )
 
-    webhook_keys: SecretStr | None = Field(
-        default=None,
-        description="Fernet keys, separated by commas, that seal the endpoints' secrets in the "
-        "database: the first seals, all open; none: no webhooks",
+    # Access and the limits of one tenant
+    authentication: Literal["auto", "keys", "none"] = Field(
+        default="auto",
+        description="`keys`: every request needs a key; `none`: no request does, on any host; "
+        "`auto`: keys are needed once one exists, and until then the gateway listens on loopback "
+        "only",
     )
-    secret_keys: SecretStr | None = Field(
-        default=None,
-        description="Fernet keys, separated by commas, the same for all processes: they encrypt "
-        "texts that must not be stored, calls to models on their way, and the pages' sessions; "
-        "none: `do_not_store_text` is refused, and sessions end with the gateway that opened them",
+    requests_per_minute: int = Field(
+        default=600, ge=1, description="requests of one key, unless the key has its own limit"
     )
+    open_jobs: int = Field(
+        default=10_000,
+        ge=1,
+        description="queued and running jobs of one tenant; more get status 429",
+    )
+    open_batches: int = Field(
+        default=100, ge=1, description="unfinished batches of one tenant; more get status 429"
+    )
+    stored_files: int = Field(
+        default=1_000, ge=1, description="uploaded files that one tenant keeps; more get status 429"
+    )
+    stored_bytes: int = Field(
+        default=20_000_000_000,
+        ge=1,
+        description="size of all files of one tenant; more uploads get status 429. Files that "
+        "batches write count, but are never refused",
+    )
+
+    # Batches
+    max_file_bytes: int = Field(
+        default=200_000_000, ge=1, description="size of one uploaded file; more gets status 413"
+    )
+    max_batch_lines: int = Field(
+        default=50_000, ge=1, description="lines of one batch; a batch with more fails"
+    )
+    batch_window: int = Field(
+        default=500, ge=1, description="batch jobs in the queue of one metric at a time"
+    )
+    batch_hours: float = Field(
+        default=24, gt=0, description="hours until an unfinished batch expires"
+    )
+
+    # Retention
+    job_retention_hours: float = Field(
+        default=720, gt=0, description="hours until finished jobs and batches are deleted"
+    )
+    file_retention_hours: float = Field(
+        default=720,
+        gt=0,
+        description="hours until files are deleted, unless the upload asks for less",
+    )
+    webhook_days: int = Field(
+        default=30, ge=1, description="days until finished webhook deliveries are deleted"
+    )
+
+    # Webhooks
     webhook_allow: Listed[IPvAnyNetwork] = Field(
-        default=(), description="networks that webhooks may reach though they are not public"
-    )
-    webhook_ports: Listed[int] = Field(
-        default=(443, 8443),
-        description="ports of public addresses for webhooks; allowed networks may use any",
+        default=(), description="private networks that webhooks may reach, on any port"
     )
     webhook_seconds: float = Field(
-        default=20, gt=0, le=30, description="the length of one attempt, in all"
+        default=20, gt=0, le=30, description="seconds until one delivery attempt is given up"
     )
-    webhook_concurrency: int = Field(default=64, ge=1, description="attempts at a time")
     webhook_schedule: Listed[float] = Field(
         default=(0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400),
         min_length=1,
-        description="seconds before each attempt, counted from the one before it",
-    )
-    webhook_days: int = Field(default=30, ge=1, description="how long ended deliveries are kept")
-
-    files_url: str = Field(
-        default="var/files",
-        description="where files of batches are kept: a folder, or any place that fsspec knows, as "
-        "in s3://bucket/folder; the same for gateway and scheduler",
-    )
-    max_file_bytes: int = Field(default=200_000_000, ge=1, description="of one uploaded file")
-    max_batch_lines: int = Field(default=50_000, ge=1, description="of one batch's input file")
-    batch_window: int = Field(
-        default=500, ge=1, description="jobs of batches in a metric's queue at a time"
-    )
-    batch_hours: float = Field(default=24, gt=0, description="a batch expires after this time")
-    job_retention_hours: float = Field(
-        default=720,
-        gt=0,
-        description="ended jobs and batches are read no more and deleted after this time",
-    )
-    file_retention_hours: float = Field(
-        default=720, gt=0, description="files are deleted after this time, unless they say sooner"
+        description="seconds before each delivery attempt, counted from the previous attempt; "
+        "after the last attempt the delivery fails",
     )
 
-    lease_seconds: float = Field(
-        default=60,
-        gt=0,
-        description="a worker that has not been heard of for this long has lost its job to another",
-    )
-    heartbeat_seconds: float = Field(
-        default=15, gt=0, description="between two signs of life of a worker for its job"
-    )
-    resend_seconds: float = Field(default=15, gt=0, description="unclaimed for this long: re-send")
-    max_attempts: int = Field(
-        default=3, ge=1, description="of one job, before it fails with `attempts-exhausted`"
-    )
-    max_run_seconds: float = Field(
-        default=900, gt=0, description="a computation that takes longer is ended as too costly"
-    )
-    grace_seconds: float = Field(
-        default=15,
-        gt=0,
-        description="for a computation to end by itself at its deadline; after one its thread is "
-        "interrupted, after two its process ends",
-    )
+    # Work of one request
     max_work_seconds: float = Field(
         default=900,
         gt=0,
-        description="seconds of work that one request may ask for, estimated from its sizes; "
-        "more is refused with 422 `too-costly`. No more than `max_run_seconds` makes sense",
+        description="estimated seconds of work of one request; more gets status 422 `too-costly`. "
+        "Should not exceed `TOUCHSTONE_MAX_RUN_SECONDS`",
     )
     tokens_per_second: float = Field(
         default=10_000,
         gt=0,
-        description="that the models read in one worker, for the estimate of work: about 10,000 "
-        "of the embedded ones on two cores; raise it where a GPU reads",
+        description="tokens that one worker's models read per second, for that estimate: about "
+        "10,000 for the embedded models on two cores, more on a GPU",
     )
     server_rows: int = Field(
         default=2_000,
         ge=1,
-        description="rows of words that one request may send to a model behind a server, where "
-        "each is a request; more is refused with 422 `too-many-rows`",
+        description="calls that one request may make to a model behind a server; more gets "
+        "status 422 `too-many-rows`",
     )
-    retry_seconds: float = Field(
-        default=5,
+    max_run_seconds: float = Field(
+        default=900,
         gt=0,
-        description="back-off after a model was unavailable, doubled for each attempt",
+        description="seconds that a job may compute; after that it fails as `too-costly`",
     )
-    model_wait_hours: float = Field(
-        default=24, gt=0, description="after its acceptance a job waits so long for its model"
-    )
-    model_wait_seconds: float = Field(
-        default=10, gt=0, description="before such a job looks for its model again"
-    )
-    tick_seconds: float = Field(default=1, gt=0, description="the scheduler's pace")
 
+    # Workers and scheduler
+    worker_threads: int = Field(
+        default=32,
+        ge=1,
+        le=256,
+        description="interactive jobs of one worker at a time. Half as many batch jobs run in "
+        "addition",
+    )
+    warm_up: bool = Field(
+        default=True,
+        description="score each service's examples before taking jobs. `off` halves the processor "
+        "time of a start, but the first jobs in each language are slower",
+    )
+    lease_seconds: float = Field(
+        default=60,
+        gt=0,
+        description="seconds without a heartbeat until a worker loses its job to another worker. "
+        "Heartbeats, and the sending of lost messages, come four times as often",
+    )
+    tick_seconds: float = Field(
+        default=1, gt=0, description="seconds between two rounds of the scheduler"
+    )
+
+    # Models
+    models_file: Path = Field(default=Path("models.toml"), description="file that lists the models")
+    models_dir: Path = Field(
+        default=Path("var/models"),
+        description="folder of weights: `hub/` is the hub client's cache, `converted/` "
+        "the converted models",
+    )
+    hub: str = Field(
+        default="https://huggingface.co",
+        validation_alias="HF_ENDPOINT",
+        description="model hub of `touchstone models add` and `pull`; workers never use it",
+    )
     binding: Literal["local", "queue"] = Field(
-        default="local", description="where a metric's worker finds models: in itself, or by queue"
+        default="local",
+        description="`local`: a metric's worker loads the models; `queue`: it calls the model "
+        "workers",
     )
     call_seconds: float = Field(
-        default=120, gt=0, description="deadline of a call to a model worker; sent thrice at most"
+        default=120,
+        gt=0,
+        description="seconds until an unanswered call to a model worker is sent again, at most "
+        "twice",
     )
     padded_tokens: int | None = Field(
         default=None,
         ge=16,
         le=16_777_216,
-        description="of one forward pass of the inference service; else found from the free memory",
+        description="padded tokens in one forward pass of a model; none: measured from free memory",
     )
-    openai_seconds: float = Field(
-        default=120, gt=0, description="for an answer of an OpenAI-compatible server"
-    )
-    openai_connect_seconds: float = Field(
-        default=5, gt=0, description="for a connection to such a server"
-    )
-    openai_attempts: int = Field(
-        default=4, ge=1, le=10, description="after lost connections, status 429 and 5xx"
-    )
-    openai_connections: int = Field(
-        default=16, ge=1, le=256, description="requests to one server at a time"
-    )
-    worker_threads: int = Field(
-        default=32, ge=1, le=256, description="jobs in one worker at a time: they share its batches"
-    )
-    batch_threads: int | None = Field(
-        default=None,
-        ge=1,
-        le=256,
-        description="jobs of batches in one worker at a time, in addition to the interactive ones; "
-        "none: half as many as `worker_threads`",
-    )
-    warm_up: bool = Field(
-        default=True,
-        description="whether a worker scores the examples of its services before it takes jobs; "
-        "without, it starts in half the processor time, and the first jobs of each language wait "
-        "for its analyser",
-    )
-    batch_share: float = Field(
-        default=0.4,
-        gt=0,
-        le=1,
-        description="of one processor that a worker's jobs of batches take while somebody asks "
-        "interactively: more ends batches sooner and lets interactive jobs wait longer",
-    )
-    tenant_share: float = Field(
-        default=0.75, gt=0, le=1, description="the most that one tenant's jobs take of the threads"
-    )
+
+    # Monitoring
     metrics_host: str = Field(
-        default="127.0.0.1", description="the address that `metrics_port` listens on"
+        default="127.0.0.1", description="address that `TOUCHSTONE_METRICS_PORT` listens on"
     )
     metrics_port: int | None = Field(
         default=None,
-        description="of workers (/healthz, /readyz, /metrics), scheduler and gateway (/metrics); "
-        "none: off",
+        description="port for /metrics of every process, and /healthz and /readyz of workers and "
+        "scheduler; none: no port",
     )
-    metrics_public: bool = Field(
-        default=False,
-        description="whether the gateway answers /metrics on its public port also where keys are "
-        "asked for",
-    )
-
-    silent_seconds: float = Field(
-        default=120,
-        gt=0,
-        description="of `make serve`: a process that was ready and whose /healthz is not answered "
-        "for this long is killed and started again; longer than `lease_seconds` and "
-        "`grace_seconds` together, after which a worker that is stuck ends itself and says why",
-    )
-    stalled_seconds: float = Field(
-        default=600,
-        gt=0,
-        description="of `make serve`: a process that is starting is given up when for this long "
-        "its answer stays the same, its log does not grow and it uses no processor time",
-    )
-    duty_seconds: float = Field(
-        default=3_600,
-        gt=0,
-        description="a scheduler says that it is not well when one of its duties has not come "
-        "round for this long",
-    )
-
     trace_url: str = Field(
         default="",
         pattern=r"^(https?://\S{1,500}\{trace_id\}\S{0,500})?$",
-        description="where your own tracing shows what was evaluated, as in "
-        "https://traces.example.org/trace/{trace_id}; empty: pages show the id alone",
+        description="page of your tracing that shows one trace, such as "
+        "https://traces.example.org/trace/{trace_id}; empty: pages show the id without a link",
     )
     otlp_endpoint: str | None = Field(
         default=None,
         pattern=r"^https?://",
-        description="of an OpenTelemetry collector, as in http://collector:4318; none: no traces",
+        description="OpenTelemetry collector, such as http://collector:4318; none: no traces",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="the least level that is logged"
+        default="info", description="lowest level that is logged"
     )
     log_format: Literal["json", "console"] = Field(
-        default="json", description="one JSON object a line, or lines for people"
+        default="json", description="`json`: one object per line; `console`: lines for people"
     )
     access_log: bool = Field(
-        default=True, description="of the gateway: a line at level info for each request; or `off`"
+        default=True, description="log each request to the gateway, at level info"
     )
 
     _keys = field_validator("webhook_keys", "secret_keys")(validate_keys)
@@ -385,8 +319,18 @@ class Settings(FromEnvironment):
 
     @property
     def threads_for_batches(self) -> int:
-        """Jobs of batches in one worker at a time."""
-        return self.batch_threads or max(1, self.worker_threads // 2)
+        """Batch jobs of one worker at a time."""
+        return max(1, self.worker_threads // 2)
+
+    @property
+    def heartbeat_seconds(self) -> float:
+        """Seconds between two heartbeats of a worker for its jobs."""
+        return self.lease_seconds / 4
+
+    @property
+    def resend_seconds(self) -> float:
+        """Seconds until the message of an unclaimed job is sent again."""
+        return self.lease_seconds / 4
 
     @property
     def work_limit(self) -> WorkLimit:
@@ -427,14 +371,12 @@ def environment_value(name: str) -> str | None:
 
 
 class CommandSettings(FromEnvironment):
-    """What the command line of the client reads by itself (sdk/); here so that it is a known
-    setting and stands in the documentation."""
+    """The settings that the client's command line reads itself (sdk/), listed here for the
+    documentation and the check of unknown names."""
 
-    url: str = Field(
-        default="http://127.0.0.1:8000", description="of the service that the commands speak to"
-    )
+    url: str = Field(default="http://127.0.0.1:8000", description="address of the service")
     api_key: SecretStr | None = Field(
-        default=None, description="the key that the commands send, where the service asks for one"
+        default=None, description="key that the commands send; none: no key"
     )
 
 

@@ -114,7 +114,6 @@ def _find_url_error(variable: str, url: str) -> str | None:
 
 NO_ENTRY = {  # what an entry of a list is not
     "ip_any_network": "is no network (as in 10.20.0.0/16)",
-    "int_parsing": "is no whole number",
     "float_parsing": "is no number",
 }
 

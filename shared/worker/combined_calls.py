@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from shared.ledger import leases
 from shared.ledger.claim_order import ClaimOrder
 from shared.ledger.engine import ledger, single_statements
-from shared.ledger.leases import Claim, ClaimTerms
+from shared.ledger.leases import MAX_ATTEMPTS, Claim, ClaimTerms
 from shared.process.settings import settings
 
 MOST = 16  # items of one call
@@ -121,8 +121,7 @@ def _claim_together(wanted: Sequence[WantedClaim]) -> list[Claim | None]:
 
 
 def claim_terms() -> ClaimTerms:
-    chosen = settings()
-    return ClaimTerms(timedelta(seconds=chosen.lease_seconds), chosen.max_attempts)
+    return ClaimTerms(timedelta(seconds=settings().lease_seconds), MAX_ATTEMPTS)
 
 
 @cache

@@ -48,7 +48,7 @@ from shared.contracts.service import MetricContract, ServiceContract
 from shared.ledger import claim_order, leases
 from shared.ledger.claim_order import ClaimOrder, MetricQueue
 from shared.ledger.engine import ledger, single_statements, transaction
-from shared.ledger.leases import Claim
+from shared.ledger.leases import MAX_ATTEMPTS, Claim
 from shared.ledger.private_requests import check_readable
 from shared.models.catalogue.availability import UNUSABLE
 from shared.process import telemetry
@@ -61,9 +61,13 @@ from shared.queue.thread_scheduling import interpreter
 from shared.worker import score_series
 from shared.worker.batch_queues import Tenants, TenantShares, stopping
 from shared.worker.combined_calls import WantedClaim, claim_terms, claims, successes
-from shared.worker.watchdog import Interrupted, watchdog
+from shared.worker.watchdog import GRACE_SECONDS, Interrupted, watchdog
 
 HAND_BACK_SECONDS = 0.5  # before a message is sent again whose jobs may not be taken yet
+RETRY_SECONDS = 5.0  # before the second attempt; doubled for each further attempt
+MODEL_WAIT_SECONDS = 10.0  # between two looks of a waiting job at its model
+MODEL_WAIT_HOURS = 24.0  # after its acceptance, a job that still waits for its model fails
+TENANT_SHARE = 0.75  # of a worker's threads, for the jobs of one tenant
 LARGE_CHARACTERS = 10_000  # of a request; reading so many takes about 0.1 s of a processor
 
 Score = Callable[[Any], Message]
@@ -165,8 +169,8 @@ def shares(batch: bool) -> TenantShares:
     chosen = settings()
     if batch:
         threads = chosen.threads_for_batches
-        return TenantShares(threads, chosen.tenant_share, stand_by=threads)
-    return TenantShares(chosen.worker_threads, chosen.tenant_share)
+        return TenantShares(threads, TENANT_SHARE, stand_by=threads)
+    return TenantShares(chosen.worker_threads, TENANT_SHARE)
 
 
 @contextmanager
@@ -387,19 +391,17 @@ def _retry_or_wait(claim: Claim, error: Unavailable) -> Failure | Retry | Wait:
 
 def _wait_or_fail(claim: Claim, error: ModelNotReady) -> Failure | Wait:
     """The job waits for its model, for so many hours after its acceptance."""
-    chosen = settings()
-    if claim.waited_seconds > chosen.model_wait_hours * 3_600:
+    if claim.waited_seconds > MODEL_WAIT_HOURS * 3_600:
         return Failure(problem(ModelUnusable(error.detail) if error.state in UNUSABLE else error))
     logger.info("job.waits", job=claim.job_id, model=error.model, detail=error.detail)
-    return Wait(error.model, error.detail, chosen.model_wait_seconds, error.state)
+    return Wait(error.model, error.detail, MODEL_WAIT_SECONDS, error.state)
 
 
 def _retry_or_fail(claim: Claim, error: Unavailable) -> Failure | Retry:
     logger.warning("job.unavailable", job=claim.job_id, attempt=claim.attempt, detail=error.detail)
-    chosen = settings()
-    if claim.tried >= chosen.max_attempts:
-        return Failure(attempts_exhausted(chosen.max_attempts, error.detail))
-    return Retry(chosen.retry_seconds * 2 ** (claim.tried - 1))
+    if claim.tried >= MAX_ATTEMPTS:
+        return Failure(attempts_exhausted(MAX_ATTEMPTS, error.detail))
+    return Retry(RETRY_SECONDS * 2 ** (claim.tried - 1))
 
 
 def _internal_error(claim: Claim, metric: str, error: Exception) -> Failure:
@@ -436,7 +438,7 @@ class Heartbeat:
 
         A job that is late keeps its lease while the watchdog ends it.
         """
-        latest = time.monotonic() - 2 * settings().grace_seconds
+        latest = time.monotonic() - 2 * GRACE_SECONDS
         lease = timedelta(seconds=settings().lease_seconds)
         mine = {claim: one for claim, one in self._copy().items() if one.deadline >= latest}
         try:

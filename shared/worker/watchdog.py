@@ -35,6 +35,7 @@ from shared.process.settings import settings
 from shared.queue.job_context import JobContext
 
 LOOK_SECONDS = 1.0
+GRACE_SECONDS = 15.0  # between two steps: the deadline, the interrupt, the loss of the thread
 STDERR = 2
 RETIRED = 70  # exit status: EX_SOFTWARE of sysexits.h
 
@@ -111,18 +112,17 @@ class Watchdog:
     def check(self) -> None:
         """One look at everything that is computed."""
         self._looked = time.monotonic()
-        grace = settings().grace_seconds
         with self._lock:
             self._arm()
             jobs = [one for one in self._watched if one.give_up is not None]
-            late = [one for one in jobs if one.delay > grace and not one.interrupted]
+            late = [one for one in jobs if one.delay > GRACE_SECONDS and not one.interrupted]
             for one in late:
                 one.interrupted = True
                 _raise_in(one.thread, Interrupted)
         for one in late:
             logger.warning("job.interrupted", job=one.context.job_id, where=_where(one))
         for one in jobs:
-            if one.delay > 2 * grace and not one.lost:
+            if one.delay > 2 * GRACE_SECONDS and not one.lost:
                 self._lose(one)
         if self._retires_at is not None:
             self._exit_process()
@@ -149,7 +149,7 @@ class Watchdog:
         """The process ends unless this is called again in time; nothing computed: it need not."""
         self._armed = bool(self._watched)
         if self._armed:
-            patience = settings().lease_seconds + settings().grace_seconds
+            patience = settings().lease_seconds + GRACE_SECONDS
             faulthandler.dump_traceback_later(patience, exit=True, file=STDERR)
         else:
             faulthandler.cancel_dump_traceback_later()

@@ -49,7 +49,7 @@ def files_apart(folder: Path) -> Iterator[dict[str, str]]:
         (disk / "spool").mkdir()
         yield {
             "TOUCHSTONE_FILES_URL": str(disk / "files"),
-            "TOUCHSTONE_SPOOL_FOLDER": str(disk / "spool"),
+            "TMPDIR": str(disk / "spool"),
         }
 
 

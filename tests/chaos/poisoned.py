@@ -20,7 +20,7 @@ from tests.poison import planted, raw_values
 
 ENDPOINT = "/v1/poison"
 PATIENCE_SECONDS = 600
-LEASE = {"LEASE": 12, "HEARTBEAT": 3, "RESEND": 5, "GRACE": 30}
+LEASE = {"LEASE": 20}
 RUN = {"MAX_RUN": 20}
 CODES = {POISON: "attempts-exhausted", ENDLESS: "too-costly"}
 NEVER_END = (ASKS, LOOPS, SLEEPS)

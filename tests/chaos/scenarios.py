@@ -56,7 +56,7 @@ SCENARIOS = (
     Scenario("8", "SIGTERM to every process in turn", faults.rolling_update),
     Scenario(
         "9",
-        "a line of a batch kills every worker that takes it (leases of 12 s)",
+        "a line of a batch kills every worker that takes it (leases of 20 s)",
         sends=poisoned.send_poison,
         settings=PREPARED | SOON,
         services=("poison",),
@@ -89,7 +89,7 @@ SCENARIOS = (
     Scenario("15", "PostgreSQL crashed", faults.crash_postgres),
     Scenario(
         "16",
-        "a line of a batch never ends and holds the interpreter's lock (leases of 12 s)",
+        "a line of a batch never ends and holds the interpreter's lock (leases of 20 s)",
         sends=poisoned.send_endless,
         settings=PREPARED | SOON,
         services=("poison",),
@@ -138,7 +138,7 @@ SCENARIOS = (
     Scenario("24", "PostgreSQL out of connections for 30 s", stores.postgres_out_of_connections),
     Scenario(
         "25",
-        "one of two workers stopped for longer than its lease (12 s), then woken",
+        "one of two workers stopped for longer than its lease (20 s), then woken",
         stopped.stop_beyond_the_lease,
         sends=stopped.send_late,
         settings=PREPARED | _seconds(**stopped.SETTINGS),

@@ -13,6 +13,7 @@ from services.worker import MODEL_SERVICES
 from shared.ledger.webhook_destinations import INTERNAL_V4
 from shared.process.settings import Settings
 from shared.queue import broker
+from shared.worker.watchdog import GRACE_SECONDS
 from tests.deployment.manifests import KUBECTL, OVERLAYS, Json, objects, of_kind
 
 OPERATED = {"ScaledObject"}  # kinds of operators, which Kubernetes' own schemas do not know
@@ -104,7 +105,7 @@ def test_an_ill_worker_is_ended_but_first_may_say_why(overlay: str) -> None:
         patience = probe["periodSeconds"] * probe["failureThreshold"]
         term = template["spec"]["terminationGracePeriodSeconds"]
         assert chosen.heartbeat_seconds < patience <= 120
-        assert patience + term > chosen.lease_seconds + chosen.grace_seconds
+        assert patience + term > chosen.lease_seconds + GRACE_SECONDS
 
 
 def matches(selector: Json, template: Json) -> bool:

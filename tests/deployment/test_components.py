@@ -12,6 +12,9 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from services.gateway.http_requests import MAX_WAIT_SECONDS
+from services.gateway.request_limits import BODY_SECONDS
+from services.gateway.routes.bulk import MAX_BULK_BYTES
 from shared.process.settings import Settings
 from tests.deployment.manifests import KUBECTL, OVERLAYS, ROOT, Json, built
 from tests.test_dashboard import SUFFIXES, declared
@@ -61,10 +64,10 @@ def test_the_ingress_lets_pass_what_the_gateway_takes() -> None:
     def megabytes(name: str) -> int:
         return int(said(name, "proxy-body-size").removesuffix("m")) * 1_048_576
 
-    assert megabytes("gateway") >= chosen.max_bulk_bytes
+    assert megabytes("gateway") >= MAX_BULK_BYTES
     assert megabytes("gateway-files") >= chosen.max_file_bytes + MEGABYTE
-    assert int(said("gateway", "proxy-read-timeout")) > chosen.max_wait_seconds
-    assert int(said("gateway-files", "proxy-read-timeout")) >= chosen.body_seconds
+    assert int(said("gateway", "proxy-read-timeout")) > MAX_WAIT_SECONDS
+    assert int(said("gateway-files", "proxy-read-timeout")) >= BODY_SECONDS
     assert said("gateway-events", "proxy-buffering") == "off"
     events = only(found, "Ingress", "gateway-events")["spec"]["rules"][0]["http"]["paths"]
     paths = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))["paths"]

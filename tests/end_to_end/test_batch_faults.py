@@ -26,8 +26,6 @@ LINES = [120, pytest.param(240, marks=pytest.mark.nightly)]
 HASTE = {
     "TOUCHSTONE_TICK_SECONDS": "0.2",
     "TOUCHSTONE_LEASE_SECONDS": "16",
-    "TOUCHSTONE_HEARTBEAT_SECONDS": "4",
-    "TOUCHSTONE_RESEND_SECONDS": "3",
 }
 FAULTS: tuple[tuple[str, Callable[[Service], None]], ...] = (
     ("scheduler-killed", lambda service: service.kill("services.scheduler")),

@@ -15,8 +15,6 @@ FAULT_AFTER = 0.2  # of them have ended: the fault comes in the middle
 # A worker's death costs one lease, whatever its length; `make chaos` does the same with 60 s.
 SHORT = WARM | {
     "TOUCHSTONE_LEASE_SECONDS": "16",
-    "TOUCHSTONE_HEARTBEAT_SECONDS": "4",
-    "TOUCHSTONE_RESEND_SECONDS": "5",
 }
 
 pytestmark = pytest.mark.end_to_end

@@ -54,7 +54,7 @@ def service(
     save_llama(folder / "weights", reads=4_096)
     configured = (ROOT / "models.toml").read_text("utf-8") + CAUSAL + servers[1]
     (folder / "models.toml").write_text(configured, encoding="utf-8")
-    told = {"TOUCHSTONE_MODELS_FILE": str(folder / "models.toml"), "TOUCHSTONE_RESEND_SECONDS": "5"}
+    told = {"TOUCHSTONE_MODELS_FILE": str(folder / "models.toml"), "TOUCHSTONE_LEASE_SECONDS": "20"}
     with serving(folder / "var", *OPTIONS, **told) as running:
         yield running
 

@@ -62,7 +62,7 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
     file = tmp_path / "models" / "models.toml"
     hate = entry("embedded-hate", "classifier", "path:hate")
     file.write_text(hate + entry("embedded-nli", "classifier", "embedded:nli"), "utf-8")
-    told = {"TOUCHSTONE_MODELS_FILE": str(file), "TOUCHSTONE_MODEL_WAIT_SECONDS": "1"}
+    told = {"TOUCHSTONE_MODELS_FILE": str(file)}
     options = ("--services", "hatexscore", "inference")
     with (
         serving(tmp_path / "var", *options, **told) as service,
@@ -96,7 +96,7 @@ def test_a_worker_that_is_killed_while_it_converts_a_model_costs_its_job_nothing
     shipped = entry("embedded-hate", "classifier", "embedded:hate")
     file.write_text("schema = 2\n" + shipped + converted, "utf-8")
     options = ("--services", "hatexscore", "inference")
-    told = {"TOUCHSTONE_MODELS_FILE": str(file), "TOUCHSTONE_MODEL_WAIT_SECONDS": "1"}
+    told = {"TOUCHSTONE_MODELS_FILE": str(file)}
     with (
         serving(tmp_path / "var", *options, **told) as service,
         CheckedClient(base_url=service.url, timeout=SECONDS) as client,

@@ -120,7 +120,6 @@ def place(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plac
     told = {
         "PYTHONPATH": str(SLOW),
         "SLOW_UNTIL": str(go_on),
-        "TOUCHSTONE_MODEL_WAIT_SECONDS": "1",
         "TOUCHSTONE_MODELS_DIR": str(folder / "weights"),
     }
     with (

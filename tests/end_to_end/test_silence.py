@@ -14,7 +14,7 @@ from tests.answers import CheckedClient
 from tests.end_to_end.batch import patiently
 from tests.end_to_end.load import examples, submit
 from tests.end_to_end.service import WARM, Service, serving
-from tests.patience import SECONDS, busy, eventually
+from tests.patience import SECONDS, eventually
 
 pytestmark = pytest.mark.end_to_end
 
@@ -24,9 +24,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Whoever is silent for some seconds is given up."""
     folder: Path = tmp_path_factory.mktemp("silence")
     # warm: an analyser that loads under the interpreter's lock is silent for seconds, too
-    patience = WARM | {"TOUCHSTONE_SILENT_SECONDS": str(4 * min(busy(), 4))}
     options = ("--services", "hatexscore", "inference")
-    with serving(folder, *options, **patience, TOUCHSTONE_LEASE_SECONDS="20") as running:
+    # a process that is silent for two leases is killed
+    with serving(folder, *options, **WARM, TOUCHSTONE_LEASE_SECONDS="16") as running:
         yield running
 
 

@@ -22,6 +22,7 @@ from sqlalchemy import Engine, text
 
 from cli.stack.servers import HOST, free_port
 from services.gateway import caller
+from services.gateway.routes.bulk import MAX_BULK_BYTES
 from shared.ledger import leases
 from shared.ledger.jobs import new_id
 from shared.ledger.migrations.versions.bulk_nul import MENDED
@@ -194,8 +195,8 @@ def test_of_many_faults_the_first_hundred_are_listed(client: httpx.Client) -> No
         assert "300" in problem["detail"]
 
 
-def test_a_call_has_a_size(chosen: Settings, client: httpx.Client) -> None:
-    large = json.dumps({"requests": [GOOD], "x": "y" * chosen.max_bulk_bytes})
+def test_a_call_has_a_size(client: httpx.Client) -> None:
+    large = json.dumps({"requests": [GOOD], "x": "y" * MAX_BULK_BYTES})
     kind = {"content-type": "application/json"}
     assert client.post(BULK, content=large, headers=kind).status_code == 413
     long = [GOOD | {"text": "x" * 15_000}] * 100  # more than one post may have

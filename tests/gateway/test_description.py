@@ -100,7 +100,7 @@ def test_the_gateway_starts_and_shows_every_page_without_model_code() -> None:
     ],
 )
 def test_prefer_wait(prefer: str | None, seconds: int) -> None:
-    assert parse_wait(prefer, most=30) == seconds
+    assert parse_wait(prefer) == seconds
 
 
 def test_models_say_what_their_outputs_stand_for(client: httpx.Client) -> None:

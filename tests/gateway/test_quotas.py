@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,8 +13,9 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import Engine, text
+from starlette import formparsers
 
-from services.gateway import http_requests as uploading
+from services.gateway import spool as spool_module
 from services.gateway.spool import FORM_BYTES, Spool, SpoolFull
 from shared.contracts.errors import QuotaExceeded
 from shared.ledger import files, keys
@@ -30,7 +32,6 @@ LIMITS = {
     "open_batches": 3,
     "stored_files": 4,
     "stored_bytes": 10_000,
-    "uploads": 2,
     "spool_bytes": 1_048_576,
 }
 PURPOSE = {"purpose": "batch"}
@@ -41,8 +42,10 @@ Opens = Callable[[str], httpx.Client]
 
 @pytest.fixture(scope="module")
 def _bounded(_settings: Settings) -> Iterator[str]:
-    with serving(_settings.model_copy(update=LIMITS)) as url:
-        yield url
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spool_module, "UPLOADS_PER_TENANT", 2)
+        with serving(_settings.model_copy(update=LIMITS)) as url:
+            yield url
 
 
 @pytest.fixture
@@ -196,11 +199,14 @@ def caller(tenant: str) -> Any:
 
 
 def spool(chosen: Settings, **changed: Any) -> Spool:
-    sizes = {"spool_bytes": 100_000, "max_file_bytes": 40_000 - FORM_BYTES, "uploads": 3}
+    sizes = {"spool_bytes": 100_000, "max_file_bytes": 40_000 - FORM_BYTES}
     return Spool(chosen.model_copy(update=sizes | changed))
 
 
-def test_the_spool_counts_what_has_come_and_gives_it_back(chosen: Settings) -> None:
+def test_the_spool_counts_what_has_come_and_gives_it_back(
+    chosen: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool_module, "UPLOADS_PER_TENANT", 3)
     place = spool(chosen)
     with place.upload(caller("a"), 0) as one, place.upload(caller("a"), 40_000) as two:
         one.receive(30_000)
@@ -223,9 +229,10 @@ def test_the_spool_counts_what_has_come_and_gives_it_back(chosen: Settings) -> N
 
 
 def test_a_spool_that_is_full_refuses_before_it_is_written(
-    client: httpx.Client, chosen: Settings, tmp_path: Path
+    client: httpx.Client, chosen: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = {"authentication": "none", "spool_bytes": 1_048_576, "spool_folder": tmp_path}
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    small = {"authentication": "none", "spool_bytes": 1_048_576}
     with (
         serving(chosen.model_copy(update=small)) as url,
         CheckedClient(base_url=url, timeout=SECONDS) as one,
@@ -251,7 +258,7 @@ def test_a_full_disk_under_the_spool_is_said_and_leaves_nothing(
 ) -> None:
     before = blobs(chosen)
     with monkeypatch.context() as patch:
-        patch.setattr(uploading, "SpooledTemporaryFile", full)
+        patch.setattr(formparsers, "SpooledTemporaryFile", full)
         out_of_space(send(client))
     assert blobs(chosen) == before
     assert send(client).status_code == 200

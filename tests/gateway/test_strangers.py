@@ -6,12 +6,13 @@ Judged by counts and by bytes, never by how fast this machine is: every wait has
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,11 +30,10 @@ FLOODERS = 30
 CONNECTIONS = 40
 SOCKET_BUFFERS = 8 * 1_048_576  # what both kernels may hold of a stream that nobody reads
 PIECE = b"ffff\r\n" + b"&" * 0xFFFF + b"\r\n"
-SETTINGS = {
-    "TOUCHSTONE_AUTHENTICATION": "keys",
-    "TOUCHSTONE_CONNECTIONS_PER_ADDRESS": str(CONNECTIONS),
-    "TOUCHSTONE_HEAD_SECONDS": "2",
-    "TOUCHSTONE_BODY_SECONDS": "3",
+LIMITS = {
+    "connections.CONNECTIONS_PER_ADDRESS": CONNECTIONS,
+    "connections.HEAD_SECONDS": 2,
+    "request_limits.BODY_SECONDS": 3,
 }
 
 
@@ -62,16 +62,21 @@ class Process:
 
 @pytest.fixture(scope="module")
 def gateway(_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    with running(tmp_path_factory.mktemp("gateway"), **SETTINGS) as found:
+    with running(tmp_path_factory.mktemp("gateway"), LIMITS) as found:
         yield found
 
 
 @contextlib.contextmanager
-def running(logs: Path, **environment: str) -> Iterator[Process]:
-    """`python -m services.gateway`, ready; ledger and broker are those of the tests."""
+def running(logs: Path, limits: Mapping[str, float], **environment: str) -> Iterator[Process]:
+    """A gateway with these limits, ready; ledger and broker are those of the tests."""
     port = free_port()
-    placed = environment | {"TOUCHSTONE_HOST": HOST, "TOUCHSTONE_PORT": str(port)}
-    child = Child("gateway", (sys.executable, "-m", "services.gateway"), dict(os.environ) | placed)
+    placed = environment | {
+        "TOUCHSTONE_AUTHENTICATION": "keys",
+        "TOUCHSTONE_HOST": HOST,
+        "TOUCHSTONE_PORT": str(port),
+    }
+    command = (sys.executable, "-m", "tests.gateway.limited", json.dumps(limits))
+    child = Child("gateway", command, dict(os.environ) | placed)
     child.start(logs)
     try:
         assert child.process is not None
@@ -363,8 +368,11 @@ def status_in_the_end(gateway: Process, path: str) -> int:
 
 
 def test_beyond_the_spare_ones_nothing_is_accepted(tmp_path: Path, chosen: Settings) -> None:
-    few = SETTINGS | {"TOUCHSTONE_CONNECTIONS": "4", "TOUCHSTONE_HEAD_SECONDS": "60"}
-    with running(tmp_path, **few) as gateway, contextlib.ExitStack() as held:
+    few = LIMITS | {"connections.HEAD_SECONDS": 60}
+    with (
+        running(tmp_path, few, TOUCHSTONE_CONNECTIONS="4") as gateway,
+        contextlib.ExitStack() as held,
+    ):
         strangers = [held.enter_context(gateway.connect()) for _ in range(4 + SPARE + 20)]
         ended = [received(stranger) for stranger in strangers[4 + SPARE :]]
         assert ended == [b""] * 20
@@ -375,8 +383,8 @@ def test_beyond_the_spare_ones_nothing_is_accepted(tmp_path: Path, chosen: Setti
 
 
 def test_requests_at_a_time_are_limited_but_for_probes(tmp_path: Path, chosen: Settings) -> None:
-    one = {"TOUCHSTONE_AUTHENTICATION": "keys", "TOUCHSTONE_CONCURRENT_REQUESTS": "1"}
-    with running(tmp_path, **one) as gateway, gateway.connect() as slow:
+    one = {"request_limits.CONCURRENT_REQUESTS": 1}
+    with running(tmp_path, one) as gateway, gateway.connect() as slow:
         slow.sendall(head("POST", "/login", FORM, "Content-Length: 100"))
         assert status_busy(gateway) == 503
         assert gateway.is_alive()

@@ -47,7 +47,7 @@ def test_a_young_job_is_left_alone(engine: Engine, chosen: Settings) -> None:
 
 
 def test_a_long_queue_does_not_breed_duplicates(engine: Engine, chosen: Settings) -> None:
-    impatient = chosen.model_copy(update={"resend_seconds": 0})
+    impatient = chosen.model_copy(update={"lease_seconds": 0})
     for _ in range(10):
         broker.send("echo", accept(engine))
     for _ in range(5):
@@ -86,7 +86,7 @@ def test_an_orphan_is_sent_again_and_a_working_job_is_not(engine: Engine, chosen
 
 def test_an_orphan_without_attempts_left_fails(engine: Engine, chosen: Settings) -> None:
     job_id = accept(engine)
-    for _ in range(chosen.max_attempts):
+    for _ in range(leases.MAX_ATTEMPTS):
         claim(engine, job_id, lease=timedelta(seconds=-1))
     recovery.recover(engine, chosen)
     with engine.begin() as connection:
@@ -103,7 +103,7 @@ def test_without_a_broker_the_promise_stands(
     def away(*_: object, **__: object) -> None:
         raise Unavailable("away")
 
-    again = chosen.model_copy(update={"resend_seconds": 0})
+    again = chosen.model_copy(update={"lease_seconds": 0})
     accept(engine)
     with monkeypatch.context() as patch:
         patch.setattr(broker, "send", away)
@@ -131,7 +131,7 @@ def sent(engine: Engine, chosen: Settings, redis_client: redis.Redis) -> list[st
 def test_one_poisonous_job_takes_nobody_with_it(engine: Engine, chosen: Settings) -> None:
     """It kills every worker that runs it, with all that runs beside it, whatever is sent at once
     runs at once: it fails alone."""
-    impatient = chosen.model_copy(update={"resend_seconds": 0})
+    impatient = chosen.model_copy(update={"lease_seconds": 0})
     made = [accept(engine) for _ in range(32)]
     poison = made[17]
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as redis_client:
@@ -150,7 +150,7 @@ def test_one_poisonous_job_takes_nobody_with_it(engine: Engine, chosen: Settings
 
 
 def test_while_a_suspect_is_on_trial_the_others_wait(engine: Engine, chosen: Settings) -> None:
-    impatient = chosen.model_copy(update={"resend_seconds": 0})
+    impatient = chosen.model_copy(update={"lease_seconds": 0})
     made = [accept(engine) for _ in range(3)]
     for job_id in made * 2:
         claim(engine, job_id, lease=timedelta(seconds=-1))

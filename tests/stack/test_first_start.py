@@ -26,7 +26,7 @@ from tests.patience import eventually
 WRONG = {
     "TOUCHSTONE_PORT": ("loud", "TOUCHSTONE_PORT must be a whole number"),
     "TOUCHSTONE_BINDING": ("loud", "TOUCHSTONE_BINDING must be 'local' or 'queue'"),
-    "TOUCHSTONE_UPLOADS": ("0", "TOUCHSTONE_UPLOADS must be at least 1"),
+    "TOUCHSTONE_OPEN_JOBS": ("0", "TOUCHSTONE_OPEN_JOBS must be at least 1"),
     "TOUCHSTONE_PROXIES": ("[loud", "TOUCHSTONE_PROXIES must have commas between its entries"),
 }
 
@@ -60,7 +60,7 @@ def test_a_wrong_setting_is_one_line_with_its_name(
 
 def test_the_command_ends_so_too() -> None:
     command = [sys.executable, "-W", "ignore", "-m", "cli.stack", "serve"]
-    wrong = {"TOUCHSTONE_PORT": "loud", "TOUCHSTONE_UPLOADS": "0"}
+    wrong = {"TOUCHSTONE_PORT": "loud", "TOUCHSTONE_OPEN_JOBS": "0"}
     ran = subprocess.run(
         command, cwd=ROOT, env=os.environ | wrong, capture_output=True, text=True, check=False
     )

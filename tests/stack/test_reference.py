@@ -94,9 +94,8 @@ def test_a_setting_without_a_description_is_refused(monkeypatch: pytest.MonkeyPa
     [
         ("webhook_schedule", {"scheduler"}),
         ("webhook_allow", {"`make serve`", "gateway", "scheduler"}),
-        ("batch_threads", {"workers"}),
-        ("max_bulk_bytes", {"gateway"}),
-        ("silent_seconds", {"`make serve`"}),
+        ("worker_threads", {"workers"}),
+        ("open_jobs", {"gateway"}),
     ],
 )
 def test_who_reads_a_setting(name: str, readers: set[str]) -> None:

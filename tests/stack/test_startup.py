@@ -18,7 +18,6 @@ from cli.stack.folder import NotReady
 from cli.stack.liveness import reasons
 from cli.stack.processes import Supervisor, without_progress
 from cli.stack.startup import Reporter, await_ready
-from shared.process.settings import Settings
 from tests.patience import eventually
 from tests.stack.processes import Clock, answering
 
@@ -30,7 +29,7 @@ def started(folder: Path, wish: str = "", stalled: float = STALLED) -> Iterator[
     """A process with this wish, under watch; it obeys the files in `folder`."""
     logs = folder / "logs"
     logs.mkdir()
-    supervisor = Supervisor(None, logs, Settings(silent_seconds=600, stalled_seconds=stalled))
+    supervisor = Supervisor(None, logs, 600, stalled)
     supervisor.start(answering(folder, wish))
     try:
         yield supervisor

@@ -18,7 +18,6 @@ from cli.stack import processes
 from cli.stack.liveness import Liveness
 from cli.stack.processes import Supervisor
 from cli.stack.servers import Child, Probe, free_port, redis_child, redis_url
-from shared.process.settings import Settings
 from tests.patience import eventually
 from tests.stack.processes import Clock, answering
 
@@ -30,7 +29,7 @@ NEVER = 600.0
 
 @contextmanager
 def supervising(logs: Path, *children: Child, silent: float = SILENT) -> Iterator[Supervisor]:
-    supervisor = Supervisor(None, logs, Settings(silent_seconds=silent, stalled_seconds=NEVER))
+    supervisor = Supervisor(None, logs, silent, NEVER)
     supervisor.start(*children)
     try:
         yield supervisor
@@ -150,8 +149,7 @@ def test_time_that_passed_unwatched_is_not_silence(tmp_path: Path) -> None:
     """A machine slept: long ago the process was well, and nobody has asked since."""
     child = answering(tmp_path)
     assert child.probe is not None
-    chosen = Settings(silent_seconds=NEVER, stalled_seconds=NEVER)
-    watched = Liveness(child, child.probe, tmp_path, chosen)
+    watched = Liveness(child, child.probe, tmp_path, NEVER, NEVER)
     child.start(tmp_path)
     with httpx.Client(trust_env=False) as client:
         eventually(lambda: not watched.check(client) and watched.ready)
@@ -180,7 +178,7 @@ def test_a_stop_says_who_still_works(tmp_path: Path, monkeypatch: pytest.MonkeyP
             may_end.touch()
 
     slow = Child("worker", (sys.executable, "-c", SLOW_TO_END, str(may_end)))
-    supervisor = Supervisor(None, tmp_path, Settings())
+    supervisor = Supervisor(None, tmp_path, NEVER)
     supervisor.start(slow, Child("gateway", SLEEP))
     eventually(lambda: "listens" in (tmp_path / "worker.log").read_text())
     supervisor.stop(say)
@@ -192,7 +190,7 @@ def test_servers_are_stopped_when_nobody_needs_them_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker, server = answering(tmp_path), Child("redis", SLEEP)
-    supervisor = Supervisor(None, tmp_path, Settings(silent_seconds=NEVER, stalled_seconds=NEVER))
+    supervisor = Supervisor(None, tmp_path, NEVER, NEVER)
     supervisor.start(server, worker)
     running: list[tuple[bool, bool]] = []
     for child in (server, worker):

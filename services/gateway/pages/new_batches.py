@@ -72,9 +72,7 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
     declared = http_requests.declared_bytes(request, limit=limit)
     await gateway.in_ledger(lambda connection: check_file_limit(connection, owner, declared))
     with gateway.spool.upload(caller, declared) as place:
-        form = await http_requests.form_of(
-            request, gateway.spool.folder, place, limit=limit, part_bytes=PASTED_BYTES
-        )
+        form = await http_requests.form_of(request, place, limit=limit, part_bytes=PASTED_BYTES)
         try:
             sent = _words(form)
             templates.check_csrf(request, sent)

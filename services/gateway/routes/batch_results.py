@@ -81,7 +81,7 @@ async def get_batch_report(
 ) -> Response:
     """The finished report; the first ask makes its job, and later ones find it."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
-    seconds = parse_wait(prefer, most=gateway.settings.max_wait_seconds)
+    seconds = parse_wait(prefer)
     job = await report_job(batch, gateway, seconds)
     if job.result is None:
         return report_status(job)
@@ -105,7 +105,7 @@ async def get_batch_report_html(
 ) -> Response:
     """Tables, plots and the worst lines in one file; no text but the custom ids."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
-    seconds = parse_wait(prefer, most=gateway.settings.max_wait_seconds)
+    seconds = parse_wait(prefer)
     job = await report_job(batch, gateway, seconds)
     if job.result is None:
         return report_status(job)

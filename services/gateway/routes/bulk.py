@@ -51,6 +51,7 @@ from shared.ledger.job_json import job_json
 from shared.ledger.jobs import Owner
 from shared.process.telemetry import JOBS_ACCEPTED
 
+MAX_BULK_BYTES = 16_777_216  # of one call
 MOST_FAULTS = 100  # that are listed
 TOGETHER_SECONDS = 0.1  # ends that come within it cost one look into the ledger
 
@@ -108,7 +109,7 @@ async def create(
     owner = caller.owner(gateway.settings)
     key = key_of(request.headers.get("idempotency-key"))
     with gateway.bulk_calls.acquire(caller):
-        raw = await http_requests.read(request, limit=gateway.settings.max_bulk_bytes)
+        raw = await http_requests.read(request, limit=MAX_BULK_BYTES)
         asked = await run_in_threadpool(_read, contract, raw, gateway, caller)
         accepted = await commit_all(contract, asked, gateway, key, owner)
     return await answer_list(accepted, request, gateway, owner.tenant)
@@ -118,8 +119,7 @@ async def answer_list(
     accepted: AcceptedJobs, request: Request, gateway: State, tenant: str
 ) -> Response:
     """The list of the committed jobs, their ends waited for if the caller prefers to."""
-    most = gateway.settings.max_wait_seconds
-    seconds = parse_wait(request.headers.get("prefer"), most=most)
+    seconds = parse_wait(request.headers.get("prefer"))
     headers = {"Idempotent-Replayed": "true"} if accepted.replayed else {}
     if not seconds:
         _send(accepted, gateway)
@@ -271,8 +271,7 @@ async def get(request: Request, gateway: State, tenant: str) -> Response:
     limit = gateway.settings.max_body_bytes
     ids = (await http_requests.parse(request, JobIds, limit=limit)).ids
     bulk_jobs.check_known(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
-    most = gateway.settings.max_wait_seconds
-    seconds = parse_wait(request.headers.get("prefer"), most=most)
+    seconds = parse_wait(request.headers.get("prefer"))
     headers = {"Preference-Applied": f"wait={seconds}"} if seconds else {}
     if seconds:
         await gateway.in_ledger(lambda connection: bulk_jobs.states_of(connection, ids, tenant))

@@ -81,7 +81,7 @@ async def create_file(request: Request, gateway: Gateway, caller: Batcher) -> JS
     declared = declared_bytes(request, limit=limit)
     await gateway.in_ledger(lambda connection: check_file_limit(connection, owner, declared))
     with gateway.spool.upload(caller, declared) as upload:
-        form = await form_of(request, gateway.spool.folder, upload, limit=limit)
+        form = await form_of(request, upload, limit=limit)
         try:
             file = await _store_file(form, gateway, owner, limit)
         finally:

@@ -125,16 +125,9 @@ async def _ledger(gateway: State) -> bool:
 
 @router.get("/metrics", operation_id="metrics", summary="Prometheus", include_in_schema=False)
 async def metrics(gateway: Gateway) -> Response:
-    """The counters; on a port of its own where one is set, or where strangers may come.
-
-    Raises NotThere.
-    """
-    chosen = gateway.settings
-    is_here = chosen.metrics_public or (
-        chosen.metrics_port is None and not await requires_key(gateway)
-    )
-    if not is_here:
-        raise NotThere("TOUCHSTONE_METRICS_PORT or TOUCHSTONE_METRICS_PUBLIC says where it is")
+    """The counters. Raises NotThere if they have their own port or if keys are required."""
+    if gateway.settings.metrics_port is not None or await requires_key(gateway):
+        raise NotThere("the counters are on TOUCHSTONE_METRICS_PORT only")
     body = await run_in_threadpool(render_metrics, gateway.engine)
     return Response(body, media_type=CONTENT_TYPE_LATEST)
 

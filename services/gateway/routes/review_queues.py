@@ -232,7 +232,7 @@ async def get_review_agreement(
 ) -> Response:
     """The finished report; the first ask after a further judgement makes its job."""
     queue = await find_queue(queue_id, gateway, caller)
-    seconds = parse_wait(prefer, most=gateway.settings.max_wait_seconds)
+    seconds = parse_wait(prefer)
     job = await agreement_job(queue, gateway, caller, seconds)
     return report_status(job) if job.result is None else JSONResponse(job.result)
 

@@ -66,7 +66,7 @@ async def take_one(
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(contract, asked, gateway, key, owner)
     prefer = request.headers.get("prefer")
-    seconds = parse_wait(prefer, most=gateway.settings.max_wait_seconds)
+    seconds = parse_wait(prefer)
     headers = {"Location": f"/v1/jobs/{accepted.job.id}"}
     if accepted.replayed:
         headers["Idempotent-Replayed"] = "true"

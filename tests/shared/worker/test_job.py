@@ -31,10 +31,9 @@ from shared.queue.job_context import JobContext
 from shared.queue.priority import Party
 from shared.queue.thread_scheduling import Interpreter
 from shared.worker import job
-from shared.worker import job as heartbeat_module
 from shared.worker import watchdog as watchdog_module
 from shared.worker.batch_queues import TenantShares
-from shared.worker.job import Heartbeat, Score, context_of, run_job
+from shared.worker.job import MODEL_WAIT_HOURS, Heartbeat, Score, context_of, run_job
 from shared.worker.watchdog import Watchdog
 from tests.echo_metric import ECHO, EchoRequest, echo
 from tests.patience import SECONDS, eventually
@@ -101,7 +100,7 @@ def test_a_model_that_is_away_is_asked_again_until_the_attempts_are_used_up(
     engine: Engine, chosen: Settings
 ) -> None:
     job_id = accept(engine, "away")
-    for attempt in range(1, chosen.max_attempts):
+    for attempt in range(1, leases.MAX_ATTEMPTS):
         run_job(job_id, ECHO, echo)
         job = find(engine, job_id)
         assert (job.status, job.attempts) == ("queued", attempt)
@@ -121,7 +120,7 @@ def test_a_server_that_answers_nothing_readable_uses_up_the_attempts(
             raise AnswerUnread("it is no JSON")
 
     job_id = accept(engine, "hello")
-    for attempt in range(1, chosen.max_attempts + 1):
+    for attempt in range(1, leases.MAX_ATTEMPTS + 1):
         run_job(job_id, ECHO, unread)
         assert find(engine, job_id).attempts == attempt
     error = find(engine, job_id).error
@@ -132,7 +131,7 @@ def test_a_server_that_answers_nothing_readable_uses_up_the_attempts(
 
 def test_a_job_waits_for_its_model_as_often_as_it_takes(engine: Engine, chosen: Settings) -> None:
     job_id = accept(engine, "loading")
-    for _ in range(chosen.max_attempts + 2):
+    for _ in range(leases.MAX_ATTEMPTS + 2):
         run_job(job_id, ECHO, echo)
         job = find(engine, job_id)
         assert (job.status, job.attempts) == ("queued", 0)
@@ -145,10 +144,10 @@ def test_a_job_waits_for_its_model_as_often_as_it_takes(engine: Engine, chosen: 
 
 def test_what_waited_keeps_all_its_attempts(engine: Engine, chosen: Settings) -> None:
     job_id = accept(engine, "loading")
-    for _ in range(chosen.max_attempts):
+    for _ in range(leases.MAX_ATTEMPTS):
         run_job(job_id, ECHO, echo)
     away = EchoRequest(text="away")
-    for attempt in range(1, chosen.max_attempts):
+    for attempt in range(1, leases.MAX_ATTEMPTS):
         run_job(job_id, ECHO, lambda _request: echo(away))
         assert find(engine, job_id).attempts == attempt
     run_job(job_id, ECHO, lambda _request: echo(away))
@@ -184,7 +183,7 @@ def test_a_job_whose_model_does_not_come_fails_with_the_models_reason(
     job_id = accept(engine, content)
     with engine.begin() as connection:
         late = text("UPDATE jobs SET created_at = now() - make_interval(secs => :age)")
-        connection.execute(late, {"age": chosen.model_wait_hours * 3_600 + 60})
+        connection.execute(late, {"age": MODEL_WAIT_HOURS * 3_600 + 60})
     run_job(job_id, ECHO, echo)
     job = find(engine, job_id)
     assert job.status == "failed"
@@ -331,7 +330,7 @@ def test_a_held_lease_is_renewed_and_a_released_one_is_not(engine: Engine) -> No
 def test_an_attempt_that_never_ends_loses_its_lease(engine: Engine, chosen: Settings) -> None:
     claim = claimed(engine)
     heart = Heartbeat()
-    for late, kept in ((0.0, True), (2 * chosen.grace_seconds, False)):
+    for late, kept in ((0.0, True), (2 * watchdog_module.GRACE_SECONDS, False)):
         context = replace(context_of(claim), deadline=time.monotonic() - late)
         with heart.watch(claim, context):
             expire(engine, claim.job_id)
@@ -406,10 +405,11 @@ def test_a_job_that_has_ended_holds_nothing(engine: Engine, how: str) -> None:
 
 def hasty(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """A deadline that is there at once, and graces that pass by the hand of a test alone."""
-    soon = {"max_run_seconds": 0.05, "grace_seconds": SECONDS, "heartbeat_seconds": SECONDS}
+    soon = {"max_run_seconds": 0.05, "lease_seconds": 4 * SECONDS}
     settings = chosen.model_copy(update=soon)
-    for module in (job, job, watchdog_module, heartbeat_module):
+    for module in (job, watchdog_module):
         monkeypatch.setattr(module, "settings", lambda: settings)
+        monkeypatch.setattr(module, "GRACE_SECONDS", SECONDS)
     return settings
 
 

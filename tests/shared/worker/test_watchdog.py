@@ -28,10 +28,10 @@ from shared.process.settings import Settings
 from shared.queue import broker
 from shared.worker.watchdog import RETIRED
 from tests.echo_metric import EchoRequest
-from tests.stubborn import STUBBORN
+from tests.stubborn import GRACE_SECONDS, STUBBORN
 
 ROOT = Path(__file__).parents[3]
-SECONDS = {"max_run": 2, "grace": 2, "heartbeat": 2, "lease": 10, "resend": 1}
+SECONDS = {"max_run": 2, "lease": 10}
 NEIGHBOURS = 6
 FROM_FAULTHANDLER = 1
 
@@ -154,9 +154,9 @@ def test_who_computes_for_ever_fails_as_too_costly_and_alone(
     assert job.error is not None
     said = job.error["type"].rpartition("/")[2]
     # a scheduler that stands still for a grace finds that the process is gone, and no more
-    assert said == "too-costly" or (said == "attempts-exhausted" and stood > SECONDS["grace"] / 2)
+    assert said == "too-costly" or (said == "attempts-exhausted" and stood > GRACE_SECONDS / 2)
     assert job.attempts == attempts
-    if stood < SECONDS["grace"]:  # else their time may be over, too
+    if stood < GRACE_SECONDS:  # else their time may be over, too
         assert {find(engine, one).status for one in neighbours} == {"succeeded"}
     assert set(worker.deaths) == deaths
     if FROM_FAULTHANDLER in deaths:
