@@ -24,9 +24,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scipy.stats import mannwhitneyu
+import numpy as np
 
 from bench.environment import environment
+from shared.statistics.agreement import roc_auc
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "sor"
@@ -83,7 +84,7 @@ def tally(name: str, rows: Sequence[Row]) -> Tally:
     named = sum(set(row["missing"]) <= set(row["found"]) for row in lacking)
     return Tally(
         name,
-        float(mannwhitneyu(ours, others).statistic) / (len(ours) * len(others)),
+        roc_auc(np.array([(one, 1) for one in ours] + [(one, 0) for one in others], np.float64)),
         (named, len(lacking)),
         (sum(not row["found"] for row in good), len(good)),
         (len(good), len(boilerplate), len(lacking)),

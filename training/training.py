@@ -19,10 +19,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from peft import LoraConfig
 from pydantic import Field
-from scipy.stats import rankdata
 
 from services.inference.classifier import RowByRow
 from services.inference.embedded.adapter import (
@@ -40,6 +38,7 @@ from shared.contracts.messages import Message
 from shared.models.catalogue.checkpoint import EmbeddedMetadata
 from shared.models.ports import Floats
 from shared.statistics import intervals
+from shared.statistics.agreement import roc_auc
 from training.calibration import (
     HOW,
     CardEstimate,
@@ -107,7 +106,7 @@ def evaluate_part(found: LabelPredictions, temperature: float) -> Quality:
         accuracy=hit_share(found.right, found.keys),
         majority_accuracy=int(np.bincount(found.labels).max()) / len(found.labels),
         macro_f1=macro_f1(found),
-        auroc=roc_auc(found, temperature),
+        auroc=mean_roc_auc(found, temperature),
         calibration=model_calibration(found, temperature),
     )
 
@@ -158,25 +157,17 @@ def macro_f1(found: LabelPredictions) -> CardEstimate:
     return estimate(intervals.ratio("macro_f1", rows, mean_f1, found.keys, HOW))
 
 
-def roc_auc(found: LabelPredictions, temperature: float) -> CardEstimate:
+def mean_roc_auc(found: LabelPredictions, temperature: float) -> CardEstimate:
     """P(a row with the label gets more of it than one without), ties half; the mean over labels."""
     probabilities = found.probabilities(temperature)
     chosen = range(probabilities.shape[1]) if probabilities.shape[1] > 2 else (1,)
     rows = np.column_stack([probabilities, found.labels])
 
     def mean_area(drawn: Floats) -> float:
-        return float(np.mean([_auc(drawn[:, one], drawn[:, -1] == one) for one in chosen]))
+        columns = [np.stack([drawn[:, one], drawn[:, -1] == one], axis=1) for one in chosen]
+        return float(np.mean([roc_auc(column) for column in columns]))
 
     return estimate(intervals.statistic("auroc", rows, mean_area, found.keys, HOW))
-
-
-def _auc(values: Floats, positive: NDArray[np.bool_]) -> float:
-    """Mann-Whitney over pairs; NaN for one class only."""
-    ones, others = int(positive.sum()), int((~positive).sum())
-    if ones == 0 or others == 0:
-        return float("nan")
-    ranks = float(rankdata(values)[positive].sum())
-    return (ranks - ones * (ones + 1) / 2) / (ones * others)
 
 
 def hit_share(hits: Floats, keys: Sequence[str]) -> HitShare:

@@ -36,7 +36,7 @@ from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval
 from shared.reports.estimates import UNIT, BatchStatistics
 from shared.reports.pages.page_text import counted, percent
-from shared.statistics.agreement import kappa
+from shared.statistics.classification import kappa, label_counts
 
 Row = Scored[HatexscoreRequest, HatexscoreResult]
 Statistics = BatchStatistics[HatexscoreBatchReportRequest]
@@ -206,10 +206,10 @@ def _agreement(rows: Sequence[Row], over: Statistics) -> Interval:
 
 def _kappa(rows: Sequence[Row]) -> float | None:
     """Agreement beyond that of two who decide as often, by chance (Cohen 1960)."""
-    decided = np.array([row.report.predicted_label == "hateful" for row in rows])
-    model = np.array([_agrees(row) for row in rows]) == decided
-    cells = np.bincount(2 * model + decided, minlength=4).astype(np.float64)
-    [value] = kappa(cells[None])
+    decided = [row.report.predicted_label == "hateful" for row in rows]
+    model = [_agrees(row) == one for row, one in zip(rows, decided, strict=True)]
+    cells = list(zip(model, decided, strict=True))
+    [value] = kappa(label_counts(cells, 2).sum(axis=0)[None])
     if not np.isfinite(value):
         return None
     return 0.0 if abs(value) < ROUNDING else float(value)

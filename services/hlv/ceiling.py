@@ -26,6 +26,7 @@ from services.hlv.judge_runs import HumanGold, rank_positions, row
 from services.hlv.kernel import Floats
 from services.hlv.report import HlvCeiling, HlvCeilingOf, HlvMeasured
 from services.hlv.scoring import BASES
+from shared.statistics.agreement import spearman
 from shared.statistics.seeds import generator
 
 RESAMPLES = 1_000
@@ -176,7 +177,10 @@ def _available_metrics(request: HlvRequest, gold: HumanGold) -> dict[str, Agreem
     def of_ranks(kendall: Agreement) -> Agreement:
         return lambda a, b: kendall(ranks_of(a, better), ranks_of(b, better))
 
-    found = {"tau_b": of_ranks(tau_b), "tau_a": of_ranks(tau_a), "spearman": of_ranks(spearman)}
+    def rho(x: Floats, y: Floats) -> Floats:
+        return np.nan_to_num(spearman(x, y))  # 0 where a side ties all
+
+    found = {"tau_b": of_ranks(tau_b), "tau_a": of_ranks(tau_a), "spearman": of_ranks(rho)}
     if gold.kind == "distribution":
         base = BASES[request.log_base]
         found |= {"jsd": lambda a, b: jensen_shannon(a, b, base), "tvd": total_variation}
@@ -208,13 +212,6 @@ def _pairwise_sign(ranks: Floats) -> Floats:
     """(…, pairs) which of two options stands before the other."""
     first, second = np.triu_indices(ranks.shape[-1], k=1)
     return np.sign(ranks[..., first] - ranks[..., second])
-
-
-def spearman(x: Floats, y: Floats) -> Floats:
-    """Pearson's correlation of ranks, row by row; 0 where a side ties all."""
-    x, y = (side - side.mean(axis=-1, keepdims=True) for side in (x, y))
-    spread = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
-    return np.asarray((x * y).sum(axis=-1) / np.where(spread > 0, spread, 1))
 
 
 def jensen_shannon(p: Floats, q: Floats, base: float) -> Floats:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, rel_entr
 from scipy.stats import rankdata
 
+from shared.statistics import agreement
+
 Floats = NDArray[np.float64]
 
 ROUNDED = 9  # decimals before ranking: values that differ less are tied
@@ -51,9 +53,8 @@ def kendall_tau_a(x: Floats, y: Floats) -> float:
 
 def spearman(x: Floats, y: Floats) -> float | None:
     """Pearson's correlation of (n,) fractional ranks, [-1, 1]; None where a side is constant."""
-    a, b = x - x.mean(), y - y.mean()
-    spread = np.sqrt((a @ a) * (b @ b))
-    return _bounded(a @ b / spread) if spread else None
+    found = float(agreement.spearman(x, y))
+    return _bounded(found) if np.isfinite(found) else None
 
 
 def spearman_without_ties(x: Floats, y: Floats) -> float:

@@ -33,10 +33,8 @@ from services.ice.report import (
     Verdict,
 )
 from shared.queue.job_context import check, check_each
-from shared.statistics.intervals import wilson
 from shared.statistics.ranks import TIE
-
-Z_95 = 1.959963984540054
+from shared.statistics.wilson import Z_95, wilson
 
 
 def areas(tests: Sequence[IceTest], budgets: Sequence[float]) -> tuple[IceArea, ...]:

@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 
 from shared.contracts.errors import DegenerateInput
 from shared.contracts.messages import Message, ModelUse, PartExcess, UnreadCode
+from shared.statistics.wilson import Z_95, half_wilson
 
 Reading = Literal["head", "verbalizers", "scored", "label-endpoint", "top-logprobs", "votes"]
 LOW_MASS, NO_MASS = 0.5, 0.01  # the model would rather say, or says, something else
@@ -23,7 +24,6 @@ ROUNDING = 1e-9  # of a sum of probabilities
 NO_NUMBER = "the model's answer is not a number"
 TOO_LONG = "the model's server reads no text that long"  # its own words may repeat the text
 FEWEST_VOTES = 200  # of which a difference between two P is read
-Z_95 = 1.959963984540054
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -190,15 +190,9 @@ def from_counts(counts: Mapping[str, int], draws: int) -> Judgement:
         probabilities=shares,
         mass=read / draws,
         reading="votes",
-        uncertainty=max(half_wilson(share, read) for share in shares),
+        uncertainty=max(half_wilson(share, read, Z_95) for share in shares),
         votes=draws,
     )
-
-
-def half_wilson(share: float, count: int, z: float = Z_95) -> float:
-    """Half the width of a share's 95 % score interval, [0, 0.5]."""
-    spread = share * (1 - share) / count + z * z / (4 * count * count)
-    return z * math.sqrt(spread) / (1 + z * z / count)
 
 
 def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:

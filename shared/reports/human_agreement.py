@@ -25,8 +25,9 @@ from shared.contracts.reports import (
 from shared.reports.estimates import BatchStatistics, as_interval
 from shared.reports.system_comparison import ReportPart, parts_of
 from shared.statistics import intervals
-from shared.statistics.agreement import coincidences, kappa, nominal_alpha, roc_auc
-from shared.statistics.clusters import FEW
+from shared.statistics.agreement import coincidences, nominal_alpha, roc_auc
+from shared.statistics.classification import kappa, label_counts
+from shared.statistics.clusters import FEW, Floats
 
 VALUES = ("agree", "disagree", "unsure")
 GOOD = {"supported": True, "unsupported": False}  # verdicts of a metric that decide
@@ -112,38 +113,30 @@ class JudgedResults:
                 counts[place, PLACES[value]] += 1
         pairs = coincidences(counts)
         alike = np.stack([pairs[:, :: len(VALUES) + 1].sum(axis=1), pairs.sum(axis=1)], axis=1)
+        same = [float(len(set(self.of_result[one].values())) == 1) for one in shared]
+        both = self._common_ids(*people) if len(people) == 2 else []
         keys = self._keys(shared)
-        how = self.over.how
         return {
-            "agreed": as_interval(intervals.ratio("pairs alike", alike, _ratio, keys, how))
+            "agreed": self.over.ratio("pairs alike", alike, _ratio, keys)
             if len(people) > 2 or not shared
-            else self._match_rate(people, shared),
-            "alpha": as_interval(intervals.ratio("alpha", pairs, nominal_alpha, keys, how)),
-            "kappa": self._kappa(people) if len(people) == 2 else NONE,
+            else self.over.share(same, keys),
+            "alpha": self.over.ratio("alpha", pairs, nominal_alpha, keys),
+            "kappa": self.over.ratio("kappa", self._table(both, *people), kappa, self._keys(both))
+            if len(people) == 2
+            else NONE,
             "pairs": tuple(self._pairs(people)),
             "disputed": tuple(self._disputed(shared)),
         }
 
-    def _match_rate(self, people: Sequence[str], shared: Sequence[str]) -> Interval:
-        """Wilson's, of two people: a text has one pair."""
-        same = [float(len(set(self.of_result[one].values())) == 1) for one in shared]
-        return self.over.share(same, self._keys(shared))
-
-    def _kappa(self, people: Sequence[str]) -> Interval:
-        both = self._common_ids(*people)
-        rows = self._tables(both, *people)
-        return as_interval(intervals.ratio("kappa", rows, kappa, self._keys(both), self.over.how))
-
     def _common_ids(self, first: str, second: str) -> list[str]:
         return [one for one, said in self.of_result.items() if first in said and second in said]
 
-    def _tables(self, ids: Sequence[str], first: str, second: str) -> Any:
-        """(N, C * C) of one 1 each: what both said."""
-        rows = np.zeros((len(ids), len(VALUES) ** 2))
-        for place, one in enumerate(ids):
-            said = self.of_result[one]
-            rows[place, PLACES[said[first]] * len(VALUES) + PLACES[said[second]]] = 1
-        return rows
+    def _table(self, ids: Sequence[str], first: str, second: str) -> Floats:
+        """(N, 3 C) counts of both people's values, as `classification.kappa` takes their sums."""
+        said = (self.of_result[one] for one in ids)
+        return label_counts(
+            [(PLACES[one[first]], PLACES[one[second]]) for one in said], len(VALUES)
+        )
 
     def _pairs(self, people: Sequence[str]) -> Iterator[ReviewerPair]:
         """Of those who judged most, the pairs that share most texts first."""
@@ -155,9 +148,9 @@ class JudgedResults:
         )
         for both, (first, second) in pairs[:MOST_PAIRS]:
             if both:
-                table = self._tables(both, first, second)
-                found = float(kappa(table.sum(axis=0)[None])[0])
-                same = [float(len({*self._of(one, first, second)}) == 1) for one in both]
+                found = float(kappa(self._table(both, first, second).sum(axis=0)[None])[0])
+                said = (self.of_result[one] for one in both)
+                same = [float(one[first] == one[second]) for one in said]
                 yield ReviewerPair(
                     first=first,
                     second=second,
@@ -165,9 +158,6 @@ class JudgedResults:
                     agreed=self.over.share(same, self._keys(both)),
                     kappa=found if np.isfinite(found) else None,
                 )
-
-    def _of(self, job_id: str, *people: str) -> list[str]:
-        return [self.of_result[job_id][one] for one in people]
 
     def _disputed(self, shared: Sequence[str]) -> list[DisputedResult]:
         """Those whose sides are most even, first."""

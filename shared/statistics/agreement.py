@@ -1,6 +1,6 @@
 """How far people agree with each other, and a score with people. Pure functions.
 
-Cohen (1960), Educational and Psychological Measurement 20; Krippendorff (2011), Computing
+Krippendorff (2011), Computing
 Krippendorff's alpha-reliability; the area is Mann & Whitney's with mid-ranks. What is a function of
 sums over texts gets its interval from `shared.statistics.intervals.ratio`.
 """
@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.stats import rankdata
 
-from shared.statistics.bootstrap import Resampling
+from shared.statistics.classification import kappa, label_counts
 from shared.statistics.clusters import Floats
-from shared.statistics.intervals import IntervalEstimate, Keys, ratio
+from shared.statistics.intervals import IntervalEstimate, ratio
 
 
 def coincidences(counts: Floats) -> Floats:
@@ -61,31 +61,13 @@ def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
     return alpha
 
 
-def kappa(sums: Floats) -> Floats:
-    """(B,) Cohen's kappa, [-1, 1], of (B, C * C) tables: rows what the one said, columns the other.
-    NaN where both gave one value to all."""
-    table = _square(sums)
-    total = table.sum(axis=(1, 2))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        observed = np.trace(table, axis1=1, axis2=2) / total
-        chance = (table.sum(axis=1) * table.sum(axis=2)).sum(axis=1) / total**2
-        return np.asarray(np.where(chance < 1, (observed - chance) / (1 - chance), np.nan))
-
-
-def kappa_of_pairs(
-    name: str,
-    pairs: Sequence[tuple[str, str]],
-    keys: Keys = None,
-    how: Resampling | None = None,
-) -> IntervalEstimate:
-    """Cohen's kappa of (first, second) categories, [-1, 1], its interval over the keys; None where
-    chance alone would agree: both are constant and the same."""
-    categories = sorted({one for pair in pairs for one in pair})
-    place = {category: number for number, category in enumerate(categories)}
-    cells = np.zeros((len(pairs), len(categories) ** 2))
-    for row, (first, second) in enumerate(pairs):
-        cells[row, place[first] * len(categories) + place[second]] = 1
-    return ratio(name, cells, kappa, keys, how)
+def kappa_of_pairs(name: str, pairs: Sequence[tuple[str, str]]) -> IntervalEstimate:
+    """Cohen's kappa of (first, second) categories, [-1, 1], with its interval. None where chance
+    alone would agree: both are constant and the same."""
+    categories = sorted({category for pair in pairs for category in pair})
+    index = {category: number for number, category in enumerate(categories)}
+    cells = [(index[first], index[second]) for first, second in pairs]
+    return ratio(name, label_counts(cells, len(categories)), kappa)
 
 
 def roc_auc(rows: Floats) -> float:
@@ -97,6 +79,15 @@ def roc_auc(rows: Floats) -> float:
         return math.nan
     ranks = rankdata(rows[:, 0])
     return float((ranks[positive].sum() - high * (high + 1) / 2) / (high * low))
+
+
+def spearman(x: Floats, y: Floats) -> Floats:
+    """Spearman's rho, [-1, 1], of ranks along the last axis: Pearson's correlation. NaN where all
+    ranks of one side are tied."""
+    x, y = (side - side.mean(axis=-1, keepdims=True) for side in (x, y))
+    spread = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((x * y).sum(axis=-1) / spread)
 
 
 def _square(sums: Floats) -> Floats:

@@ -21,10 +21,6 @@ ROUNDING = 1e-12
 SAME_DECIMALS = 12  # values of two sums in another order are one
 
 
-def _no_check() -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class Resampling:
     """How intervals are made. check: called between blocks of draws; it may raise to stop them.
@@ -36,7 +32,7 @@ class Resampling:
     seed: int = 0
     resamples: int = 2_000
     confidence: float = 0.95
-    check: Callable[[], None] = field(default=_no_check, compare=False)
+    check: Callable[[], None] = field(default=lambda: None, compare=False)
     names: dict[bytes, str] | None = field(default=None, compare=False)
 
     @property

@@ -26,17 +26,6 @@ STEPS = 100
 
 
 @dataclass(frozen=True)
-class Bin:
-    """Of a reliability table; both means None where it is empty."""
-
-    low: float
-    high: float
-    rows: int
-    predicted: float | None  # mean probability
-    observed: float | None  # share of ones
-
-
-@dataclass(frozen=True)
 class Calibration:
     """All in [0, 1] but `excess`, [-1, 1]."""
 
@@ -177,37 +166,17 @@ def _resampled_excess(
             rows = np.concatenate([members[group] for group in drawn])
             key = ("floors", groups, block, number)  # the same for each forecast
             own = labels[rows]
-            found += [_inner_excess(p[rows], own, generator(how.seed, *key)) for p in forecasts]
+            for predicted in forecasts:
+                bins = equal_width(predicted[rows])
+                random = generator(how.seed, *key)
+                floor = floor_draws(predicted[rows], bins, INNER_DRAWS, random).mean()
+                found.append(binned_error(bins, own - predicted[rows]) - float(floor))
     return np.array(found, dtype=np.float64).reshape(-1, len(forecasts))
 
 
 def _center(resampled: Floats, value: float) -> Floats:
     """Around the estimate instead of their own mean."""
     return resampled - (float(resampled.mean()) - value)
-
-
-def _inner_excess(predicted: Floats, labels: Floats, random: np.random.Generator) -> float:
-    bins = equal_width(predicted)
-    floor = floor_draws(predicted, bins, INNER_DRAWS, random).mean()
-    return binned_error(bins, labels - predicted) - float(floor)
-
-
-def reliability_table(predicted: Floats, labels: Floats) -> tuple[Bin, ...]:
-    """The 15 bins of equal width, the lowest first."""
-    _check(predicted, labels)
-    bins = equal_width(predicted)
-    counts = np.bincount(bins, minlength=BINS)
-    forecast, observed = _means(bins, predicted), _means(bins, labels)
-    return tuple(
-        Bin(
-            low=place / BINS,
-            high=(place + 1) / BINS,
-            rows=int(count),
-            predicted=float(forecast[place]) if count else None,
-            observed=float(observed[place]) if count else None,
-        )
-        for place, count in enumerate(counts)
-    )
 
 
 @dataclass(frozen=True)

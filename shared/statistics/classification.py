@@ -1,4 +1,4 @@
-"""Labels against gold labels: accuracy, precision, recall, F1 and kappa as functions of counts.
+"""Labels against gold labels: precision, recall, F1 and kappa as functions of counts.
 
 Macro-F1 is the mean of the labels' F1 (Sokolova & Lapalme, 2009, Information Processing &
 Management 45), over the labels that occur in gold or prediction: what scikit-learn's `f1_score`
@@ -29,12 +29,6 @@ def label_counts(pairs: Sequence[tuple[int, int]], labels: int) -> Floats:
         rows[place, gold, 1] = 1
         rows[place, predicted, 2] = 1
     return rows.reshape(len(pairs), labels * COUNTS)
-
-
-def accuracy(sums: Floats) -> Floats:
-    """(B,) share that is right, [0, 1], of (B, 3 C) counts; NaN of none."""
-    hits, gold, _ = _parts(sums)
-    return _divided(hits.sum(axis=1), gold.sum(axis=1))
 
 
 def macro_f1(sums: Floats) -> Floats:

@@ -104,7 +104,14 @@ def spread(rows: Clustered) -> MeanSpread | None:
     if rows.count < 2:
         return MeanSpread(mean, None, float(rows.count), rows.rows, rows.count)
     error = standard_error(rows, mean)
-    return MeanSpread(mean, error, _effective(rows, mean, error), rows.rows, rows.count)
+    effective = float(rows.rows)
+    if not rows.single:
+        deviation = float(np.sqrt(np.sum((rows.values - mean) ** 2) / (rows.rows - 1)))
+        if error == 0 or deviation <= NO_SPREAD * float(np.max(np.abs(rows.values))):
+            effective = float(rows.count)
+        else:
+            effective = float(np.clip((deviation / error) ** 2, 1, rows.rows))
+    return MeanSpread(mean, error, effective, rows.rows, rows.count)
 
 
 def standard_error(rows: Clustered, mean: float) -> float:
@@ -113,32 +120,6 @@ def standard_error(rows: Clustered, mean: float) -> float:
     groups = rows.count
     error = float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / rows.rows)
     return error if error > NO_SPREAD * float(np.max(np.abs(rows.values))) else 0.0
-
-
-def _effective(rows: Clustered, mean: float, error: float) -> float:
-    if rows.single:
-        return float(rows.rows)
-    deviation = float(np.sqrt(np.sum((rows.values - mean) ** 2) / (rows.rows - 1)))
-    if error == 0 or deviation <= NO_SPREAD * float(np.max(np.abs(rows.values))):
-        return float(rows.count)
-    return float(np.clip((deviation / error) ** 2, 1, rows.rows))
-
-
-def intra_cluster_correlation(rows: Clustered) -> float | None:
-    """ANOVA estimate, at most 1, negative where clusters agree less than chance would have it.
-
-    Source: Donner & Koval (1980), Biometrics 36. None for fewer than two clusters, for clusters of
-    one row only, and where nothing differs.
-    """
-    groups, count, sizes = rows.count, rows.rows, rows.sizes
-    if groups < 2 or rows.single:
-        return None
-    means = rows.sums() / sizes
-    between = float(np.sum(sizes * (means - np.mean(rows.values)) ** 2)) / (groups - 1)
-    within = float(np.sum((rows.values - means[rows.codes]) ** 2)) / (count - groups)
-    usual = (count - float(np.sum(sizes**2)) / count) / (groups - 1)
-    whole = between + (usual - 1) * within
-    return (between - within) / whole if whole > 0 else None
 
 
 def warnings(rows: Clustered, effective: float) -> Iterator[str]:

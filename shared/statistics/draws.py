@@ -68,7 +68,10 @@ def placed(space: Placements, random: np.random.Generator, first: int) -> Iterat
     first: where there are no more than so many besides one, they come by rank. Where there are too
     many runs to rank, runs and gaps are shuffled instead, without end.
     """
-    if _rankable(space):
+    parts = space.parts if isinstance(space, Product) else (space,)
+    runs = [part for part in parts if isinstance(part, Runs)]
+    few = all(len(part.lengths) <= MOST_RUNS for part in runs)
+    if few and (not runs or space.count <= MOST_COUNTED):
         yield from map(space.at, ranks_of(space.count, random, first))
     else:
         yield from _once((_shuffled(space, random) for _ in repeat(None)), set())
@@ -79,14 +82,6 @@ def others(
 ) -> Iterator[Places]:
     """As `placed`, without the observed one."""
     return (found for found in placed(space, random, first) if found != observed)
-
-
-def _rankable(space: Placements) -> bool:
-    parts = space.parts if isinstance(space, Product) else (space,)
-    runs = [part for part in parts if isinstance(part, Runs)]
-    if any(len(part.lengths) > MOST_RUNS for part in runs):
-        return False
-    return not runs or space.count <= MOST_COUNTED
 
 
 def _shuffled(space: Placements, random: np.random.Generator) -> Places:
@@ -191,11 +186,6 @@ def _once(placed: Iterable[Places], seen: set[Places]) -> Iterator[Places]:
         if one not in seen:
             seen.add(one)
             yield one
-
-
-def draws_of(space: Placements, most: int) -> int:
-    """How many draws there can be: at most so many, and no more than other placements."""
-    return min(most, space.count - 1)
 
 
 def goes_on(design: TwoStages, tails: Sequence[Bools]) -> bool:

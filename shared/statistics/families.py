@@ -35,7 +35,9 @@ def max_t(scores: Floats, *, both_sides: bool = True) -> Floats:
     draw in one column. p_t = (#{j: max T_.j >= T_t0}) / (M + 1). Exact where the observed is one of
     the draws as a whole.
     """
-    return _of_maximum(standardised(scores, both_sides=both_sides))
+    distances = standardised(scores, both_sides=both_sides)
+    reached = distances.max(axis=0) >= distances[:, :1] - TIE
+    return np.asarray(reached.mean(axis=1))
 
 
 def max_t_in_stages(
@@ -60,12 +62,6 @@ def max_t_in_stages(
     if settled:
         return np.minimum(1.0, alone.size * alone)
     return np.maximum(max_t(scores, both_sides=both_sides), alone)
-
-
-def _of_maximum(distances: Floats) -> Floats:
-    greatest = distances.max(axis=0)
-    reached = greatest[None, :] >= distances[:, :1] - TIE
-    return np.asarray(reached.mean(axis=1))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -32,7 +32,6 @@ from shared.statistics.clusters import (
     VERY_FEW,
     Clustered,
     Floats,
-    Integers,
     clustered,
     finite,
     in_order,
@@ -40,6 +39,7 @@ from shared.statistics.clusters import (
     spread,
     warnings,
 )
+from shared.statistics.wilson import wilson
 
 Method = Literal["wilson", "studentised", "bca", "order", "t", "exact"]
 Bounds = tuple[float | None, float | None]  # of a quantity; None: it has none on this side
@@ -149,8 +149,12 @@ def macro(
     how = how or Resampling()
     found = [known(*one) for one in strata]
     parts = [rows for rows, _ in found if rows.rows]
-    held = [rows.rows > 0 for rows, _ in found]
-    shares = _of_mean_one(np.ones(len(strata)) if weights is None else np.array(weights), held)
+    held = np.array([rows.rows > 0 for rows, _ in found], dtype=np.bool_)
+    shares = (np.ones(len(strata)) if weights is None else np.array(weights))[held]
+    if shares.size:
+        if not (np.isfinite(shares).all() and shares.min() >= 0 and shares.sum() > 0):
+            raise ValueError("weights are at least 0, and not all 0")
+        shares = shares / shares.mean()
     each = [_described(rows, 0) for rows in parts]
     means = [one.value for one in each if one.value is not None]
     made = IntervalEstimate(
@@ -176,14 +180,6 @@ def macro(
     return _with_ends(made, ends, "studentised")
 
 
-def _of_mean_one(weights: Floats, held: Sequence[bool]) -> Floats:
-    """Those of the strata that are not empty, scaled. Raises ValueError where all are 0."""
-    kept = weights[np.array(held, dtype=np.bool_)]
-    if kept.size and not (np.isfinite(kept).all() and kept.min() >= 0 and kept.sum() > 0):
-        raise ValueError("weights are at least 0, and not all 0")
-    return kept / kept.mean() if kept.size else kept
-
-
 def ratio(
     name: str, rows: Floats, of: OfSums, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
@@ -198,7 +194,13 @@ def ratio(
         return made
     sums = np.zeros((groups, rows.shape[1]))
     np.add.at(sums, codes, ordered)
-    drawn = np.concatenate([of(_total(sums, places)) for places in how.drawn(name, groups)])
+    drawn = np.concatenate(
+        [
+            # a column at a time to spare memory
+            of(np.stack([column[places].sum(axis=1) for column in sums.T], axis=1))
+            for places in how.drawn(name, groups)
+        ]
+    )
     return _accelerated(made, drawn, of(sums.sum(axis=0) - sums), how)
 
 
@@ -286,17 +288,6 @@ def median(
     return _with_ends(made, ends, "order")
 
 
-def wilson(rate: float, count: float, quantile: float) -> tuple[float, float]:
-    """Wilson's score interval of a rate among `count` > 0 rows, within [0, 1]: exactly 0 at a rate
-    of 0, exactly 1 at one of 1, whatever the last bits of the formula say."""
-    squared = quantile * quantile
-    centre = rate + squared / (2 * count)
-    half = quantile * math.sqrt(rate * (1 - rate) / count + squared / (4 * count * count))
-    scale = 1 + squared / count
-    low = 0.0 if rate == 0 else max(0.0, (centre - half) / scale)
-    return low, 1.0 if rate == 1 else min(1.0, (centre + half) / scale)
-
-
 def detectable(error: float, groups: int, confidence: float) -> float | None:
     """The smallest true distance that a two-sided test finds with power 0.8; None: one cluster.
 
@@ -352,11 +343,6 @@ def _counted(value: float | None, rows: int, groups: int) -> IntervalEstimate:
     return IntervalEstimate(
         value, rows=rows, clusters=groups, effective=float(groups), warnings=tuple(found)
     )
-
-
-def _total(sums: Floats, places: Integers) -> Floats:
-    """(B, K) sums over the drawn clusters, a column at a time to spare memory."""
-    return np.stack([sums[:, column][places].sum(axis=1) for column in range(sums.shape[1])], 1)
 
 
 def _accelerated(

@@ -52,13 +52,9 @@ def best_threshold(scores: Floats, said: Floats) -> float:
     above = 1 - np.concatenate([[0.0], np.cumsum(yes)]) / yes.sum()  # sensitivity
     index = below + above
     best = np.flatnonzero(index >= index.max() - 1e-12)
-    return float(_borders(values)[best[(len(best) - 1) // 2]])
-
-
-def _borders(values: Floats) -> Floats:
-    """(m + 1,) of (m,) ascending values: between which of them a threshold lies."""
     between = (values[:-1] + values[1:]) / 2
-    return np.concatenate([values[:1], between, [np.nextafter(values[-1], np.inf)]])
+    borders = np.concatenate([values[:1], between, [np.nextafter(values[-1], np.inf)]])
+    return float(borders[best[(len(best) - 1) // 2]])
 
 
 def calibrated_threshold(

@@ -63,22 +63,17 @@ def _kiwi() -> Any:
     return Kiwi(num_workers=1, load_multi_dict=False)
 
 
-@lru_cache(maxsize=1)
-def _match_options() -> Any:
-    """All but serial numbers: kiwi takes "1. 1." for one, across the end of a sentence."""
-    from kiwipiepy import Match
-
-    return Match.ALL & ~Match.SERIAL
-
-
 def korean_tokens(text: str) -> Iterator[tuple[Any, int]]:
     """(kiwi's token, what to add to its `start`): morphemes, in order.
 
     Morphemes of a contraction share characters (한 is 하 and ㄴ), so that neighbours may overlap;
     one may own no character at all.
     """
+    from kiwipiepy import Match
+
+    options = Match.ALL & ~Match.SERIAL  # it takes "1. 1." for a serial number across sentences
     with _korean_lock:
         kiwi = _kiwi()
     for begin, end in segments(text, LONGEST_KOREAN_RUN):
-        for token in kiwi.tokenize(text[begin:end], match_options=_match_options()):
+        for token in kiwi.tokenize(text[begin:end], match_options=options):
             yield token, begin

@@ -369,15 +369,11 @@ def _scripts(text: str) -> Counter[str]:
     counted: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if character.isalpha():
-            counted[_script(ord(character))] += count
+            point = ord(character)
+            place = bisect_right(_STARTS, point) - 1
+            inside = place >= 0 and point <= _RANGES[place][1]
+            counted[_RANGES[place][2] if inside else "Latin"] += count
     return counted
-
-
-def _script(point: int) -> str:
-    place = bisect_right(_STARTS, point) - 1
-    if place >= 0 and point <= _RANGES[place][1]:
-        return _RANGES[place][2]
-    return "Latin"
 
 
 @lru_cache(maxsize=1)
@@ -416,7 +412,7 @@ def _by_model(text: str, script: str, least: float) -> LanguageFound:
     likely = (
         (code, probability)
         for code, probability in probabilities.most_common()
-        if _is_candidate(code, script, candidates)
+        if (code not in _NOT_LATIN if script == "Latin" else not candidates or code in candidates)
     )
     code, probability = next(likely, (UNDECIDED, 0.0))
     confidence = round(min(1.0, probability / probabilities.total()), DIGITS)
@@ -424,9 +420,3 @@ def _by_model(text: str, script: str, least: float) -> LanguageFound:
         doubted = confidence if least == CONFIDENT else 0.0  # of so short a text
         return LanguageFound(code=UNDECIDED, confidence=doubted, by="undecided")
     return LanguageFound(code=code, confidence=confidence, by="model")
-
-
-def _is_candidate(code: str, script: str, candidates: Collection[str] | None) -> bool:
-    if script == "Latin":
-        return code not in _NOT_LATIN
-    return candidates is None or code in candidates

@@ -6,7 +6,6 @@ spaCy takes minutes for 20,000 times "!", kiwi takes time by the square of such 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import pairwise
 
 Span = tuple[int, int]  # half-open character offsets
@@ -14,10 +13,5 @@ Span = tuple[int, int]  # half-open character offsets
 
 def segments(text: str, longest_run: int) -> list[Span]:
     """The whole text, cut wherever so many characters in a row are no blank and another follows."""
-    cuts = [run.end() for run in _long_run(longest_run).finditer(text)]
+    cuts = [run.end() for run in re.finditer(rf"\S{{{longest_run}}}(?=\S)", text)]
     return list(pairwise([0, *cuts, len(text)]))
-
-
-@lru_cache(maxsize=8)
-def _long_run(length: int) -> re.Pattern[str]:
-    return re.compile(rf"\S{{{length}}}(?=\S)")

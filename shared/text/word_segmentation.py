@@ -16,10 +16,9 @@ from itertools import pairwise
 
 from shared.contracts.language_names import language_name
 from shared.contracts.messages import LanguageFound
+from shared.statistics.spans import Span, merged
 from shared.text.analysers import chinese_tokens, korean_tokens
 from shared.text.language import Obstacle, find_language
-
-Span = tuple[int, int]  # half-open character offsets
 
 UNSEGMENTED = frozenset(("ja", "th", "lo", "km", "my"))
 INSIDE = "'\u2019\u02bc-\u2010\u2011"  # between two letters they belong to their word
@@ -43,29 +42,24 @@ def word_spans(text: str, language: str) -> list[Span]:
     """(W,) words in order. language: the code that `find_language` tells."""
     if language == "ko":
         return sorted(_korean(text))
-    return [
-        span
-        for block in _BLOCK.finditer(text)
-        for piece in _split_han(text, *block.span())
-        for span in piece
-    ]
-
-
-def _split_han(text: str, start: int, end: int) -> Iterator[list[Span]]:
-    """A block without a blank: Han runs in it by jieba, all else by its signs."""
-    at = start
-    for run in _HAN.finditer(text, start, end):
-        yield list(_split_characters(text, at, run.start()))
-        yield [(run.start() + a, run.start() + b) for _, a, b in chinese_tokens(run.group())]
-        at = run.end()
-    yield list(_split_characters(text, at, end))
+    spans: list[Span] = []
+    for block in _BLOCK.finditer(text):
+        at = block.start()
+        for run in _HAN.finditer(text, *block.span()):
+            spans += _split_characters(text, at, run.start())
+            spans += [(run.start() + a, run.start() + b) for _, a, b in chinese_tokens(run[0])]
+            at = run.end()
+        spans += _split_characters(text, at, block.end())
+    return spans
 
 
 def _korean(text: str) -> Iterator[Span]:
     """Hangul by kiwi, all else by its signs."""
-    morphemes = _merge(
-        (begin + int(token.start), begin + int(token.start) + int(token.len))
-        for token, begin in korean_tokens(_SURROGATE.sub("\ufffd", text))
+    morphemes = merged(
+        [
+            (begin + int(token.start), begin + int(token.start) + int(token.len))
+            for token, begin in korean_tokens(_SURROGATE.sub("\ufffd", text))
+        ]
     )
     at = 0
     for start, end in [*morphemes, (len(text), len(text))]:
@@ -80,19 +74,6 @@ def _korean(text: str) -> Iterator[Span]:
             )
 
 
-def _merge(spans: Iterator[Span]) -> list[Span]:
-    """In order; those that share characters as one, empty ones left out."""
-    found: list[Span] = []
-    for start, end in sorted(spans):
-        if start == end:
-            continue
-        if found and start < found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found
-
-
 def _split_characters(text: str, start: int, end: int) -> Iterator[Span]:
     """The words of a block without a blank, by what its characters are."""
     if start == end:
@@ -104,7 +85,8 @@ def _split_characters(text: str, start: int, end: int) -> Iterator[Span]:
 def _continues(text: str, place: int, end: int) -> bool:
     """Whether the character belongs to the word of the one before it."""
     sign, before = text[place], text[place - 1]
-    if _is_attached(sign) or before == _JOINER:
+    attached = unicodedata.category(sign) in ("Mn", "Mc", "Me", "Cf")
+    if attached or "\U0001f3fb" <= sign <= "\U0001f3ff" or before == _JOINER:  # skin tones, too
         return True
     if _is_letter(sign):
         inner = before in INSIDE and place >= 2 and _is_letter(text[place - 2])
@@ -112,14 +94,6 @@ def _continues(text: str, place: int, end: int) -> bool:
     if sign in INSIDE and _is_letter(before):
         return place + 1 < end and _is_letter(text[place + 1])
     return sign == before
-
-
-def _is_attached(sign: str) -> bool:
-    """Marks, joiners, variation selectors, skin tones: part of what stands before them."""
-    return (
-        unicodedata.category(sign) in ("Mn", "Mc", "Me", "Cf")
-        or "\U0001f3fb" <= sign <= "\U0001f3ff"
-    )
 
 
 def _is_letter(sign: str) -> bool:

@@ -20,7 +20,7 @@ from training.calibration import (
     model_calibration,
     row_log_loss,
 )
-from training.training import hit_rates, hit_share, macro_f1, roc_auc
+from training.training import hit_rates, hit_share, macro_f1, mean_roc_auc
 
 DRAWS = np.random.default_rng(5)
 LOGITS = DRAWS.normal(size=(20_000, 2)) * 2
@@ -103,7 +103,7 @@ def test_agrees_with_scikit_learn() -> None:
     assert macro_f1(found).value == pytest.approx(
         f1_score(found.labels, found.logits.argmax(axis=1), average="macro")
     )
-    area = roc_auc(found, 1.0)
+    area = mean_roc_auc(found, 1.0)
     assert area.value == pytest.approx(roc_auc_score(found.labels, found.probabilities(1.0)[:, 1]))
     assert area.low is not None
     assert area.high is not None
@@ -117,14 +117,14 @@ def test_agrees_with_scikit_learn_on_three_labels() -> None:
     brier = brier_score_loss(found.labels, probabilities, labels=[0, 1, 2], scale_by_half=True)
     assert macro_f1(found).value == pytest.approx(f1)
     assert float(np.mean(brier_scores(probabilities, found.labels))) == pytest.approx(brier)
-    assert roc_auc(found, 1.0).value == pytest.approx(
+    assert mean_roc_auc(found, 1.0).value == pytest.approx(
         roc_auc_score(found.labels, probabilities, multi_class="ovr")
     )
 
 
 def test_undefined_is_never_a_number() -> None:
     one_class = answered(np.array([[2.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [0, 0, 0])
-    assert roc_auc(one_class, 1.0).value is None
+    assert mean_roc_auc(one_class, 1.0).value is None
     always_right = answered(np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]]), [0, 1, 0])
     found = model_calibration(always_right, 1.0)
     assert (found.slope.value, found.intercept.value) == (None, None)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from shared.ledger.score_hours import ScoreSums
+from shared.statistics.wilson import Z_95, wilson
 
 FEWEST = 200  # results of a window
 SAME = 1e-9  # of means that are sums of floats
@@ -56,7 +57,7 @@ def score_shift(earlier: ScoreSums, later: ScoreSums) -> ScoreShift:
     difference = (later.mean or 0.0) - (earlier.mean or 0.0)
     difference = difference if abs(difference) > SAME else 0.0
     error = math.sqrt(_variance(earlier) / earlier.scored + _variance(later) / later.scored)
-    reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error
+    reach = Z_95 * error
     return ScoreShift(
         earlier,
         later,
@@ -77,21 +78,12 @@ def _variance(sums: ScoreSums) -> float:
 def _undefined_shift(earlier: ScoreSums, later: ScoreSums) -> tuple[float, float, float]:
     """Newcombe (1998), Statistics in Medicine 17, method 10: Wilson's ends combined."""
     before, after = earlier.undefined / earlier.results, later.undefined / later.results
-    low_before, high_before = wilson(earlier.undefined, earlier.results)
-    low_after, high_after = wilson(later.undefined, later.results)
+    low_before, high_before = wilson(before, earlier.results, Z_95)
+    low_after, high_after = wilson(after, later.results, Z_95)
     difference = after - before
     down = math.hypot(after - low_after, high_before - before)
     up = math.hypot(high_after - after, before - low_before)
     return difference, difference - down, difference + up
-
-
-def wilson(count: int, of: int) -> tuple[float, float]:
-    """Interval of a share. of: > 0."""
-    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-    share, weight = count / of, z * z / of
-    middle = (share + weight / 2) / (1 + weight)
-    reach = z * math.sqrt(share * (1 - share) / of + weight / (4 * of)) / (1 + weight)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
 def _bin_pairs(bins: list[int], other: list[int]) -> list[tuple[float, float]]:

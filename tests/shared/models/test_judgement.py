@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from shared.contracts.errors import DegenerateInput
-from shared.contracts.judgement import Judgement, from_counts, half_wilson, normalize
+from shared.contracts.judgement import Judgement, from_counts, normalize
+from shared.statistics.wilson import Z_95, half_wilson
 
 shares = st.floats(0, 0.5)
 
@@ -41,7 +42,7 @@ def test_votes_have_half_of_wilsons_interval(yes: int, no: int) -> None:
 
 
 def test_two_hundred_votes_are_within_seven_hundredths() -> None:
-    assert half_wilson(0.5, 200) == pytest.approx(0.0686, abs=1e-4)
+    assert half_wilson(0.5, 200, Z_95) == pytest.approx(0.0686, abs=1e-4)
 
 
 def test_a_judgement_has_p_or_a_reason() -> None:

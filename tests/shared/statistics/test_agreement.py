@@ -1,4 +1,4 @@
-"""Kappa, alpha and the area: laws, scikit-learn and Krippendorff's own examples."""
+"""Alpha, the area and rank correlation: laws, scikit-learn and Krippendorff's own examples."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score, roc_auc_score  # type: ignore[import-untyped]
+from scipy import stats
+from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
 
 from shared.statistics.agreement import (
     coincidences,
     interval_alpha,
-    kappa,
     nominal_alpha,
     roc_auc,
+    spearman,
 )
 
 # Krippendorff (2011), Computing Krippendorff's alpha-reliability, sections A, B and C; . is a gap
@@ -64,18 +65,10 @@ def test_alpha_does_not_hang_on_the_order_of_people_and_texts() -> None:
     assert math.isnan(alpha_of(("aaaa", "aaaa")))
 
 
-def table_of(first: np.ndarray, second: np.ndarray, size: int = 3) -> np.ndarray:
-    found = np.zeros((size, size))
-    np.add.at(found, (first, second), 1)
-    return found.reshape(1, -1)
-
-
 @pytest.mark.parametrize("seed", range(5))
-def test_kappa_and_area_agree_with_scikit_learn(seed: int) -> None:
+def test_the_area_agrees_with_scikit_learn(seed: int) -> None:
     random = np.random.default_rng(seed)
     first = random.integers(3, size=60)
-    second = np.where(random.random(60) < 0.6, first, random.integers(3, size=60))
-    assert kappa(table_of(first, second))[0] == pytest.approx(cohen_kappa_score(first, second))
     scores = random.integers(8, size=60) / 8  # with ties
     rows = np.stack([scores, (first > 0).astype(float)], axis=1)
     assert roc_auc(rows) == pytest.approx(roc_auc_score(first > 0, scores))
@@ -84,8 +77,13 @@ def test_kappa_and_area_agree_with_scikit_learn(seed: int) -> None:
 def test_what_nothing_tells_is_undefined() -> None:
     assert coincidences(np.zeros((0, 3))).shape == (0, 9)
     assert coincidences(np.array([[1.0, 0.0]])).sum() == 0
-    same = np.zeros(5, dtype=int)
-    assert math.isnan(kappa(table_of(same, same))[0])
     assert math.isnan(roc_auc(np.array([[0.1, 1.0], [0.9, 1.0]])))
     assert roc_auc(np.array([[0.5, 1.0], [0.5, 0.0]])) == 0.5
-    assert kappa(table_of(np.array([0, 1]), np.array([1, 0])))[0] == -1.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_spearman_agrees_with_scipy_row_by_row(seed: int) -> None:
+    ranks = stats.rankdata(np.random.default_rng(seed).integers(4, size=(2, 3, 9)), axis=-1)
+    expected = [stats.spearmanr(x, y).statistic for x, y in zip(*ranks, strict=True)]
+    assert spearman(*ranks) == pytest.approx(expected)
+    assert np.isnan(spearman(np.full(9, 5.0), ranks[0, 0]))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy.special import expit, logit
-from sklearn.calibration import calibration_curve  # type: ignore[import-untyped]
 from sklearn.metrics import brier_score_loss  # type: ignore[import-untyped]
 
 from shared.statistics.bootstrap import Resampling
@@ -18,7 +17,6 @@ from shared.statistics.calibration import (
     excess_interval,
     floor_draws,
     recalibration,
-    reliability_table,
 )
 from shared.statistics.clusters import Floats
 from shared.statistics.seeds import generator
@@ -30,15 +28,6 @@ def sample(rows: int, name: object, scale: float = 1.0) -> tuple[Floats, Floats]
     true = random.normal(0, 2, size=rows)
     labels = (random.random(rows) < expit(true)).astype(np.float64)
     return expit(true * scale), labels
-
-
-def test_the_table_is_scikit_learns() -> None:
-    predicted, labels = sample(700, "table")
-    filled = [one for one in reliability_table(predicted, labels) if one.rows]
-    observed, forecast = calibration_curve(labels, predicted, n_bins=15)
-    assert [one.observed for one in filled] == pytest.approx(observed)
-    assert [one.predicted for one in filled] == pytest.approx(forecast)
-    assert sum(one.rows for one in filled) == 700
 
 
 def test_errors_by_their_definition() -> None:

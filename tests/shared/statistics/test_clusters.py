@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from shared.statistics.clusters import (
     clustered,
-    intra_cluster_correlation,
     spread,
     warnings,
     without_repeats,
@@ -87,13 +86,6 @@ def test_no_spread_counts_clusters() -> None:
     assert alone is not None
     assert (alone.se, alone.clusters) == (None, 1)
     assert spread(clustered([])) is None
-
-
-@pytest.mark.parametrize("true", [0.0, 0.5, 0.9])
-def test_the_correlation_within_clusters_is_found(true: float) -> None:
-    values, keys = alike(2_000, 5, true, "icc")
-    assert intra_cluster_correlation(clustered(values, keys)) == pytest.approx(true, abs=0.03)
-    assert intra_cluster_correlation(clustered(values)) is None
 
 
 def test_readers_are_warned() -> None:
