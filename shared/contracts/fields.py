@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from shared.contracts.messages import Message
 
 
-def is_number(hint: Any) -> bool:
-    """Whether a value of this type is a number, or null."""
+def is_number(hint: Any, kinds: Collection[type] = (int, float)) -> bool:
+    """Return True if a value of this type is of one of these kinds, or null."""
     if get_origin(hint) is Annotated:
-        return is_number(get_args(hint)[0])
+        return is_number(get_args(hint)[0], kinds)
+    if get_origin(hint) is Literal:
+        return all(type(one) in kinds for one in get_args(hint))
     if get_origin(hint) in (Union, UnionType):
-        return all(one is NoneType or is_number(one) for one in get_args(hint))
-    return hint in (int, float)
+        return all(one is NoneType or is_number(one, kinds) for one in get_args(hint))
+    return hint in kinds
 
 
 def messages_in(hint: Any) -> Iterator[type[Message]]:
@@ -35,7 +37,7 @@ def value_at(message: Message, path: str) -> Any:
         if step.isdigit():
             found = found[int(step)] if len(found) > int(step) else None
         else:
-            found = getattr(found, step)
+            found = getattr(found, step, None)
         if found is None:
             return None
     return found
@@ -57,19 +59,14 @@ def field_at(message: type[Message], path: str) -> FieldInfo:
 
 def bounds_of(field: FieldInfo) -> tuple[float | None, float | None]:
     """The least and the greatest value that a field may have, as far as it says."""
-    marks = list(_metadata(field))
+    marks = [*field.metadata, *_marks(field.annotation)]
     least = [mark.ge for mark in marks if getattr(mark, "ge", None) is not None]
     most = [mark.le for mark in marks if getattr(mark, "le", None) is not None]
     return (float(max(least)) if least else None, float(min(most)) if most else None)
 
 
-def _metadata(field: FieldInfo) -> Iterator[Any]:
-    yield from field.metadata
-    yield from _inner_metadata(field.annotation)
-
-
-def _inner_metadata(hint: Any) -> Iterator[Any]:
+def _marks(hint: Any) -> Iterator[Any]:
     for mark in getattr(hint, "__metadata__", ()):
         yield from mark.metadata if isinstance(mark, FieldInfo) else (mark,)
     for argument in get_args(hint):
-        yield from _inner_metadata(argument)
+        yield from _marks(argument)

@@ -60,17 +60,16 @@ def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] 
     found = _json(written)
     if not isinstance(found, list):
         raise ValueError("marked passages are a JSON list")
-    return [_span(one) for one in found]
-
-
-def _span(one: Any) -> Span:
-    pair = [one.get("start"), one.get("end")] if isinstance(one, dict) else one
-    if not isinstance(pair, list) or len(pair) != 2:
-        raise ValueError("a marked passage is [start, end]")
-    start, end = pair
-    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
-        raise ValueError("a marked passage starts at 0 or later, and does not end before")
-    return start, end
+    spans = []
+    for one in found:
+        pair = [one.get("start"), one.get("end")] if isinstance(one, dict) else one
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ValueError("a marked passage is [start, end]")
+        start, end = pair
+        if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+            raise ValueError("a marked passage starts at 0 or later, and does not end before")
+        spans.append((start, end))
+    return spans
 
 
 def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, float]:
@@ -83,19 +82,14 @@ def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, floa
         if person:
             found[person] = _rating(written)
             continue
-        told = {str(place): one for place, one in enumerate(_listed(written), 1)}
-        found |= {place: _rating(one) for place, one in told.items() if one is not None}
+        listed = [one if one.strip() else None for one in written.split(BETWEEN)]  # `4; ; 5`
+        if written.lstrip().startswith("["):
+            listed = _json(written)
+            if not isinstance(listed, list):
+                raise ValueError("several ratings are a list")
+        told = enumerate(listed, 1)  # None stands for who rated nothing
+        found |= {str(place): _rating(one) for place, one in told if one is not None}
     return found
-
-
-def _listed(written: str) -> list[Any]:
-    """JSON, or `4; ; 5`; None stands for who rated nothing. Raises ValueError."""
-    if written.lstrip().startswith("["):
-        found = _json(written)
-        if not isinstance(found, list):
-            raise ValueError("several ratings are a list")
-        return found
-    return [one if one.strip() else None for one in written.split(BETWEEN)]
 
 
 def _rating(written: Any) -> float:

@@ -18,6 +18,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from shared.contracts.messages import Message
+from shared.contracts.validation_messages import format_count
 
 Task = Literal["hate", "nli", "sentiment", "free"]
 Activation = Literal["softmax", "sigmoid", "one-output"]
@@ -208,25 +209,34 @@ def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
     outputs = stated.outputs or head.outputs
     if len(outputs) != len(head.outputs):
         raise ValueError(
-            f"it has {_format_count(len(head.outputs))}, "
+            f"it has {format_count(len(head.outputs), 'output')}, "
             f"and {len(outputs)} are named under `outputs`"
         )
     activation = _activation(stated.activation, outputs, head.problem_type)
     task = stated.task or _task(stated, outputs)
     columns = _columns(stated, task, outputs) if stated.labels else _match_labels(task, outputs)
     if activation == "one-output" and not stated.labels:
-        columns = _of_one_output(task, columns)
+        # the output speaks of the task's first label, whatever it is called
+        if task == "free":
+            raise ValueError(
+                "it has 1 output, and nothing says which label it stands for: set `task`, or "
+                '`labels`, as in labels = { hateful = ["its name"], "non-hateful" = [] }'
+            )
+        columns = columns or {CANONICAL[task][0]: (0,)}
     _check_outputs(outputs, columns, stated.ignore)
-    mapping = LabelMapping(
-        task, outputs, _add_complement(task, columns, activation), activation,
-        _combine(stated.combine, activation), stated.threshold,
-    )  # fmt: skip
-    _check_thresholds(mapping)
+    columns = _add_complement(task, columns, activation)
+    combine = stated.combine or ("sum" if activation == "softmax" else "max")
+    if activation == "softmax" and combine != "sum":
+        raise ValueError(f"combine {combine!r} does not fit softmax, whose outputs are summed")
+    if activation != "softmax" and combine == "sum":
+        raise ValueError("combine 'sum' does not fit sigmoid, whose sums leave [0, 1]: max or any")
+    mapping = LabelMapping(task, outputs, columns, activation, combine, stated.threshold)
+    named = stated.threshold if isinstance(stated.threshold, Mapping) else {}
+    if strange := sorted(set(named) - set(mapping.labels)):
+        raise ValueError(
+            f"`threshold` names {', '.join(strange)}; labels are {', '.join(mapping.labels)}"
+        )
     return mapping
-
-
-def _format_count(count: int) -> str:
-    return "1 output" if count == 1 else f"{count} outputs"
 
 
 def _activation(
@@ -237,7 +247,9 @@ def _activation(
         if (stated == "softmax" and len(outputs) == 1) or (
             stated == "one-output" and len(outputs) > 1
         ):
-            raise ValueError(f"activation {stated!r} does not fit {_format_count(len(outputs))}")
+            raise ValueError(
+                f"activation {stated!r} does not fit {format_count(len(outputs), 'output')}"
+            )
         return stated
     if problem_type not in (None, *PROBLEM_TYPES):
         known = ", ".join(PROBLEM_TYPES)
@@ -310,18 +322,6 @@ def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str,
     return found
 
 
-def _of_one_output(
-    task: Task, columns: Mapping[str, tuple[int, ...]]
-) -> dict[str, tuple[int, ...]]:
-    """One output speaks of the task's first label, whatever it is called."""
-    if task == "free":
-        raise ValueError(
-            "it has 1 output, and nothing says which label it stands for: set `task`, or "
-            '`labels`, as in labels = { hateful = ["its name"], "non-hateful" = [] }'
-        )
-    return dict(columns) or {CANONICAL[task][0]: (0,)}
-
-
 def _check_outputs(
     outputs: Sequence[str], columns: Mapping[str, tuple[int, ...]], ignore: Sequence[str]
 ) -> None:
@@ -372,21 +372,3 @@ def _add_complement(
             'asked for and its complement, as in labels = { spam = ["spam"], other = [] }'
         )
     return found
-
-
-def _combine(stated: Combine | None, activation: Activation) -> Combine:
-    if activation == "softmax":
-        if stated not in (None, "sum"):
-            raise ValueError(f"combine {stated!r} does not fit softmax, whose outputs are summed")
-        return "sum"
-    if stated == "sum":
-        raise ValueError("combine 'sum' does not fit sigmoid, whose sums leave [0, 1]: max or any")
-    return stated or "max"
-
-
-def _check_thresholds(mapping: LabelMapping) -> None:
-    stated = mapping.threshold
-    if isinstance(stated, Mapping) and (strange := sorted(set(stated) - set(mapping.labels))):
-        raise ValueError(
-            f"`threshold` names {', '.join(strange)}; labels are {', '.join(mapping.labels)}"
-        )

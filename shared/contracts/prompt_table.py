@@ -248,7 +248,16 @@ def with_files(stated: dict[str, Any], root: Path) -> dict[str, Any]:
         del found["policy_file"]
     if isinstance(file := stated.get("shots"), str):
         lines = enumerate(_content(root, "shots", file).splitlines(), 1)
-        found["shots"] = tuple(_shot(file, number, line) for number, line in lines if line.strip())
+        shots = []
+        for number, line in lines:
+            try:
+                if line.strip():
+                    shots.append(Shot.model_validate_json(line))
+            except ValidationError as error:
+                reason = first_fault(error)
+                said = f"{dotted(reason)} {plain(reason)}"
+                raise ValueError(f"prompt.shots: {file}, line {number}: {said}") from None
+        found["shots"] = tuple(shots)
     return found
 
 
@@ -257,15 +266,6 @@ def _content(root: Path, key: str, file: str) -> str:
         return (root / file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"prompt.{key}: {file} cannot be read: {error}") from error
-
-
-def _shot(file: str, number: int, line: str) -> Shot:
-    try:
-        return Shot.model_validate_json(line)
-    except ValidationError as error:
-        reason = first_fault(error)
-        said = f"{dotted(reason)} {plain(reason)}"
-        raise ValueError(f"prompt.shots: {file}, line {number}: {said}") from None
 
 
 def override_table(table: PromptTable | None, asked: PromptKeys | None) -> PromptTable | None:
@@ -331,20 +331,16 @@ def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...
     ValueError for what nothing is known of."""
     if table.policy_file is not None:
         raise ValueError("prompt.policy_file: it was not read; write `policy`")
+    if isinstance(table.shots, str):
+        raise ValueError("prompt.shots: the file was not read")
     values = {"labels": ", ".join(own[0].strip() for own in (table.verbalizers or {}).values())}
     if table.policy is not None:
         values["policy"] = "".join(piece.text for piece in fill_template(table.policy, values))
     asked = table.user or QUESTIONS[task_of(table, task)]
-    shown = [turn for shot in _shots(table) for turn in _render_example(table, asked, values, shot)]
+    shown = [turn for shot in table.shots for turn in _render_example(table, asked, values, shot)]
     system = [PromptTurn("system", fill_template(table.system, values))] if table.system else []
     after = [PromptTurn("user", fill_template(table.after, values))] if table.after else []
     return (*system, *shown, PromptTurn("user", fill_template(asked, values)), *after)
-
-
-def _shots(table: PromptTable) -> tuple[Shot, ...]:
-    if isinstance(table.shots, str):
-        raise ValueError("prompt.shots: the file was not read")
-    return table.shots
 
 
 def _render_example(

@@ -43,18 +43,18 @@ def untold(error: Exception) -> Exception:
 
 def repeats(said: str, sent: Sequence[str]) -> bool:
     """Whether a run of characters, or all of a shorter text, of what was sent stands in it."""
-    return any(
-        text in said if len(text) <= RUN else _share_a_run(said, text) for text in sent if text
-    )
-
-
-def _share_a_run(said: str, text: str) -> bool:
-    """By search in the text for a sentence of ours; by comparing sets for what is longer."""
-    ours = (said[start : start + RUN] for start in range(len(said) - RUN + 1))
-    if len(said) <= SENTENCE:
-        return any(run in text for run in ours)
-    theirs = (text[start : start + RUN] for start in range(len(text) - RUN + 1))
-    return not set(ours).isdisjoint(theirs)
+    ours = [said[start : start + RUN] for start in range(len(said) - RUN + 1)]
+    for text in filter(None, sent):
+        if len(text) <= RUN:
+            found = text in said
+        elif len(said) <= SENTENCE:
+            found = any(run in text for run in ours)
+        else:  # comparing sets is faster for what is longer than a sentence of ours
+            theirs = (text[start : start + RUN] for start in range(len(text) - RUN + 1))
+            found = not set(ours).isdisjoint(theirs)
+        if found:
+            return True
+    return False
 
 
 def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
@@ -105,18 +105,21 @@ def _strings(value: Any, hint: Any, names: bool) -> Iterator[str]:
 
 def last_argument(hint: Any) -> Any:
     """The type of a container's items."""
-    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    inner = _bare(hint)
     if get_origin(inner) in (Union, types.UnionType):
-        inner = next((part for part in get_args(inner) if _is_container(part)), inner)
-        inner = get_args(inner)[0] if get_origin(inner) is Annotated else inner
+        origins = ((part, get_origin(part)) for part in map(_bare, get_args(inner)))
+        containers = (
+            part
+            for part, origin in origins
+            if isinstance(origin, type) and issubclass(origin, Collection)
+        )
+        inner = next(containers, inner)
     arguments = [argument for argument in get_args(inner) if argument is not Ellipsis]
     return arguments[-1] if arguments else Any
 
 
-def _is_container(hint: Any) -> bool:
-    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-    origin = get_origin(inner)
-    return isinstance(origin, type) and issubclass(origin, Collection)
+def _bare(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 OURS = (Provenance, ModelUse)  # their own strings name versions and models
@@ -124,18 +127,6 @@ NAME = 3  # characters: a shorter word of the caller's stands in many a sentence
 
 Json = Any
 Words = frozenset[str]  # of the caller's own lists, case folded
-
-
-def callers_words(request: JobRequest) -> Words:
-    """Every name and term of the lists that the caller sent."""
-    own = (
-        getattr(request, name)
-        for name, field in type(request).model_fields.items()
-        if CallersWords in field.metadata
-    )
-    return frozenset(
-        word.casefold() for value in own if not isinstance(value, str) for word in _words_in(value)
-    )
 
 
 def _words_in(value: Any) -> Iterator[str]:
@@ -153,21 +144,30 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
     """The report as JSON, without a string that may hold text. Sums over many results hold none."""
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
-    words = callers_words(request)
+    lists = (
+        getattr(request, name)
+        for name, field in type(request).model_fields.items()
+        if CallersWords in field.metadata
+    )
+    words = frozenset(
+        word.casefold()
+        for value in lists
+        if not isinstance(value, str)
+        for word in _words_in(value)
+    )
     kept = _model(report, words)
     own = type(report).model_fields.get("warnings")
     if own is not None:
         ours = all_internal(own.annotation)
-        texts = words if ours else {*sent(request), *_elicited(report), *words}
-        kept["warnings"] = _warnings(report, sorted(texts, key=len, reverse=True))
+        elicitation = getattr(report, "elicitation", None)  # as little ours as what was sent
+        told = (getattr(elicitation, name, None) for name in ("answer", "explanation", "reasoning"))
+        texts = words if ours else {*sent(request), *filter(None, told), *words}
+        long = sorted((text for text in texts if len(text) > NAME), key=len, reverse=True)
+        kept["warnings"] = [
+            "a warning that repeats the text was not kept" if repeats(warning, long) else warning
+            for warning in getattr(report, "warnings", ())
+        ]
     return kept
-
-
-def _elicited(report: BaseModel) -> Iterator[str]:
-    """What a model wrote for this job: as little ours as what the caller sent."""
-    found = getattr(report, "elicitation", None)
-    told = (getattr(found, name, None) for name in ("answer", "explanation", "reasoning"))
-    return (text for text in told if text)
 
 
 def strip_request(problem: Problem, request: JobRequest) -> Problem:
@@ -182,14 +182,6 @@ def strip_request(problem: Problem, request: JobRequest) -> Problem:
             for entry in kept["errors"]
         ]
     return kept
-
-
-def _warnings(report: BaseModel, texts: list[str]) -> list[str]:
-    long = [text for text in texts if len(text) > NAME]
-    return [
-        "a warning that repeats the text was not kept" if repeats(warning, long) else warning
-        for warning in getattr(report, "warnings", ())
-    ]
 
 
 def _model(model: BaseModel, words: Words) -> dict[str, Json]:
@@ -209,22 +201,16 @@ def _value(value: Any, hint: Any, words: Words) -> Json:
     if isinstance(value, BaseModel):
         return _model(value, words)
     if isinstance(value, str):
-        return (
-            value if is_internal(value, hint, names=value.casefold() not in words) else _blank(hint)
-        )
+        if is_internal(value, hint, names=value.casefold() not in words):
+            return value
+        return None if type(None) in get_args(_bare(hint)) else ""
     if isinstance(value, Mapping):
-        names = (_replace_words(key, place, words) for place, key in enumerate(value, 1))
+        names = (
+            str(place) if isinstance(key, str) and key.casefold() in words else key
+            for place, key in enumerate(value, 1)
+        )
         items = (_value(item, last_argument(hint), words) for item in value.values())
         return dict(zip(names, items, strict=True))
     if isinstance(value, list | tuple | set | frozenset):
         return [_value(item, last_argument(hint), words) for item in value]
     return value
-
-
-def _replace_words(key: Any, place: int, words: Words) -> Any:
-    return str(place) if isinstance(key, str) and key.casefold() in words else key
-
-
-def _blank(hint: Any) -> Literal[""] | None:
-    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-    return None if type(None) in get_args(inner) else ""

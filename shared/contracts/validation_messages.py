@@ -48,6 +48,11 @@ SAID = {
     "union_tag_not_found": "{discriminator} is needed: it tells which kind this is",
 }
 
+OF_PATTERN = {
+    LANGUAGE_TAG: "must be a language tag (BCP 47), as in de or hi-Latn, or *",
+    NUL_FREE: "must not hold the character NUL",
+}
+
 IN_JSON = {"True": "true", "False": "false", "None": "null"}
 PYTHON = re.compile(r"(?<!['\w])(?:True|False|None)(?!['\w])")
 
@@ -71,35 +76,23 @@ def plain(found: Mapping[str, Any]) -> str:
     if kind in ("value_error", "assertion_error"):
         return re.sub("^(Value error|Assertion failed), ", "", str(found["msg"]))
     if kind in ("too_short", "too_long", "string_too_short"):
-        return _of_length(kind, context)
+        what = "character" if kind == "string_too_short" else "entry"
+        if kind == "too_long":
+            return f"must have at most {format_count(context['max_length'], what)}"
+        if context["min_length"] == 1:
+            return "must not be empty"
+        return f"must have at least {format_count(context['min_length'], what)}"
     if kind == "string_pattern_mismatch":
-        return _of_pattern(str(context["pattern"]))
+        pattern = str(context["pattern"])
+        if of_id := ID.fullmatch(pattern):
+            return f"must be {of_id[1]} and 32 of the digits 0 to 9 and a to f"
+        return OF_PATTERN.get(pattern, f"must match the pattern {pattern}")
     if kind == "literal_error":
         return f"must be {PYTHON.sub(lambda one: IN_JSON[one.group()], str(context['expected']))}"
     return SAID[kind].format(**context) if kind in SAID else str(found["msg"])
-
-
-def _of_length(kind: str, context: Mapping[str, Any]) -> str:
-    what = "character" if kind == "string_too_short" else "entry"
-    if kind == "too_long":
-        return f"must have at most {format_count(context['max_length'], what)}"
-    if context["min_length"] == 1:
-        return "must not be empty"
-    return f"must have at least {format_count(context['min_length'], what)}"
 
 
 def format_count(count: int, what: str) -> str:
     """As in "1 entry", "2 entries"."""
     many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{count} {what if count == 1 else many}"
-
-
-def _of_pattern(pattern: str) -> str:
-    of_id = ID.fullmatch(pattern)
-    if of_id:
-        return f"must be {of_id[1]} and 32 of the digits 0 to 9 and a to f"
-    if pattern == LANGUAGE_TAG:
-        return "must be a language tag (BCP 47), as in de or hi-Latn, or *"
-    if pattern == NUL_FREE:
-        return "must not hold the character NUL"
-    return f"must match the pattern {pattern}"

@@ -190,7 +190,10 @@ class _ServedHead:
                 pointer="/model",
             )
         try:
-            return label_mapping(entry, Head(_in_order(entry, names)))
+            # the entry's own names where they are the same ones
+            own = entry.outputs or ()
+            same = set(map(normalize_name, own)) == set(map(normalize_name, names))
+            return label_mapping(entry, Head(own if same else tuple(names)))
         except ValueError as error:
             raise BadInput(f"{entry.name!r}: {error}", pointer="/model") from error
 
@@ -220,13 +223,6 @@ def _is_normalized(values: Floats) -> bool:
     return bool(np.all(np.abs(values.sum(axis=1) - 1) < ROUNDING))
 
 
-def _in_order(entry: ModelEntry, names: Sequence[str]) -> tuple[str, ...]:
-    """The names that the mapping knows: the entry's own where they are the same ones."""
-    own = entry.outputs
-    same = own is not None and set(map(normalize_name, own)) == set(map(normalize_name, names))
-    return own if own is not None and same else tuple(names)
-
-
 def _order(
     mapping: LabelMapping, own: Sequence[str] | None, answered: Sequence[str] | None
 ) -> list[int]:
@@ -241,19 +237,16 @@ def _order(
     wanted = [normalize_name(name) for name in mapping.outputs]
     if set(wanted) == set(places):
         return [places[name] for name in wanted]
-    ordered = own if own is not None and own != answered else _sort_by_number(answered)
+    ordered = own
+    if own is None or own == answered:
+        ends = {name: name.rpartition("_")[2] for name in answered}
+        if not all(end.isdecimal() for end in ends.values()):
+            raise BadInput(
+                f"the server names its outputs {', '.join(answered)}: name them so under `outputs`",
+                pointer="/model",
+            )
+        ordered = sorted(answered, key=lambda name: int(ends[name]))
     return [places[normalize_name(name)] for name in ordered]
-
-
-def _sort_by_number(names: Sequence[str]) -> list[str]:
-    """LABEL_0, LABEL_1, ... in order of their numbers. Raises BadInput for other names."""
-    ends = {name: name.rpartition("_")[2] for name in names}
-    if not all(end.isdecimal() for end in ends.values()):
-        raise BadInput(
-            f"the server names its outputs {', '.join(names)}: name them so under `outputs`",
-            pointer="/model",
-        )
-    return sorted(names, key=lambda name: int(ends[name]))
 
 
 Floats = NDArray[np.float64]

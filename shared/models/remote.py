@@ -189,15 +189,11 @@ def call_model(service: ModelService, model: str, operation: Any) -> Any:
     except Unreadable as error:
         raise Unavailable(f"the reply of {model!r} cannot be read: {error}") from None
     if reply.refusal is not None:
-        raise _error(reply.refusal, model)
+        refusal = reply.refusal
+        if refusal.error == ModelNotReady.__name__:
+            raise ModelNotReady(refusal.detail, model=model, state=refusal.state)
+        raise ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
     return type(operation).answer.validated(reply.answer)
-
-
-def _error(refusal: RemoteError, model: str) -> ScoringError:
-    """What the model's worker raised."""
-    if refusal.error == ModelNotReady.__name__:
-        return ModelNotReady(refusal.detail, model=model, state=refusal.state)
-    return ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
 
 
 def _call(service: ModelService, model: str, operation: Any) -> bytes:
@@ -234,8 +230,10 @@ def _send_and_wait(service: ModelService, call: RemoteCall, seconds: float) -> b
                 producer=through,
             )
         return _wait(call, seconds, address)
-    except JobStopped:
-        _cancel_call(call, address)
+    except JobStopped:  # the worker looks for this; where it is lost, it stops at `given_up`
+        lasting = int(SENDINGS * settings().call_seconds) + 1
+        with suppress(RedisError):
+            prompt_client(address).set(cancel_key(call.id), 1, ex=lasting)
         raise
     except (RedisError, OperationalError, OSError) as error:
         logger.warning("call.broken", call=call.id, error=type(error).__name__)
@@ -254,13 +252,6 @@ def _wait(call: RemoteCall, seconds: float, address: str) -> bytes | None:
             if found is not None:
                 return found[1]  # type: ignore[return-value]  # not decoded
     return None
-
-
-def _cancel_call(call: RemoteCall, address: str) -> None:
-    """Nobody waits: the worker looks for this. Where it is lost, it stops at `given_up`."""
-    lasting = int(SENDINGS * settings().call_seconds) + 1
-    with suppress(RedisError):
-        prompt_client(address).set(cancel_key(call.id), 1, ex=lasting)
 
 
 def register_model_task(service: ModelService) -> Any:
@@ -284,7 +275,15 @@ def handle_call(message: str) -> None:
     if call.deadline < time.time():
         logger.info("call.too_late", call=call.id)
         return
-    context = _context_of(call)
+    until = call.deadline if call.given_up is None else call.given_up
+    context = JobContext(
+        job_id=f"call {call.id}",
+        tenant=call.tenant,
+        batch=call.batch,
+        deadline=time.monotonic() + until - time.time(),
+        cancelled=_CancelEvent(call),
+        private=call.private,
+    )
     try:
         with watchdog.watch(context), use_context(context):
             reply = _run_call(call)
@@ -309,19 +308,6 @@ class _CancelEvent(threading.Event):
                 if prompt_client(own_address()).exists(self._key):
                     self.set()
         return super().is_set()
-
-
-def _context_of(call: RemoteCall) -> JobContext:
-    """The caller's job, as far as a model worker must know it."""
-    until = call.deadline if call.given_up is None else call.given_up
-    return JobContext(
-        job_id=f"call {call.id}",
-        tenant=call.tenant,
-        batch=call.batch,
-        deadline=time.monotonic() + until - time.time(),
-        cancelled=_CancelEvent(call),
-        private=call.private,
-    )
 
 
 def _run_call(call: RemoteCall) -> CallResponse:
@@ -349,24 +335,19 @@ def _to_error(error: ScoringError) -> CallResponse:
 def _send(call: RemoteCall, reply: CallResponse) -> None:
     """As often as it takes while this sending is waited for: the work is done, and a caller that
     hears nothing waits for all of its deadline before it asks again."""
-    message = encode_message(reply)
-    while not _sent(call, message):
+    message, target = encode_message(reply), response_list(call.id)
+    while True:
+        try:
+            with response_client(own_address()).pipeline(transaction=True) as pipe:
+                pipe.rpush(target, message)
+                pipe.expire(target, REPLY_SECONDS)
+                pipe.execute()
+            return
+        except RedisError as error:
+            logger.warning("call.not_replied", call=call.id, error=type(error).__name__)
         if time.time() + SEND_PAUSE_SECONDS > call.deadline or stopping.wait(SEND_PAUSE_SECONDS):
             logger.error("call.reply_lost", call=call.id)
             return
-
-
-def _sent(call: RemoteCall, message: str) -> bool:
-    target = response_list(call.id)
-    try:
-        with response_client(own_address()).pipeline(transaction=True) as pipe:
-            pipe.rpush(target, message)
-            pipe.expire(target, REPLY_SECONDS)
-            pipe.execute()
-    except RedisError as error:
-        logger.warning("call.not_replied", call=call.id, error=type(error).__name__)
-        return False
-    return True
 
 
 class RemoteModel:

@@ -13,7 +13,7 @@ from typing import Any
 from shared.contracts.calls import Example, Template
 from shared.contracts.errors import BadInput, ScoringError, Unavailable
 from shared.contracts.judgement import FEWEST_VOTES, Judgement
-from shared.contracts.prompt_table import PromptTable, prompt_turns, sent_placeholders
+from shared.contracts.prompt_table import prompt_turns, sent_placeholders
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.classification import ServedClassifier
 from shared.models.openai.labels import make_question
@@ -54,14 +54,9 @@ def probe(entry: ModelEntry) -> ServerAbilities:
     except ScoringError as error:
         unread = isinstance(error.__cause__, AnswerUnread)  # it is there: the address may be wrong
         away = isinstance(error, Unavailable) and not unread
-        hint = "" if away else _hint(entry)
+        whole = entry.scheme != "openai" or entry.location.rstrip("/").endswith("/v1")
+        hint = "" if away or whole else "; most addresses end in /v1"
         return ServerAbilities(**base, error=error.detail + hint, is_away=away)
-
-
-def _hint(entry: ModelEntry) -> str:
-    """What an address that is not right mostly lacks."""
-    whole = entry.scheme != "openai" or entry.location.rstrip("/").endswith("/v1")
-    return "" if whole else "; most addresses end in /v1"
 
 
 def render(record: ServerAbilities) -> str:
@@ -78,7 +73,13 @@ def render(record: ServerAbilities) -> str:
         (left, value), *more = cells[at : at + 2]
         second = "".join(f"{name:<18}{said}" for name, said in more)
         lines.append(f"  {left:<18}{value:<{width}}{second}".rstrip())
-    lines.append(f"  {'judge reads by':<18}{_judge(record)}")
+    if record.reading is not None:
+        mass = "" if record.mass is None else f", mass {record.mass:.2f} on the probe"
+        judge = f"{record.reading}{mass}" + (f"; {record.unread}" if record.unread else "")
+    else:
+        off = (record.unread or NO_LOGPROBS).startswith(NO_LOGPROBS)
+        judge = "votes (off)" if off else f"{NONE}, {record.unread}"
+    lines.append(f"  {'judge reads by':<18}{judge}")
     said = " · ".join(f"{metric} {how}" for metric, how in record.metrics.items())
     return "\n".join([head, *lines, f"  {'metrics':<18}{said}"])
 
@@ -110,8 +111,13 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
         "length": _length(server),
         **_reading_fields(judged),
     }
-    serves = _judged_metrics(_labels(entry), judged, entry.votes)
-    return {**found, "metrics": serves | _written_metrics(bool(method), listed > 0)}
+    labels = tuple(entry.prompt.verbalizers or ()) if entry.prompt else ()
+    metrics = _judged_metrics(labels, judged, entry.votes) | {
+        "HAF": "yes" if method or listed > 0 else "no (no-logprobs)",
+        "HLV": "yes" if method else "rank, score",
+        "CoT2EL": "yes",
+    }
+    return {**found, "metrics": metrics}
 
 
 def _classifier(entry: ModelEntry) -> dict[str, Any]:
@@ -134,23 +140,16 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
 def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
     """What it says in a chat, None: it has none; and whether it completes text. Raises BadInput
     where it does neither."""
-    told, completes = _chat(server), server.supports_completion
-    if not isinstance(told, ScoringError):
-        return told, completes
-    if completes:
-        return None, completes
-    raise BadInput(f"it neither chats nor completes text ({told.detail})")
-
-
-def _chat(server: LanguageServer) -> ServerChoice | ScoringError:
-    """One short conversation, or why there is none."""
     body = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 64}
     try:
-        return server.dialect.complete_chat([{**body, "temperature": 0}])[0]
+        answer = server.dialect.complete_chat([{**body, "temperature": 0}])[0]
     except Unavailable:
         raise
     except ScoringError as error:
-        return error
+        if server.supports_completion:
+            return None, True
+        raise BadInput(f"it neither chats nor completes text ({error.detail})") from error
+    return answer, server.supports_completion
 
 
 def _asked(path: str, **more: Any) -> dict[str, Any]:
@@ -193,24 +192,18 @@ def _length(server: LanguageServer) -> int | None:
 def _judged(server: LanguageServer) -> Judgement:
     table = server.entry.prompt
     own = table is not None and table.verbalizers is not None
-    pair = SENTENCE if own and _asks_about_pairs(server.entry) else None
+    pair = None
+    if table is not None and own:
+        asked = sent_placeholders(prompt_turns(table, server.entry.task))
+        pair = SENTENCE if asked & {"premise", "hypothesis"} else None
     template = None if own else FRIENDLY
     example = Example(text=SENTENCE, text_pair=pair, template=template)
     return judgements(server, [make_question(example, server.entry)])[0]
 
 
-def _asks_about_pairs(entry: ModelEntry) -> bool:
-    table = entry.prompt or PromptTable()
-    return bool(sent_placeholders(prompt_turns(table, entry.task)) & {"premise", "hypothesis"})
-
-
 def _reading_fields(told: Judgement) -> dict[str, Any]:
     said = f"{told.unread.code}: {told.unread.detail}" if told.unread else None
     return {"reading": told.reading, "mass": told.mass, "unread": said}
-
-
-def _labels(entry: ModelEntry) -> tuple[str, ...]:
-    return tuple(entry.prompt.verbalizers or ()) if entry.prompt else ()
 
 
 def _judged_metrics(labels: Sequence[str], told: Judgement, votes: int = 0) -> dict[str, str]:
@@ -231,24 +224,6 @@ def _judged_metrics(labels: Sequence[str], told: Judgement, votes: int = 0) -> d
         else:
             found[metric] = "yes"
     return {metric: found[metric] for metric in ("HateXScore", "ICE", "FTC")}
-
-
-def _written_metrics(scores: bool, tells: bool) -> dict[str, str]:
-    """Which metrics its writing serves. scores: given texts; tells: log-probabilities."""
-    return {
-        "HAF": "yes" if scores or tells else "no (no-logprobs)",
-        "HLV": "yes" if scores else "rank, score",
-        "CoT2EL": "yes",
-    }
-
-
-def _judge(record: ServerAbilities) -> str:
-    if record.reading is None and (record.unread or NO_LOGPROBS).startswith(NO_LOGPROBS):
-        return "votes (off)"
-    if record.reading is None:
-        return f"{NONE}, {record.unread}"
-    mass = "" if record.mass is None else f", mass {record.mass:.2f} on the probe"
-    return f"{record.reading}{mass}" + (f"; {record.unread}" if record.unread else "")
 
 
 def _cells(record: ServerAbilities) -> Sequence[tuple[str, str | None]]:

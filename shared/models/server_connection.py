@@ -22,7 +22,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -126,8 +126,8 @@ class Address:
         if self.key_name is None or self.auth == "none":
             return headers
         key = self._variable(self.key_name)
-        name, value = ("api-key", key) if self.auth == "api-key" else _bearer(key)
-        return {**headers, name: value}
+        own = {"api-key": key} if self.auth == "api-key" else {"Authorization": f"Bearer {key}"}
+        return headers | own
 
     def sent_query(self) -> dict[str, str]:
         """Raises Unavailable where a variable of the environment is not set."""
@@ -135,17 +135,14 @@ class Address:
 
     def redacted(self, words: str) -> str:
         """A server's words without the secrets that we sent it."""
-        for name in self._secrets():
+        names = [] if self.key_name is None else [self.key_name]
+        for value in (*self.headers.values(), *self.query.values()):
+            names += VARIABLE.findall(value)
+        for name in names:
             found = secret(name)
             if found is not None and found.get_secret_value():
                 words = words.replace(found.get_secret_value(), "[redacted]")
         return words
-
-    def _secrets(self) -> Iterator[str]:
-        if self.key_name is not None:
-            yield self.key_name
-        for value in (*self.headers.values(), *self.query.values()):
-            yield from VARIABLE.findall(value)
 
     def _expand(self, values: Mapping[str, str]) -> dict[str, str]:
         return {
@@ -158,10 +155,6 @@ class Address:
         if found is None:
             raise Unavailable(f"{self.name!r} needs its key in the environment variable {name}")
         return found.get_secret_value()
-
-
-def _bearer(key: str) -> tuple[str, str]:
-    return "Authorization", f"Bearer {key}"
 
 
 class Connection:
@@ -189,30 +182,28 @@ class Connection:
 
     def get(self, path: str) -> Any:
         """The answer to a GET below `/v1`."""
-        return self._one("GET", self._address.base + path)
+        return self._send("GET", self._address.base + path, [None])[0]
 
     def get_at_root(self, path: str) -> Any:
         """The same beside `/v1`, where servers keep what OpenAI has not."""
-        return self._one("GET", self._root + path)
+        return self._send("GET", self._root + path, [None])[0]
 
     def post(self, path: str, bodies: Sequence[Json]) -> list[Any]:
         """The answers to requests below `/v1`, in order; they are sent side by side."""
-        return self._side_by_side(self._address.base + path, bodies)
+        return self._send("POST", self._address.base + path, bodies)
 
     def post_at_root(self, path: str, bodies: Sequence[Json]) -> list[Any]:
         """The same beside `/v1`."""
-        return self._side_by_side(self._root + path, bodies)
+        return self._send("POST", self._root + path, bodies)
 
-    def _one(self, method: str, url: str) -> Any:
-        [answer] = wait_all([self._submit(method, url, None)])
-        return answer
-
-    def _side_by_side(self, url: str, bodies: Sequence[Json]) -> list[Any]:
-        return wait_all([self._submit("POST", url, body) for body in bodies])
-
-    def _submit(self, method: str, url: str, body: Json | None) -> Future[Any]:
-        """To be sent by a thread of the pool, for the job of this one."""
-        return self._pool.submit(copy_context().run, self._send_with_retry, method, url, body)
+    def _send(self, method: str, url: str, bodies: Sequence[Json | None]) -> list[Any]:
+        """By threads of the pool, side by side, for the job of this one."""
+        return wait_all(
+            [
+                self._pool.submit(copy_context().run, self._send_with_retry, method, url, body)
+                for body in bodies
+            ]
+        )
 
     def _send_with_retry(self, method: str, url: str, body: Json | None) -> Any:
         retrying = Retrying(
@@ -243,7 +234,7 @@ class Connection:
             raise Unavailable(f"the server of {name!r} did not answer ({kind})") from error
         status = response.status_code
         heals = status >= 500 and status != NOT_IMPLEMENTED
-        if heals or (status == 429 and not _is_limit_error(response)):
+        if heals or (status == 429 and USED_UP not in _code(response)):
             raise _RetryError(f"status {status}", _retry_after(response))
         if status >= 300:
             raise self._to_error(response)
@@ -286,7 +277,8 @@ class Connection:
         if status in (400, 413, 422) and TOO_LONG.search(_code(response) + " " + words):
             return TextTooLong(detail)
         pointer = "/model" if status in (404, 405, NOT_IMPLEMENTED) else None
-        return FieldRefused(detail, pointer=pointer, words=f"{_parameter(response)} {words}")
+        parameter = str(_error(response).get("param") or "")
+        return FieldRefused(detail, pointer=pointer, words=f"{parameter} {words}")
 
     def _read(self, response: httpx.Response) -> Any:
         """A JSON object, or the list of text-embeddings-inference."""
@@ -320,18 +312,10 @@ def _error(response: httpx.Response) -> Json:
     return error if isinstance(error, dict) else {}
 
 
-def _is_limit_error(response: httpx.Response) -> bool:
-    return USED_UP in _code(response)
-
-
 def _code(response: httpx.Response) -> str:
     """OpenAI's `error.code` and `error.type`."""
     error = _error(response)
     return f"{error.get('code') or ''} {error.get('type') or ''}"
-
-
-def _parameter(response: httpx.Response) -> str:
-    return str(_error(response).get("param") or "")
 
 
 def _message(response: httpx.Response) -> str:
@@ -430,15 +414,12 @@ class ServerRateLimiter:
         try:
             _, take = _redis()
             return float(take(keys=[self._key], args=[most, secrets.token_hex(8)])) / 1e6
-        except RedisError:
-            return self._local_delay(most)
-
-    def _local_delay(self, most: int) -> float:
-        with self._lock:
-            now = time.monotonic()
-            while self._own and self._own[0] <= now - PACE_SECONDS:
-                self._own.popleft()
-            if len(self._own) < most:
-                self._own.append(now)
-                return 0.0
-            return self._own[0] + PACE_SECONDS - now
+        except RedisError:  # then this process alone counts
+            with self._lock:
+                now = time.monotonic()
+                while self._own and self._own[0] <= now - PACE_SECONDS:
+                    self._own.popleft()
+                if len(self._own) < most:
+                    self._own.append(now)
+                    return 0.0
+                return self._own[0] + PACE_SECONDS - now

@@ -132,17 +132,13 @@ def refresh(entry: ModelEntry, probe: Callable[[ModelEntry], ServerAbilities]) -
         abilities = probe(entry)
         if not abilities.is_away:
             made = ServerRecord(at=now, entry=fingerprint(entry), abilities=abilities)
-            _store(entry.name, made)
+            with _redis().pipeline(transaction=True) as trip:
+                trip.hset(RECORDS, entry.name, made.model_dump_json())
+                trip.expire(RECORDS, FORGOTTEN_SECONDS)
+                trip.execute()
         return True
     finally:
         _redis().delete(PROBING + entry.name)
-
-
-def _store(name: str, record: ServerRecord) -> None:
-    with _redis().pipeline(transaction=True) as trip:
-        trip.hset(RECORDS, name, record.model_dump_json())
-        trip.expire(RECORDS, FORGOTTEN_SECONDS)
-        trip.execute()
 
 
 contradicted: set[str] = set()  # models whose server refused, here, what it had taken before

@@ -48,26 +48,20 @@ def judged_words(
         distinct |= {_content(example): example for example in examples}
     answers = dict(zip(distinct, judge.judgements(list(distinct.values())), strict=True))
     found = {key: answer.fine() for key, answer in answers.items()}
-    return [_join([found[_content(example)] for example in examples]) for examples in rendered]
+    judged = [[found[_content(example)] for example in examples] for examples in rendered]
+    return [
+        WordJudgements(
+            probabilities=tuple(one.probabilities for one in some),
+            unread=next((one.unread for one in some if one.unread is not None), None),
+            uncertainty=max((one.uncertainty for one in some), default=0.0),
+        )
+        for some in judged
+    ]
 
 
 def _content(example: Example) -> tuple[object, ...]:
     """A key of the example; a template and a prompt are known by their identity."""
     return example.text, example.text_pair, id(example.template), id(example.prompt)
-
-
-def _join(judged: Sequence[Judgement]) -> WordJudgements:
-    unread = [one.unread for one in judged if one.unread is not None]
-    return WordJudgements(
-        probabilities=tuple(one.probabilities for one in judged),
-        unread=unread[0] if unread else None,
-        uncertainty=max((one.uncertainty for one in judged), default=0.0),
-    )
-
-
-def mask_text_of(entry: ModelEntry) -> str:
-    """The string for a masked word where the model's tokenizer is not seen."""
-    return entry.mask_text or MASK_TEXT
 
 
 def render_rows(asked: WordRows, mask_text: str) -> list[Example]:
@@ -86,16 +80,10 @@ def _render(
     kept = range(len(own) + len(beside)) if row.kept is None else frozenset(row.kept)
     pair = example.text_pair
     texts = {
-        "text": _text(example.text, own, kept, written),
-        "text_pair": None if pair is None else _text(pair, beside, kept, written),
+        "text": "".join(_parts(example.text, own, kept, written)),
+        "text_pair": None if pair is None else "".join(_parts(pair, beside, kept, written)),
     }
     return example.model_copy(update=texts)
-
-
-def _text(
-    text: str, words: Sequence[Placed], kept: Collection[int], written: Mapping[int, str]
-) -> str:
-    return "".join(_parts(text, words, kept, written))
 
 
 def _parts(
@@ -123,14 +111,11 @@ def _between(before: str, gap: str, deleted: int, after: str) -> str:
     blanks = [place for place, sign in enumerate(gap) if sign.isspace()]
     plain_first = sorted(blanks, key=lambda place: gap[place] != " ")
     gone = plain_first[:deleted]
-    if len(gone) == len(gap) and gone and _needs_space(before, after):
+    apart = bool(before and after) and _in_a_word(before[-1]) and _in_a_word(after[0])
+    if len(gone) == len(gap) and gone and apart:
         gone.pop()  # the last is a line break, if there is one
     lost = set(gone)
     return "".join(sign for place, sign in enumerate(gap) if place not in lost)
-
-
-def _needs_space(before: str, after: str) -> bool:
-    return bool(before and after) and _in_a_word(before[-1]) and _in_a_word(after[0])
 
 
 def _in_a_word(sign: str) -> bool:
@@ -156,7 +141,7 @@ class ServerModel:
     @property
     def mask_text(self) -> str:
         """The entry's; no server shows its tokenizer's."""
-        return mask_text_of(self._entry)
+        return self._entry.mask_text or MASK_TEXT
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         raise NotImplementedError

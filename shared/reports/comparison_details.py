@@ -42,13 +42,21 @@ def details_of(pairs: Sequence[ScoredPair], scale: Bounds) -> dict[str, Any]:
         (one.first, one.second) for one in pairs if one.first is not None and one.second is not None
     ]
     values = np.array(both, dtype=np.float64).reshape(-1, 2)
+    least, most = scale
+    histogram = None
+    if both and least is not None and most is not None:
+        width = most - least
+        differences = values[:, 0] - values[:, 1]
+        places = np.floor((differences + width) / (2 * width) * BINS).astype(np.int64)
+        counts = np.bincount(places.clip(0, BINS - 1), minlength=BINS)
+        histogram = DifferenceHistogram(low=-width, high=width, counts=tuple(counts.tolist()))
     return {
         "undefined_a": sum(one.first is None and one.second is not None for one in pairs),
         "undefined_b": sum(one.second is None and one.first is not None for one in pairs),
         "bounds": bounds_of(pairs, scale),
         "verdicts": _verdicts(pairs),
         "changes": _changes(pairs),
-        "histogram": _histogram(values[:, 0] - values[:, 1], scale),
+        "histogram": histogram,
         "density": density_of(values, scale),
     }
 
@@ -97,16 +105,6 @@ def _changes(pairs: Sequence[ScoredPair]) -> tuple[ScoreChange, ...]:
     ]
     found.sort(key=lambda one: (-abs(one.difference), one.custom_id or "", one.first_job))
     return tuple(found[:MOST_CHANGES])
-
-
-def _histogram(differences: Any, scale: Bounds) -> DifferenceHistogram | None:
-    least, most = scale
-    if not differences.size or least is None or most is None:
-        return None
-    width = most - least
-    places = np.floor((differences + width) / (2 * width) * BINS).astype(np.int64)
-    counts = np.bincount(places.clip(0, BINS - 1), minlength=BINS)
-    return DifferenceHistogram(low=-width, high=width, counts=tuple(counts.tolist()))
 
 
 def density_of(values: Any, scale: Bounds) -> tuple[DensityCell, ...]:

@@ -74,13 +74,14 @@ class BatchStatistics(Generic[BatchRequest]):
         """The cluster of each result: what its metadata says under the request's `cluster_key`,
         else its text; a result of an unknown text is one of its own."""
         named = self.request.cluster_key
-        return [self._key(row, named) for row in (self.rows if rows is None else rows)]
-
-    def _key(self, row: Scored[Any, Any], named: str | None) -> str:
-        chosen = row.request.metadata.get(named) if named is not None else None
-        if chosen is not None:
-            return f"metadata {chosen}"
-        return self.text_of(row) or f"job {row.job_id}"
+        keys = []
+        for row in self.rows if rows is None else rows:
+            chosen = row.request.metadata.get(named) if named is not None else None
+            if chosen is not None:
+                keys.append(f"metadata {chosen}")
+            else:
+                keys.append(self.text_of(row) or f"job {row.job_id}")
+        return keys
 
     def text_of(self, row: Scored[Any, Any]) -> str | None:
         """What tells its text from others: the text itself, since the order of clusters must not
@@ -115,30 +116,32 @@ class BatchStatistics(Generic[BatchRequest]):
         bounds = self.score_bounds
         found = intervals.mean("score", scores, self.keys(), bounds, self.how)
         nothing = () if len(scores) > undefined else ("no result has a score",)
+        reasons = (
+            {reason.code for reason in row.report.reasons if reason.component == "score"}
+            for row in self.rows
+        )
+        mixtures = (
+            f"results of several {what} are averaged: {', '.join(sorted(kinds))}"
+            for what, kinds in origins_of(self.rows).items()
+            if len(kinds) > 1
+        )
         return {
             "metric": self.contract.name,
             "scored": len(scores),
             "undefined": undefined,
             "score": as_interval(found),
-            "reasons": self._reasons(),
+            # the most frequent first
+            "reasons": dict(Counter(chain.from_iterable(map(sorted, reasons))).most_common()),
             "by_language": self._by_language(),
             "parts": self._parts(),
             "sequence": self._sequence(scores, bounds) if self.request.sequence else None,
-            "warnings": (*nothing, *found.warnings, *self._mixtures()),
+            "warnings": (*nothing, *found.warnings, *mixtures),
             "seed": self.request.seed,
             "resamples": self.request.resamples,
             "confidence": self.request.confidence,
             "statistics_version": STATISTICS_VERSION,
             "service_version": SERVICE_VERSION,
         }
-
-    def _reasons(self) -> dict[str, int]:
-        """Why scores are null, the most frequent reason first."""
-        of_scores = (
-            {reason.code for reason in row.report.reasons if reason.component == "score"}
-            for row in self.rows
-        )
-        return dict(Counter(chain.from_iterable(map(sorted, of_scores))).most_common())
 
     def _parts(self) -> dict[str, PartSummary]:
         """Of a metric; answers have metrics as their parts, and these reports of their own."""
@@ -173,15 +176,13 @@ class BatchStatistics(Generic[BatchRequest]):
         for row in self.rows:
             if row.report.languages is not None:
                 found.setdefault(row.report.languages.text.code, []).append(row)
-        return {code: self._of_language(code, rows) for code, rows in sorted(found.items())}
-
-    def _of_language(self, code: str, rows: Sequence[Scored[Any, Any]]) -> LanguageScores:
-        scores = [row.report.score for row in rows]
-        return LanguageScores(
-            results=len(scores),
-            undefined=scores.count(None),
-            score=self.mean(f"score in {code}", scores, self.keys(rows), self.score_bounds),
-        )
+        by_language = {}
+        for code, rows in sorted(found.items()):
+            scores = [row.report.score for row in rows]
+            mean = self.mean(f"score in {code}", scores, self.keys(rows), self.score_bounds)
+            undefined = scores.count(None)
+            by_language[code] = LanguageScores(results=len(rows), undefined=undefined, score=mean)
+        return by_language
 
     def _sequence(self, scores: Sequence[float | None], bounds: Bounds) -> SequenceInterval | None:
         """Over the means of the texts, in the order in which they first came."""
@@ -197,12 +198,6 @@ class BatchStatistics(Generic[BatchRequest]):
         found = confidence_sequence(scaled, 1 - self.request.confidence)
         low, high = (least + (most - least) * float(ends[-1]) for ends in (found.low, found.high))
         return SequenceInterval(low=low, high=high, of=means.size) if low <= high else None
-
-    def _mixtures(self) -> Iterator[str]:
-        """Results that are averaged though they differ in kind."""
-        for what, kinds in origins_of(self.rows).items():
-            if len(kinds) > 1:
-                yield f"results of several {what} are averaged: {', '.join(sorted(kinds))}"
 
     def compare(
         self, name: str, differences: Floats, keys: Keys = None, bounds: Bounds = UNBOUNDED

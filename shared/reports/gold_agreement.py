@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from shared.contracts.fields import value_at
 from shared.contracts.gold import (
     ConfusionCell,
     GoldAgreement,
@@ -38,7 +39,6 @@ from shared.contracts.reports import Interval
 from shared.contracts.service import MetricContract
 from shared.reports.estimates import BatchStatistics
 from shared.reports.human_ratings import NONE, RatedResult, RatedResults
-from shared.reports.score_splits import value_at
 from shared.statistics import classification, spans
 from shared.statistics.clusters import FEW, Floats
 
@@ -109,21 +109,17 @@ class GoldResults:
 
     def agreement(self) -> GoldAgreement | None:
         """None where no line has anything that people say."""
-        self.warnings.extend(self._missing())
+        for name in COLUMNS:  # that the request names and no line has
+            told = (has_column(row.request.metadata, self.columns, name) for row in self.over.rows)
+            if name in self.columns.model_fields_set and not any(told):
+                key = getattr(self.columns, name)
+                self.warnings.append(f"gold: no line has `{key}` in its metadata")
         labels, rationales, rated = self._labels(), self._rationales(), self._ratings()
         if labels is None and rationales is None and rated is None and not self.warnings:
             return None
         return GoldAgreement(
             labels=labels, rationales=rationales, ratings=rated, warnings=tuple(self.warnings)
         )
-
-    def _missing(self) -> Iterator[str]:
-        """Of keys that the request names and no line has."""
-        columns = self.columns
-        for name in COLUMNS:
-            told = (has_column(row.request.metadata, columns, name) for row in self.over.rows)
-            if name in columns.model_fields_set and not any(told):
-                yield f"gold: no line has `{getattr(columns, name)}` in its metadata"
 
     def _read(self, what: str, of: Callable[[Any, GoldColumns], T | None]) -> list[tuple[Row, T]]:
         found, wrong = [], 0
@@ -146,8 +142,12 @@ class GoldResults:
         told = self._read("gold labels", gold_label)
         if not told:
             return None
-        names = _display_names([label for _, label in told])
-        pairs = [(row, fold_label(label), self._decided(row)) for row, label in told]
+        names: dict[str, str] = {}  # folded label → as it is written first
+        pairs = []
+        for row, label in told:
+            decision = self.source.decision(row)
+            names.setdefault(fold_label(label), label)
+            pairs.append((row, fold_label(label), decision and fold_label(decision)))
         names |= {one: one for _, _, one in pairs if one is not None and one not in names}
         read = [(row, gold, one) for row, gold, one in pairs if one is not None]
         rows = [row for row, _, _ in read]
@@ -167,10 +167,6 @@ class GoldResults:
             **self._table(read, names),
             confusion=tuple(_cells(pairs, names)),
         )
-
-    def _decided(self, row: Row) -> str | None:
-        found = self.source.decision(row)
-        return None if found is None else fold_label(found)
 
     def _table(self, read: Sequence[tuple[Row, str, str]], names: dict[str, str]) -> dict[str, Any]:
         """What is made of the table of those that decided."""
@@ -221,7 +217,11 @@ class GoldResults:
         """Of results with the passages that the metric points at and those that people marked."""
         rows = [row for row, _, _ in several]
         of_characters = [spans.character_f1(own, marked) for _, own, marked in several]
-        by_chance = [self._chance(*one) for one in several]
+        by_chance = []
+        for row, own, marked in several:
+            text = self.source.text(row) or ""
+            fits = text and all(end <= len(text) for _, end in (*own, *marked))
+            by_chance.append(spans.chance_f1(own, marked, len(text)) if fits else None)
         above = [
             None if own is None or chance is None else own - chance
             for own, chance in zip(of_characters, by_chance, strict=True)
@@ -238,12 +238,6 @@ class GoldResults:
             chance=self._mean("chance F1", by_chance, rows),
             above_chance=self._mean("F1 above chance", above, rows, (-1.0, 1.0)),
         )
-
-    def _chance(self, row: Row, own: Sequence[Span], marked: Sequence[Span]) -> float | None:
-        text = self.source.text(row)
-        if not text or any(end > len(text) for _, end in (*own, *marked)):
-            return None
-        return spans.chance_f1(own, marked, len(text))
 
     def _mean(
         self,
@@ -277,14 +271,6 @@ def _majority_share(labels: Sequence[str]) -> float | None:
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def _display_names(labels: Sequence[str]) -> dict[str, str]:
-    """Folded label → as it is written first."""
-    found: dict[str, str] = {}
-    for label in labels:
-        found.setdefault(fold_label(label), label)
-    return found
 
 
 def _label_warnings(pairs: Sequence[tuple[Row, str, str | None]]) -> Iterator[str]:

@@ -73,6 +73,9 @@ class JudgedResults:
     def agreement(self, asked: Judged) -> HumanAgreement:
         """All figures; those that nothing supports are null."""
         people = sorted({one.reviewer for one in self.given})
+        warnings = () if asked.random else (CHOSEN,)
+        if 0 < len(self.of_result) < FEW:
+            warnings = (*warnings, f"few: {len(self.of_result)} texts were judged")
         return HumanAgreement(
             judgements=len(self.given),
             texts=len(self.of_result),
@@ -81,8 +84,10 @@ class JudgedResults:
             **self._between(people),
             **self._with_metric(),
             by_verdict=self._by(lambda row: row.report.verdict),
-            by_language=self._by(_language),
-            warnings=tuple(self._warnings(asked)),
+            by_language=self._by(
+                lambda row: row.report.languages and row.report.languages.text.code
+            ),
+            warnings=warnings,
         )
 
     @cached_property
@@ -257,18 +262,7 @@ class JudgedResults:
             human_score=self.over.correlation(f"{name} ranks", ranks, self.over.keys(owners)),
         )
 
-    def _warnings(self, asked: Judged) -> Iterator[str]:
-        if not asked.random:
-            yield CHOSEN
-        if 0 < len(self.of_result) < FEW:
-            yield f"few: {len(self.of_result)} texts were judged"
-
 
 def _ratio(sums: Any) -> Any:
     with np.errstate(invalid="ignore", divide="ignore"):
         return sums[..., 0] / sums[..., 1]
-
-
-def _language(row: Scored[Any, Any]) -> str | None:
-    found = row.report.languages
-    return None if found is None else found.text.code

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import kendalltau, rankdata
 
 from shared.contracts.gold import CalibratedThreshold, HumanRatings
@@ -23,7 +22,7 @@ from shared.statistics import classification, intervals
 from shared.statistics.agreement import coincidences, interval_alpha, nominal_alpha
 from shared.statistics.clusters import Floats
 from shared.statistics.intervals import OfSums
-from shared.statistics.thresholds import ThresholdEstimate, calibrated_threshold
+from shared.statistics.thresholds import calibrated_threshold
 
 NONE = Interval(value=None, low=None, high=None, of=0)
 MOST_VALUES = 50  # of ratings, whose alpha is computed
@@ -119,7 +118,11 @@ class RatedResults:
         return self.over.ratio(f"gold alpha {name}", coincidences(counts[several]), of, chosen)
 
     def _threshold(self) -> CalibratedThreshold:
-        start = self._start()
+        start = self.accepted_from  # the least rating that accepts
+        if start is None and len(self.values) == NO_AND_YES:
+            start = self.values[1]
+        if start is None and self.values in ([0.0], [1.0]):
+            start = 1.0
         if start is None:
             told = f"ratings have {len(self.values)} values: `accepted_from` says which accept"
             return _no_threshold(0, 0, told)
@@ -133,35 +136,22 @@ class RatedResults:
         found = calibrated_threshold("gold", rows, keys, self.over.how)
         if found.decided is None:
             return _no_threshold(said.size, ties, found.obstacle)
-        return CalibratedThreshold(
-            results=said.size,
-            ties=ties,
-            **self._ends(found),
-            **self._agreement(said, found.decided, keys),
-            **self._alphas(votes, self._decided(found.value, found.decided, clear)),
-        )
-
-    def _decided(self, start: float | None, of_clear: Floats, clear: NDArray[np.bool_]) -> Floats:
-        """(N,) 0 or 1 of every rated text: a tie had no part in choosing where yes starts."""
-        decided = (self.pairs[:, 0] >= (math.inf if start is None else start)).astype(np.float64)
-        decided[clear] = of_clear
-        return decided
-
-    def _start(self) -> float | None:
-        """The least rating that accepts."""
-        if self.accepted_from is not None:
-            return self.accepted_from
-        if len(self.values) == NO_AND_YES:
-            return self.values[1]
-        return 1.0 if self.values in ([0.0], [1.0]) else None
-
-    def _ends(self, found: ThresholdEstimate) -> dict[str, float | None]:
-        """In units of the score: where lower is better, what was high is low."""
+        # a tie had no part in choosing where yes starts
+        least = math.inf if found.value is None else found.value
+        decided = (self.pairs[:, 0] >= least).astype(np.float64)
+        decided[clear] = found.decided
         value, low, high = (
             None if one is None else self.sign * one for one in (found.value, found.low, found.high)
         )
-        ends = (low, high) if self.higher_is_better else (high, low)
-        return {"value": value, "low": ends[0], "high": ends[1]}
+        return CalibratedThreshold(
+            results=said.size,
+            ties=ties,
+            value=value,
+            low=low if self.higher_is_better else high,
+            high=high if self.higher_is_better else low,
+            **self._agreement(said, found.decided, keys),
+            **self._alphas(votes, decided),
+        )
 
     def _agreement(self, said: Floats, decided: Floats, keys: Sequence[str]) -> dict[str, Any]:
         """said, decided: (N,) 0 or 1 of most people and score."""

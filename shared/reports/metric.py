@@ -168,17 +168,12 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         covered = [self.coverage(request) for request in asked]
         known = [one for one, own in zip(asked, covered, strict=True) if not own.obstacles]
         answers = iter(self.collect(known) if known else ())
-        return [
-            self._undefined(request, _add_coverage(own, Collected()))
-            if own.obstacles
-            else self._report(request, _add_coverage(own, next(answers)))
-            for request, own in zip(asked, covered, strict=True)
-        ]
-
-    def _report(self, request: Request, collected: Answers) -> Result:
-        if collected.obstacles:
-            return self._undefined(request, collected)
-        return self.report(request, collected)
+        reports = []
+        for request, own in zip(asked, covered, strict=True):
+            answer: Any = _add_coverage(own, Collected() if own.obstacles else next(answers))
+            make = self._undefined if answer.obstacles else self.report
+            reports.append(make(request, answer))
+        return reports
 
     def _undefined(self, request: Request, collected: Collected) -> Result:
         """With the reason beside every null."""

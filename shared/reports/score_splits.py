@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shared.contracts.batches import model_of
+from shared.contracts.fields import value_at
 from shared.contracts.messages import Scored
 from shared.contracts.reports import ScoreSplit, SplitPair, SplitValue
 from shared.reports.estimates import BatchStatistics
@@ -45,30 +45,30 @@ def _split(over: BatchStatistics[Any], by: str) -> ScoreSplit:
     if not FEWEST <= len(found) <= MOST:
         warning = f"{len(found)} values: a split needs from {FEWEST} to {MOST}"
         return ScoreSplit(by=by, without=without, warnings=(warning,))
-    values = [_value(over, by, value, rows) for value, rows in found.items()]
-    test = _test(over, by, found)
-    pairs = tuple(_pairs(over, by, found)) if over.request.pairwise else ()
+    values = []
+    for value, rows in found.items():
+        scores = [row.report.score for row in rows]
+        mean = over.mean(f"split {by} {value}", scores, over.keys(rows), over.score_bounds)
+        undefined = scores.count(None)
+        values.append(SplitValue(value=value, results=len(rows), undefined=undefined, score=mean))
+    values.sort(key=lambda one: (one.score.value is None, one.score.value or 0.0, one.value))
+    scored = {
+        value: [row for row in rows if row.report.score is not None]
+        for value, rows in found.items()
+    }
+    texts = [set(over.keys(rows)) for rows in scored.values()]
+    test = _test(over, by, scored)
+    pairs = tuple(_pairs(over, by, scored)) if over.request.pairwise else ()
     return ScoreSplit(
         by=by,
-        values=tuple(sorted(values, key=_sort_key)),
+        values=tuple(values),
         without=without,
         p_value=None if test is None else test.p_value,
         within_texts=None if test is None else test.within,
         pairs=pairs,
-        **_count_texts(over, found),
+        texts=len(set().union(*texts)),
+        common_texts=len(set.intersection(*texts)),
     )
-
-
-def _count_texts(over: BatchStatistics[Any], found: Mapping[str, Sequence[Row]]) -> dict[str, int]:
-    """With a score under any value, and under every one."""
-    each = [
-        set(over.keys([row for row in rows if row.report.score is not None]))
-        for rows in found.values()
-    ]
-    return {
-        "texts": len(set().union(*each)),
-        "common_texts": len(set.intersection(*each)),
-    }
 
 
 def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
@@ -96,21 +96,6 @@ def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def value_at(message: Any, path: str) -> Any:
-    """What stands at this dotted path of a message; None: nothing."""
-    return reduce(lambda one, name: getattr(one, name, None), path.split("."), message)
-
-
-def _value(over: BatchStatistics[Any], by: str, value: str, rows: Sequence[Row]) -> SplitValue:
-    scores = [row.report.score for row in rows]
-    mean = over.mean(f"split {by} {value}", scores, over.keys(rows), over.score_bounds)
-    return SplitValue(value=value, results=len(rows), undefined=scores.count(None), score=mean)
-
-
-def _sort_key(value: SplitValue) -> tuple[bool, float, str]:
-    return value.score.value is None, value.score.value or 0.0, value.value
-
-
 @dataclass(frozen=True)
 class SplitTest:
     """within: whether some texts have several values, which were permuted within them."""
@@ -120,14 +105,9 @@ class SplitTest:
 
 
 def _test(
-    over: BatchStatistics[Any], about: str, found: Mapping[str, Sequence[Row]]
+    over: BatchStatistics[Any], about: str, scored: Mapping[str, Sequence[Row]]
 ) -> SplitTest | None:
-    rows = [
-        (place, row)
-        for place, some in enumerate(found.values())
-        for row in some
-        if row.report.score is not None
-    ]
+    rows = [(place, row) for place, some in enumerate(scored.values()) for row in some]
     scores = np.array([row.report.score for _, row in rows], dtype=np.float64)
     places = np.array([place for place, _ in rows], dtype=np.int64)
     return split_test(about, scores, places, over.keys([row for _, row in rows]), over.how)
@@ -150,7 +130,7 @@ def split_test(
     if not mixed.size and first.size <= np.unique(values).size:  # permuted, it is the same split
         return None
     centred = scores - scores.mean()
-    draw = _permute(values, texts, mixed, generator(how.seed, "split", about, scores.size))
+    draw = _permute(values, texts, first, mixed, generator(how.seed, "split", about, scores.size))
     observed = _between_squares(centred, values)
     bar = observed - TIE * max(1.0, abs(observed))
     draws, reached = min(how.resamples, MOST_DRAWS), 0
@@ -169,15 +149,17 @@ def _between_squares(centred: Floats, values: Integers) -> float:
 
 
 def _permute(
-    values: Integers, texts: Integers, mixed: Integers, random: np.random.Generator
+    values: Integers,
+    texts: Integers,
+    of_text: Integers,
+    mixed: Integers,
+    random: np.random.Generator,
 ) -> Iterator[Integers]:
     """A text of one value keeps its results together: such texts exchange their values. A mixed
     text's values are permuted among its own results."""
     inside = np.flatnonzero(np.isin(texts, mixed))
     inside = inside[np.argsort(texts[inside], kind="stable")]
-    alone = np.setdiff1d(np.arange(texts.max() + 1), mixed)
-    of_text = np.zeros(texts.max() + 1, dtype=np.int64)
-    of_text[texts[::-1]] = values[::-1]
+    alone = np.setdiff1d(np.arange(of_text.size), mixed)
     while True:
         exchanged = of_text.copy()
         exchanged[alone] = random.permutation(of_text[alone])
@@ -188,12 +170,16 @@ def _permute(
 
 
 def _pairs(
-    over: BatchStatistics[Any], by: str, found: Mapping[str, Sequence[Row]]
+    over: BatchStatistics[Any], by: str, scored: Mapping[str, Sequence[Row]]
 ) -> Iterator[SplitPair]:
+    means = {
+        value: float(np.mean([row.report.score for row in rows]))
+        for value, rows in sorted(scored.items())
+        if rows
+    }
     tested = [
-        (a, b, _mean(found[b]) - _mean(found[a]), _test(over, f"{by} {a} {b}", two))
-        for a, b in combinations(sorted(value for value in found if _has_scores(found[value])), 2)
-        if (two := {a: found[a], b: found[b]})
+        (a, b, means[b] - means[a], _test(over, f"{by} {a} {b}", {a: scored[a], b: scored[b]}))
+        for a, b in combinations(means, 2)
     ]
     adjusted = iter(holm([test.p_value for *_, test in tested if test is not None]))
     for a, b, difference, test in tested:
@@ -204,11 +190,3 @@ def _pairs(
             p_value=None if test is None else test.p_value,
             p_adjusted=None if test is None else float(next(adjusted)),
         )
-
-
-def _has_scores(rows: Sequence[Row]) -> bool:
-    return any(row.report.score is not None for row in rows)
-
-
-def _mean(rows: Sequence[Row]) -> float:
-    return float(np.mean([row.report.score for row in rows if row.report.score is not None]))

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import numpy as np
-from pydantic.fields import FieldInfo
 
 from shared.contracts.batches import Against
 from shared.contracts.errors import BadInput
-from shared.contracts.fields import bounds_of, messages_in
+from shared.contracts.fields import bounds_of, is_number, messages_in
 from shared.contracts.messages import Report, Scored
 from shared.contracts.reports import ComparisonSlice, ComponentDifference, SystemComparison
 from shared.reports.comparison_details import ScoredPair, details_of
@@ -26,7 +25,7 @@ from shared.reports.score_splits import FEWEST, MOST, value_of
 from shared.statistics.clusters import Floats, clustered, without_repeats
 from shared.statistics.comparison import PairedTest, wilcoxon_p
 from shared.statistics.families import holm
-from shared.statistics.intervals import Bounds
+from shared.statistics.intervals import UNBOUNDED, Bounds
 
 Row = Scored[Any, Any]
 Place = tuple[str, str]  # a text, an explained label
@@ -64,9 +63,18 @@ class SystemResults:
         """Raises BadInput where the two were not scored alike."""
         check_compatible(self.first, self.second)
         pairing = self.paired()
-        pairs, repeats = _drop_duplicates(pairing.pairs)
-        tested = [self._test_part(part, pairs) for part in parts_of(self.over.metric.report)]
-        adjusted = iter(holm([p for _, test in tested if (p := test.test.p_value) is not None]))
+        # of pairs that are equal in requests and reports the first
+        places, repeats = without_repeats(
+            [(_contents(pair.first), _contents(pair.second)) for pair in pairing.pairs]
+        )
+        pairs = [pairing.pairs[place] for place in places]
+        tested = []
+        for part in parts_of(self.over.metric.report):
+            found, keys = self._differences(part, pairs)
+            test = self.over.compare(f"systems {part.name}", found, keys, part.differences)
+            wilcoxon = asked.wilcoxon and found.size
+            tested.append((part, test, wilcoxon_p(clustered(found, keys)) if wilcoxon else None))
+        adjusted = iter(holm([p for _, test, _ in tested if (p := test.test.p_value) is not None]))
         return SystemComparison(
             pairs=len(pairs),
             unpaired_a=pairing.unpaired_a,
@@ -75,10 +83,11 @@ class SystemResults:
                 _difference(
                     part,
                     test,
-                    None if test.test.p_value is None else next(adjusted),
-                    self._wilcoxon(part, pairs) if asked.wilcoxon else None,
-                ).model_copy(update=_means(part, pairs))
-                for part, test in tested
+                    pairs,
+                    p_adjusted=None if test.test.p_value is None else next(adjusted),
+                    p_wilcoxon=p_wilcoxon,
+                )
+                for part, test, p_wilcoxon in tested
             ),
             conflicting=pairing.conflicting,
             by_text=pairing.by_text,
@@ -125,7 +134,10 @@ class SystemResults:
         """By custom_id where both have it, about one text; the rest by text and explained label."""
         theirs = {row.custom_id: row for row in self.second if row.custom_id is not None}
         named = [(row, theirs[row.custom_id]) for row in self.first if row.custom_id in theirs]
-        agreeing = [pair for pair in named if self._one_text(*pair)]
+        texts = [{self.over.text_of(a), self.over.text_of(b)} for a, b in named]
+        agreeing = [
+            pair for pair, some in zip(named, texts, strict=True) if None in some or len(some) == 1
+        ]
         taken = {id(row) for pair in agreeing for row in pair}
         mine = self._by_place(row for row in self.first if id(row) not in taken)
         others = self._by_place(row for row in self.second if id(row) not in taken)
@@ -140,10 +152,6 @@ class SystemResults:
             len(common),
         )
 
-    def _one_text(self, a: Row, b: Row) -> bool:
-        texts = self.over.text_of(a), self.over.text_of(b)
-        return None in texts or texts[0] == texts[1]
-
     def _by_place(self, rows: Iterable[Row]) -> dict[Place, list[Row]]:
         """Of the results whose text is known."""
         found: dict[Place, list[Row]] = {}
@@ -153,16 +161,6 @@ class SystemResults:
                 label = "" if name is None else str(getattr(row.report, name))
                 found.setdefault((text, label), []).append(row)
         return found
-
-    def _test_part(
-        self, part: ReportPart, pairs: Sequence[TextPair]
-    ) -> tuple[ReportPart, PairedTest]:
-        found, keys = self._differences(part, pairs)
-        return part, self.over.compare(f"systems {part.name}", found, keys, part.differences)
-
-    def _wilcoxon(self, part: ReportPart, pairs: Sequence[TextPair]) -> float | None:
-        found, keys = self._differences(part, pairs)
-        return wilcoxon_p(clustered(found, keys)) if found.size else None
 
     def _differences(self, part: ReportPart, pairs: Sequence[TextPair]) -> tuple[Floats, list[str]]:
         """(N,) first - second where both have this number, and the cluster of each."""
@@ -177,7 +175,9 @@ class SystemResults:
     def _warnings(self, pairing: Pairing, repeats: int, score: PairedTest) -> Iterator[str]:
         if not pairing.pairs:
             yield NO_PAIR
-        if same := sum(_is_one_line(pair) for pair in pairing.pairs):
+        lines = [[{row.job_id for row in side} for side in (pair.first, pair.second)]
+                 for pair in pairing.pairs]  # fmt: skip
+        if same := sum(not first.isdisjoint(second) for first, second in lines):
             yield (
                 f"{SAME_LINES}: {same:,} of {counted(len(pairing.pairs), 'pair')} hold a line "
                 "against itself, so they differ in nothing"
@@ -190,12 +190,6 @@ class SystemResults:
         if repeats:
             yield f"{counted(repeats, 'pair')} that repeat others count once"
         yield from score.difference.warnings
-
-
-def _is_one_line(pair: TextPair) -> bool:
-    """Whether a result stands on both sides."""
-    theirs = {row.job_id for row in pair.second}
-    return any(row.job_id in theirs for row in pair.first)
 
 
 def over_systems(found: Sequence[SystemComparison]) -> list[SystemComparison]:
@@ -231,14 +225,6 @@ def check_compatible(first: Sequence[Row], second: Sequence[Row]) -> None:
             )
 
 
-def _drop_duplicates(pairs: Sequence[TextPair]) -> tuple[list[TextPair], int]:
-    """(the first of pairs that are equal in requests and reports, how many repeat another)."""
-    places, repeats = without_repeats(
-        [(_contents(pair.first), _contents(pair.second)) for pair in pairs]
-    )
-    return [pairs[place] for place in places], repeats
-
-
 def _contents(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:
     return tuple(
         (row.request.model_dump_json(warnings=False), row.report.model_dump_json()) for row in rows
@@ -246,8 +232,16 @@ def _contents(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:
 
 
 def _difference(
-    part: ReportPart, found: PairedTest, p_adjusted: float | None, p_wilcoxon: float | None
+    part: ReportPart,
+    found: PairedTest,
+    pairs: Sequence[TextPair],
+    *,
+    p_adjusted: float | None,
+    p_wilcoxon: float | None,
 ) -> ComponentDifference:
+    both = [(part.mean(pair.first), part.mean(pair.second)) for pair in pairs]
+    known = [(a, b) for a, b in both if a is not None and b is not None]
+    means = [math.fsum(values) / len(known) for values in zip(*known, strict=True)]
     return ComponentDifference(
         component=part.name,
         pairs=found.difference.rows,
@@ -261,17 +255,8 @@ def _difference(
         better=found.better,
         equal=found.equal,
         worse=found.worse,
+        **dict(zip(("first", "second"), means, strict=False)),
     )
-
-
-def _means(part: ReportPart, pairs: Sequence[TextPair]) -> dict[str, float]:
-    """Of both systems, over the pairs where both have this number."""
-    both = [(part.mean(pair.first), part.mean(pair.second)) for pair in pairs]
-    known = [(a, b) for a, b in both if a is not None and b is not None]
-    if not known:
-        return {}
-    first, second = (math.fsum(values) / len(known) for values in zip(*known, strict=True))
-    return {"first": first, "second": second}
 
 
 @dataclass(frozen=True)
@@ -289,44 +274,23 @@ class ReportPart:
 
     def mean(self, rows: Sequence[Row]) -> float | None:
         """Of the results that have it; in an order that no input order changes."""
-        found = sorted(value for row in rows if (value := self._of(row.report)) is not None)
+        score = self.name == "score"
+        values = [
+            row.report.score if score else getattr(row.report.components, self.name) for row in rows
+        ]
+        found = sorted(float(value) for value in values if value is not None)
         return float(np.mean(found)) if found else None
-
-    def _of(self, report: Report) -> float | None:
-        value = report.score if self.name == "score" else getattr(report.components, self.name)
-        return None if value is None else float(value)
 
 
 def parts_of(report: type[Report]) -> list[ReportPart]:
     """The score, and every single number of the components."""
-    found = [ReportPart("score", _range_of(report))]
+    bounds = report.model_fields["range"].default
+    found = [ReportPart("score", bounds if isinstance(bounds, tuple) else UNBOUNDED)]
     for components in messages_in(report.model_fields["components"].annotation):
         fields = components.model_fields.items()
-        found += [ReportPart(name, bounds_of(field)) for name, field in fields if is_number(field)]
+        found += [
+            ReportPart(name, bounds_of(field))
+            for name, field in fields
+            if is_number(field.annotation, (int, float, bool))
+        ]
     return found
-
-
-def _range_of(report: type[Report]) -> Bounds:
-    default = report.model_fields["range"].default
-    return default if isinstance(default, tuple) else (None, None)
-
-
-def is_number(field: FieldInfo) -> bool:
-    """Whether it is a number, a truth value, or null; a list or a word is none."""
-    kinds = [kind for kind in _alternatives(field.annotation) if kind is not type(None)]
-    return bool(kinds) and all(kind in (int, float, bool) for kind in kinds)
-
-
-def _alternatives(hint: Any) -> Iterator[Any]:
-    """The types that a value may have; of a literal those of its values."""
-    if get_origin(hint) is Literal:
-        yield from map(type, get_args(hint))
-    elif isinstance(hint, type) or not get_args(hint):
-        yield hint
-    elif hasattr(hint, "__metadata__"):  # Annotated
-        yield from _alternatives(hint.__origin__)
-    elif get_origin(hint) in (list, tuple, dict, set, frozenset):
-        yield get_origin(hint)
-    else:
-        for argument in get_args(hint):
-            yield from _alternatives(argument)

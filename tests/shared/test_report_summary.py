@@ -216,16 +216,6 @@ def test_every_figure_against_chance_says_what_its_rivals_are() -> None:
         assert (contract.facts.rivals is None) is (not contract.facts.chance)
 
 
-def test_a_report_from_before_tells_what_it_has() -> None:
-    told = sentences(
-        metrics()["hatexscore"],
-        ResultTally.from_report({"scored": 110, "undefined": 73}),
-        HATEFUL,
-    )
-    assert told[:2] == ["Of 110 explanations 37 could be scored.", "73 have no score."]
-    assert told[2].startswith("Hateful decisions (40): their quotes move the model better")
-
-
 def test_reasons_that_differ_in_a_number_are_one() -> None:
     why = {"P is 0.1; no.": 1, "None at all.": 2, "P is 0.25; no.": 1, "P is 0.3; no.": 1}
     tally = ResultTally(results=6, scored=1, why=why)

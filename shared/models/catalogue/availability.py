@@ -18,13 +18,13 @@ from __future__ import annotations
 import gc
 import math
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 from uuid import uuid4
 
 import redis
@@ -100,7 +100,9 @@ class LoadedModels(Generic[Model]):
                 self._uses[name] = _Use(monotonic(), idle_seconds)
                 if name in self._models:
                     return self._models[name]
-                self._raise_if_failed(name)
+                failure = self._failures.get(name)
+                if failure is not None and monotonic() < failure.until:
+                    raise ModelNotReady(failure.reason, model=name, state=failure.state)
                 loaded = self._loading.get(name)
                 if loaded is None:
                     self._loading[name] = threading.Event()
@@ -133,18 +135,13 @@ class LoadedModels(Generic[Model]):
                 return False
         return True
 
-    def _raise_if_failed(self, name: str) -> None:
-        failure = self._failures.get(name)
-        if failure is not None and monotonic() < failure.until:
-            raise ModelNotReady(failure.reason, model=name, state=failure.state)
-
     def _load(self, name: str, load: Callable[[], Model]) -> Model:
         if name not in self._failures:  # one that failed is called so until it is loaded
             self._states.set(name, "loading")
         started = monotonic()
+        noted = _noted.set(lambda placement: self._states.place(name, placement))
         try:
-            with _noting(lambda placement: self._states.place(name, placement)):
-                model = self._free_and_load(load)
+            model = self._free_and_load(load)
         except Exception as error:
             raise self._failed(name, error) from error
         else:
@@ -155,6 +152,7 @@ class LoadedModels(Generic[Model]):
             logger.info("model.loaded", model=name, seconds=round(monotonic() - started, 1))
             return model
         finally:
+            _noted.reset(noted)
             with self._lock:
                 self._loading.pop(name).set()
 
@@ -172,7 +170,8 @@ class LoadedModels(Generic[Model]):
         if isinstance(error, JobStopped):  # the caller's affair; the next one loads it
             return error
         reason = error.detail if isinstance(error, ScoringError) else load_error(name, error)
-        state = state_after(error)
+        state: ModelState = "waiting" if isinstance(error, Unavailable) else "failed"
+        state = error.state if isinstance(error, LoadingError) else state
         with self._lock:
             before = self._failures.get(name)
             pause = AGAIN_SECONDS if before is None else min(LONGEST_SECONDS, 2 * before.pause)
@@ -199,23 +198,7 @@ class _Use:
     idle: float  # seconds after which it may be unloaded
 
 
-def state_after(error: Exception) -> ModelState:
-    """How a model is whose loading ended so."""
-    if isinstance(error, LoadingError):
-        return error.state
-    return "waiting" if isinstance(error, Unavailable) else "failed"
-
-
 _noted: ContextVar[Callable[[Placement], None] | None] = ContextVar("noted", default=None)
-
-
-@contextmanager
-def _noting(note: Callable[[Placement], None]) -> Iterator[None]:
-    token = _noted.set(note)
-    try:
-        yield
-    finally:
-        _noted.reset(token)
 
 
 def placed(placement: Placement) -> None:
@@ -358,7 +341,14 @@ class StatusSender:
         gone = [
             str(field) for field, value in board.items() if _parse_status(str(value), now) is None
         ]
-        _write_statuses(states, [field for field in gone if field not in states])
+        gone = [field for field in gone if field not in states]
+        with _redis().pipeline(transaction=True) as trip:
+            if states:
+                trip.hset(BOARD, mapping=states)
+            if gone:
+                trip.hdel(BOARD, *gone)
+            trip.expire(BOARD, FORGOTTEN_SECONDS)
+            trip.execute()
 
     def _run(self) -> None:
         while True:
@@ -401,14 +391,14 @@ def read_statuses() -> dict[str, Status]:
             (seconds, _), board = trip.execute()
     except RedisError:
         return {}
-    found: dict[str, ModelStatus] = {}
+    statuses: dict[str, list[ModelStatus]] = {}
     for field, value in board.items():
-        status = _parse_status(value, seconds)
-        name = field.partition(" ")[2]
-        if status is not None and (
-            name not in found or _status_rank(status) < _status_rank(found[name])
-        ):
-            found[name] = status
+        if (status := _parse_status(value, seconds)) is not None:
+            statuses.setdefault(field.partition(" ")[2], []).append(status)
+    found = {
+        name: min(some, key=lambda one: (BEST_FIRST.index(one.state), -one.seconds))
+        for name, some in statuses.items()
+    }
     return {
         name: Status(
             state=status.state,
@@ -420,22 +410,8 @@ def read_statuses() -> dict[str, Status]:
     }
 
 
-def _status_rank(status: ModelStatus) -> tuple[int, float]:
-    return BEST_FIRST.index(status.state), -status.seconds
-
-
 def _parse_status(value: str, now: float) -> ModelStatus | None:
     with suppress(ValidationError):  # of another version of us
         status = ModelStatus.model_validate_json(value)
         return status if now - status.at < STALE_SECONDS else None
     return None
-
-
-def _write_statuses(states: Mapping[Any, Any], gone: Sequence[str]) -> None:
-    with _redis().pipeline(transaction=True) as trip:
-        if states:
-            trip.hset(BOARD, mapping=states)
-        if gone:
-            trip.hdel(BOARD, *gone)
-        trip.expire(BOARD, FORGOTTEN_SECONDS)
-        trip.execute()

@@ -195,7 +195,15 @@ class Catalogue:
         if contract.needs is None:
             return
         if (prompt := _request_prompt(request)) is not None:
-            _check_prompt(entry, prompt)
+            if entry.kind != "causal":
+                detail = f"{entry.name!r} is a {entry.kind}: it takes no prompt"
+                raise BadInput(detail, pointer="/prompt")
+            if not entry.allow_request_prompt:
+                raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
+            try:
+                override_table(entry.prompt, prompt)
+            except ValueError as error:
+                raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
         abilities = contract.needs(request)
         if entry.is_served or entry.runtime != "torch":
             check_abilities(entry, abilities)
@@ -225,7 +233,13 @@ class Catalogue:
         if known is None or getattr(request, "template", None) is not None:
             return
         if not known and isinstance(contract, MetricContract):
-            raise BadInput(_tells_no_labels(entry, request), pointer="/model")
+            has_prompt = "prompt" in type(request).model_fields
+            raise BadInput(
+                f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
+                "its entry needs [models.prompt] with `verbalizers`, or a preset"
+                + (", or the request a `prompt` with them" if has_prompt else ""),
+                pointer="/model",
+            )
         if not contract.labels:
             return
         fits = contract.fits or (
@@ -410,27 +424,6 @@ def _extra_labels(entry: ModelEntry) -> tuple[str, ...]:
 def _request_prompt(request: JobRequest) -> PromptKeys | None:
     found = getattr(request, "prompt", None)
     return found if isinstance(found, PromptKeys) else None
-
-
-def _tells_no_labels(entry: ModelEntry, request: JobRequest) -> str:
-    """What is needed."""
-    own = ", or the request a `prompt` with them" if "prompt" in type(request).model_fields else ""
-    return (
-        f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
-        f"its entry needs [models.prompt] with `verbalizers`, or a preset{own}"
-    )
-
-
-def _check_prompt(entry: ModelEntry, prompt: PromptKeys) -> None:
-    """Raises BadInput where a request's prompt does not fit the model, or is not allowed."""
-    if entry.kind != "causal":
-        raise BadInput(f"{entry.name!r} is a {entry.kind}: it takes no prompt", pointer="/prompt")
-    if not entry.allow_request_prompt:
-        raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
-    try:
-        override_table(entry.prompt, prompt)
-    except ValueError as error:
-        raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
 
 
 def _capabilities(entry: ModelEntry) -> tuple[str, ...]:

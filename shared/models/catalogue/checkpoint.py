@@ -22,11 +22,10 @@ from typing import Annotated, Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
 
 from shared.contracts.labels import Head
 from shared.contracts.messages import Count, Message, ModelKind, PartExcess
-from shared.contracts.validation_messages import LANGUAGE_TAG, plain
+from shared.contracts.validation_messages import LANGUAGE_TAG, dotted, plain
 from shared.process.settings import settings
 
 EMBEDDED = Path(__file__).parents[3] / "services" / "inference" / "embedded"
@@ -174,36 +173,28 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
     try:
         config = _Config.model_validate(json.loads(written))
     except ValidationError as error:
-        said = "; ".join(_said(one) for one in error.errors()[:3])
+        faults = ((dotted(one), plain(one)) for one in error.errors()[:3])
+        said = "; ".join(": ".join(filter(None, fault)) for fault in faults)
         raise ValueError(f"its config.json is not one of a model: {said}") from error
     except (ValueError, RecursionError) as error:  # no JSON, numbers without end
         raise ValueError(f"its config.json is not one of a model: {error}") from error
+    kinds = (
+        kind
+        for name in config.architectures or ()
+        for ending, kind in KINDS.items()
+        if name.endswith(ending)
+    )
+    outputs = tuple(f"LABEL_{place}" for place in range(config.num_labels or 2))  # as Transformers
+    if config.id2label:
+        outputs = tuple(config.id2label[place] for place in sorted(config.id2label))
     quantised = config.quantization_config or config.compression_config
     return Checkpoint(
-        kind=_kind(config.architectures or ()),
-        head=Head(_outputs(config), config.problem_type),
+        kind=next(kinds, None),
+        head=Head(outputs, config.problem_type),
         languages=_languages(folder),
         own_code=tuple(map(str, (config.auto_map or {}).values())),
         quantised=str(quantised.get("quant_method", "unnamed")) if quantised else None,
     )
-
-
-def _said(found: ErrorDetails) -> str:
-    return ": ".join(filter(None, [".".join(map(str, found["loc"])), plain(found)]))
-
-
-def _kind(architectures: tuple[str, ...]) -> ModelKind | None:
-    found = (
-        kind for name in architectures for ending, kind in KINDS.items() if name.endswith(ending)
-    )
-    return next(found, None)
-
-
-def _outputs(config: _Config) -> tuple[str, ...]:
-    """(K,) names, in order; as Transformers fills them in where they are not stated."""
-    if config.id2label:
-        return tuple(config.id2label[place] for place in sorted(config.id2label))
-    return tuple(f"LABEL_{place}" for place in range(config.num_labels or 2))
 
 
 def front_matter(folder: Path) -> dict[str, Any]:
@@ -222,15 +213,11 @@ def _languages(folder: Path) -> tuple[str, ...] | None:
     """`language` of the card; what is no language tag is left out."""
     tags = front_matter(folder).get("language")
     listed = [tags] if isinstance(tags, str) else tags if isinstance(tags, list) else []
-    return tuple(filter(_is_tag, listed)) or None
-
-
-def _is_tag(said: object) -> bool:
-    try:
-        _LANGUAGE.validate_python(said, strict=True)
-    except ValidationError:
-        return False
-    return True
+    found = []
+    for tag in listed:
+        with suppress(ValidationError):
+            found.append(_LANGUAGE.validate_python(tag, strict=True))
+    return tuple(found) or None
 
 
 def hub_folder(repository: str, commit: str) -> Path:

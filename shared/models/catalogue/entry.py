@@ -384,17 +384,14 @@ def check_abilities(entry: ModelEntry, needed: Iterable[str]) -> None:
 
 def unsupported_error(entry: ModelEntry, ability: Ability) -> ModelCannot:
     """The refusal, with what would help."""
+    advice = ""
+    if ability == "attributions" and entry.runtime == "openvino":
+        advice = WITHOUT_GRADIENTS
+    elif entry.is_served:
+        advice = f"{INSTEAD_OF.get(ability, ':')} name the same model as hf: or path:"
     return ModelCannot(
-        f"{entry.name!r} ({entry.scheme}:) cannot {WORDS_OF[ability]}{_advice(entry, ability)}",
+        f"{entry.name!r} ({entry.scheme}:) cannot {WORDS_OF[ability]}{advice}",
         model=entry.name,
         ability=ability,
         abilities=abilities(entry),
     )
-
-
-def _advice(entry: ModelEntry, ability: Ability) -> str:
-    if ability == "attributions" and entry.runtime == "openvino":
-        return WITHOUT_GRADIENTS
-    if not entry.is_served:
-        return ""
-    return f"{INSTEAD_OF.get(ability, ':')} name the same model as hf: or path:"

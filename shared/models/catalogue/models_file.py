@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
-from pydantic_core import ErrorDetails
 
 from shared.contracts.messages import Message, ModelKind
 from shared.contracts.prompt_table import with_files
@@ -157,17 +156,15 @@ def _with_readers(entries: Entries, faults: Faults, path: Path) -> tuple[Entries
 
 def reasons(error: ValidationError, *before: str) -> str:
     """Each mistake behind its key, in a line. before: where the entry stands."""
-    return "; ".join(
-        ": ".join(filter(None, [".".join(map(str, (*before, *found["loc"]))), _said(found)]))
-        for found in error.errors()
-    )
-
-
-def _said(found: ErrorDetails) -> str:
-    if found["type"] != "extra_forbidden":
-        return plain(found)
-    alike = get_close_matches(str(found["loc"][-1]), ModelEntry.model_fields, n=1)
-    return "there is no such key" + (f"; did you mean {alike[0]}?" if alike else "")
+    told = []
+    for found in error.errors():
+        said = plain(found)
+        if found["type"] == "extra_forbidden":
+            alike = get_close_matches(str(found["loc"][-1]), ModelEntry.model_fields, n=1)
+            said = "there is no such key" + (f"; did you mean {alike[0]}?" if alike else "")
+        place = ".".join(map(str, (*before, *found["loc"])))
+        told.append(": ".join(filter(None, [place, said])))
+    return "; ".join(told)
 
 
 PRESETS = Path(__file__).parents[3] / "services" / "inference" / "presets"
@@ -216,23 +213,17 @@ def with_preset(stated: dict[str, Any]) -> dict[str, Any]:
         if isinstance(base.get(table), dict) and isinstance(stated.get(table), dict):
             merged[table] = base[table] | stated[table]
     if "labels" in stated and "ignore" not in stated:
-        merged["ignore"] = _unused_outputs(base, stated["labels"])
+        own = stated["labels"].values() if isinstance(stated["labels"], dict) else []
+        named = {name for names in own if isinstance(names, list) for name in names}
+        merged["ignore"] = [name for name in _outputs(base) if name not in named]
     return merged
-
-
-def _unused_outputs(base: dict[str, Any], labels: Any) -> list[str]:
-    """The preset's outputs that the entry's own labels leave over."""
-    before = [name for names in base.get("labels", {}).values() for name in names]
-    named = labels.values() if isinstance(labels, dict) else []
-    asked = {name for names in named if isinstance(names, list) for name in names}
-    return [name for name in [*before, *base.get("ignore", [])] if name not in asked]
-
-
-def presets_of(outputs: Collection[str]) -> list[str]:
-    """Those that name exactly these outputs of a classifier."""
-    return [name for name in preset_names() if set(outputs) == set(_outputs(preset(name).entry))]
 
 
 def _outputs(entry: dict[str, Any]) -> list[str]:
     labels = entry.get("labels", {})
     return [*(one for names in labels.values() for one in names), *entry.get("ignore", [])]
+
+
+def presets_of(outputs: Collection[str]) -> list[str]:
+    """Those that name exactly these outputs of a classifier."""
+    return [name for name in preset_names() if set(outputs) == set(_outputs(preset(name).entry))]

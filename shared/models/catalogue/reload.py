@@ -68,20 +68,17 @@ class CatalogueReload:
     def read(self) -> list[str]:
         """Once; the names of the models that changed."""
         with self._lock:
-            return self._read()
-
-    def _read(self) -> list[str]:
-        self._written = _modified_time(self._file)
-        try:
-            newer = load_catalogue(self._file)
-        except ValueError as error:
-            logger.error("models.not_reloaded", detail=str(error))
-            return []
-        changed = self._catalogue.take(newer)
-        logger.info("models.reloaded", file=str(self._file), changed=changed)
-        if changed and self._changed is not None:
-            self._changed(changed)
-        return changed
+            self._written = _modified_time(self._file)
+            try:
+                newer = load_catalogue(self._file)
+            except ValueError as error:
+                logger.error("models.not_reloaded", detail=str(error))
+                return []
+            changed = self._catalogue.take(newer)
+            logger.info("models.reloaded", file=str(self._file), changed=changed)
+            if changed and self._changed is not None:
+                self._changed(changed)
+            return changed
 
     def _run(self) -> None:
         with suppress(RedisError):

@@ -140,8 +140,10 @@ def render(spec: dict[str, Any], table: ChartTable, *, title: str, summary: str)
     except DrawError as error:
         logger.warning("chart.not_drawn", detail=str(error))
         return Chart(title, summary, Markup(), table)
-    drawn = Markup(_to_page(svg))  # noqa: S704 (vl-convert escapes texts)
-    return Chart(title, summary, drawn, table)
+    svg = TAG.sub(lambda tag: NEEDLESS.sub("", tag[0]), svg)
+    svg = SIZE.sub(r'<svg aria-hidden="true" \1 width="\2"', svg, count=1)
+    svg = svg.replace('class="marks"', 'class="chart"', 1)
+    return Chart(title, summary, Markup(svg), table)  # noqa: S704 (vl-convert escapes texts)
 
 
 def render_plot(
@@ -149,7 +151,12 @@ def render_plot(
 ) -> Plot | None:
     """A picture of exactly this width and height, in both formats; None where drawing fails."""
     try:
-        svg = _to_file(report_painter().draw(_with_defaults(spec, background=PAPER)), inches)
+        svg = report_painter().draw(_with_defaults(spec, background=PAPER))
+        for variable, colour in LIGHT.items():
+            svg = svg.replace(variable, colour)
+        width, height = (round(POINTS_PER_INCH * side, 2) for side in inches)
+        svg = SIZE.sub(rf'<svg \1 width="{width:g}pt" height="{height:g}pt"', svg, count=1)
+        svg = f'<?xml version="1.0" encoding="utf-8" standalone="no"?>\n{svg}'
         png = report_painter().rasterize(svg)
     except DrawError as error:
         logger.warning("chart.not_drawn", detail=str(error))
@@ -159,11 +166,11 @@ def render_plot(
 
 def in_the_dark(svg: str) -> str:
     """A plot's picture in the colours of a dark page; colours that no plot of ours has stay."""
-    return TAG.sub(lambda tag: COLOUR.sub(_in_the_dark, tag[0]), svg)
 
+    def darker(colour: re.Match[str]) -> str:
+        return IN_THE_DARK.get(colour[0].lower(), colour[0])
 
-def _in_the_dark(colour: re.Match[str]) -> str:
-    return IN_THE_DARK.get(colour[0].lower(), colour[0])
+    return TAG.sub(lambda tag: COLOUR.sub(darker, tag[0]), svg)
 
 
 def _with_defaults(spec: dict[str, Any], **config: Any) -> str:
@@ -180,22 +187,6 @@ def sanitize(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: sanitize(one) for key, one in value.items()}
     return [sanitize(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _to_file(svg: str, inches: tuple[float, float]) -> str:
-    """As a file of its own: plain colours, and fitted into its size."""
-    for variable, colour in LIGHT.items():
-        svg = svg.replace(variable, colour)
-    width, height = (round(POINTS_PER_INCH * side, 2) for side in inches)
-    sized = SIZE.sub(rf'<svg \1 width="{width:g}pt" height="{height:g}pt"', svg, count=1)
-    return f'<?xml version="1.0" encoding="utf-8" standalone="no"?>\n{sized}'
-
-
-def _to_page(svg: str) -> str:
-    """The picture hidden from readers that get its summary, no wider than its place."""
-    light = TAG.sub(lambda tag: NEEDLESS.sub("", tag[0]), svg)
-    whole = SIZE.sub(r'<svg aria-hidden="true" \1 width="\2"', light, count=1)
-    return whole.replace('class="marks"', 'class="chart"', 1)
 
 
 class DrawError(Exception):
@@ -256,7 +247,10 @@ class Painter:
         found = self._get_cached(key)
         if found is None:
             with self._turn:
-                found = self._get_cached(key) or self._add_to_cache(key, self._draw(spec).decode())
+                found = self._get_cached(key) or self._draw(spec).decode()
+                with self._shelf:
+                    if sys.getsizeof(found) <= KEPT_BYTES:
+                        self._kept[key] = found
         return found
 
     def rasterize(self, svg: str) -> bytes:
@@ -272,27 +266,21 @@ class Painter:
 
     def _draw(self, request: str) -> bytes:
         for _ in range(TRIES):
+            answer = None
             try:
-                answer = self._read_response(request)
+                if self._engine is None:
+                    self._engine = Engine(self._program, self._seconds)
+                    atexit.register(self.close)
+                answer = self._engine.draw(request)
             except (EOFError, OSError):
                 continue
+            finally:
+                if answer is None:  # lest the next picture get the late answer
+                    self._stop()
             if answer.startswith(DRAWN):
                 return answer[1:]
             raise DrawError("the engine refuses the specification")
         raise DrawError("the process that draws has died")
-
-    def _read_response(self, request: str) -> bytes:
-        """An answer; without one the process is stopped, lest the next picture get it."""
-        answer = None
-        try:
-            if self._engine is None:
-                self._engine = Engine(self._program, self._seconds)
-                atexit.register(self.close)
-            answer = self._engine.draw(request)
-        finally:
-            if answer is None:
-                self._stop()
-        return answer
 
     def _stop(self) -> None:
         if self._engine is not None:
@@ -302,12 +290,6 @@ class Painter:
     def _get_cached(self, key: bytes) -> str | None:
         with self._shelf:
             return self._kept.get(key)
-
-    def _add_to_cache(self, key: bytes, svg: str) -> str:
-        with self._shelf:
-            if sys.getsizeof(svg) <= KEPT_BYTES:
-                self._kept[key] = svg
-        return svg
 
 
 @lru_cache(maxsize=1)

@@ -88,15 +88,25 @@ def interval_panels(
 
 def _panel(rows: Sequence[IntervalRow], *, unit: str | None = None, named: bool = True) -> Part:
     """unit: of an axis in percent; None: of one from 0 to 1 without a title."""
-    along, down = _panel_axes(rows, unit, named=named)
+    along: Part = {
+        "type": "quantitative",
+        "scale": {"domain": [0, 1], "nice": False},
+        "axis": {"title": unit, "grid": True, "tickCount": 5},
+    }
+    if unit is not None:
+        along["axis"]["labelExpr"] = "round(100 * datum.value)"
+    labels = f"{json.dumps([sanitize(row.name) for row in rows])}[datum.value]" if named else "''"
+    down: Part = {
+        "field": "place",
+        "type": "ordinal",
+        "scale": {"domain": list(range(len(rows)))},
+        "axis": {"title": None, "labelExpr": labels, "labelLimit": 0, "labelFontSize": 10},
+    }
     values = [
         {"place": place, "colour": row.colour, "note": row.note, **row.mean.model_dump()}
         for place, row in enumerate(rows)
     ]
-    return {
-        "data": {"values": values},
-        "layer": _panel_layers(along, down),
-    }
+    return {"data": {"values": values}, "layer": _panel_layers(along, down)}
 
 
 def _panel_layers(along: Part, down: Part) -> list[Part]:
@@ -126,21 +136,3 @@ def _panel_layers(along: Part, down: Part) -> list[Part]:
             "encoding": {"x": {"datum": 0.5, **along}, "y": down},
         },
     ]
-
-
-def _panel_axes(rows: Sequence[IntervalRow], unit: str | None, *, named: bool) -> tuple[Part, Part]:
-    along: Part = {
-        "type": "quantitative",
-        "scale": {"domain": [0, 1], "nice": False},
-        "axis": {"title": unit, "grid": True, "tickCount": 5},
-    }
-    if unit is not None:
-        along["axis"]["labelExpr"] = "round(100 * datum.value)"
-    labels = f"{json.dumps([sanitize(row.name) for row in rows])}[datum.value]" if named else "''"
-    down: Part = {
-        "field": "place",
-        "type": "ordinal",
-        "scale": {"domain": list(range(len(rows)))},
-        "axis": {"title": None, "labelExpr": labels, "labelLimit": 0, "labelFontSize": 10},
-    }
-    return along, down

@@ -7,7 +7,7 @@ strip of random draws.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -51,28 +51,22 @@ def bars(
         across["scale"] = {"domain": [min([0.0, *(row["value"] for row in rows)]), top]}
     spec = {
         "data": {"values": rows},
-        "facet": {"row": _groups(rows)},
+        "facet": {
+            "row": {
+                "field": "group",
+                "type": "nominal",
+                "sort": list(dict.fromkeys(row["group"] for row in rows)),
+                "title": None,
+                "header": {"labelOrient": "top", "labelAnchor": "start", "labelFontWeight": "bold"},
+            }
+        },
         "spec": _group(across, [name for name, _ in series]),
         "spacing": 8,
     }
-    table = _by_group(series)
-    return render(spec, table, title=caption.title, summary=caption.summary)
-
-
-def _by_group(series: Sequence[tuple[str, Values]]) -> ChartTable:
     groups = dict.fromkeys(group for _, values in series for group in values)
-    rows = ((group, *(values.get(group) for _, values in series)) for group in groups)
-    return ChartTable(("Of", *(name for name, _ in series)), tuple(rows))
-
-
-def _groups(rows: list[Part]) -> Part:
-    return {
-        "field": "group",
-        "type": "nominal",
-        "sort": list(dict.fromkeys(row["group"] for row in rows)),
-        "title": None,
-        "header": {"labelOrient": "top", "labelAnchor": "start", "labelFontWeight": "bold"},
-    }
+    numbers = ((group, *(values.get(group) for _, values in series)) for group in groups)
+    table = ChartTable(("Of", *(name for name, _ in series)), tuple(numbers))
+    return render(spec, table, title=caption.title, summary=caption.summary)
 
 
 def _group(across: Part, names: list[str]) -> Part:
@@ -115,7 +109,19 @@ def histogram(counted: Histogram, observed: float, caption: Caption) -> Chart:
     spec = {
         "width": HISTOGRAM_WIDTH,
         "height": HISTOGRAM_HEIGHT,
-        "layer": [_counts(bins, across), *_mark(observed, across)],
+        "layer": [
+            {
+                "data": {"values": bins},
+                "mark": {"type": "bar", "color": GREY, "binSpacing": 1},
+                "encoding": {
+                    "x": {"field": "from", "bin": {"binned": True}, **across},
+                    "x2": {"field": "to"},
+                    "y": {"field": "count", "type": "quantitative", "title": DRAWS},
+                    "y2": {"datum": 0},  # else a bar with two ends across has no height
+                },
+            },
+            *_mark(observed, "observed", across, BLUE, dy=-6, baseline="bottom"),
+        ],
     }
     rows = (
         (f"{significant(one['from'])} to {significant(one['to'])}", one["count"])
@@ -138,31 +144,19 @@ def _bins(counted: Histogram) -> list[Part]:
     ]
 
 
-def _counts(bins: list[Part], across: Part) -> Part:
-    return {
-        "data": {"values": bins},
-        "mark": {"type": "bar", "color": GREY, "binSpacing": 1},
-        "encoding": {
-            "x": {"field": "from", "bin": {"binned": True}, **across},
-            "x2": {"field": "to"},
-            "y": {"field": "count", "type": "quantitative", "title": DRAWS},
-            "y2": {"datum": 0},  # else a bar with two ends across has no height
-        },
-    }
-
-
-def _mark(observed: float, across: Part) -> list[Part]:
-    data = {"values": [{"at": observed, "says": "observed"}]}
+def _mark(value: float, says: str, across: Part, color: str, **label: Any) -> list[Part]:
+    """A vertical line at the value, and its name. label: properties of the name's mark."""
+    data = {"values": [{"at": value, "says": says}]}
     at = {"field": "at", **across}
     return [
         {
             "data": data,
-            "mark": {"type": "rule", "color": BLUE, "strokeWidth": 3},
+            "mark": {"type": "rule", "color": color, "strokeWidth": 3},
             "encoding": {"x": at},
         },
         {
             "data": data,
-            "mark": {"type": "text", "color": INK, "dy": -6, "baseline": "bottom"},
+            "mark": {"type": "text", "color": INK, **label},
             "encoding": {"x": at, "y": {"value": 0}, "text": {"field": "says"}},
         },
     ]
@@ -178,8 +172,16 @@ def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary:
     from 1."""
     shown = [row[:MOST] for row in values[:MOST]]
     axis: dict[str, Any] = {"title": what, "labelAngle": 0, "domain": False, "ticks": False}
+    cells = [
+        {"row": i, "column": j, "value": value, "says": f"{value:.2f}"}
+        for i, row in enumerate(shown, 1)
+        for j, value in enumerate(row, 1)
+    ]
+    # a share of one colour mixes with the page's own ground, light or dark
+    shades = {"domain": [0, 1], "range": [FAINTEST, DARKEST]}
+    opacity = {"field": "value", "type": "quantitative", "scale": shades, "legend": None}
     spec = {
-        "data": {"values": _cells(shown)},
+        "data": {"values": cells},
         "width": {"step": 46 if len(shown) <= WIDE else 36},
         "height": {"step": 34 if len(shown) <= WIDE else 26},
         "encoding": {
@@ -189,7 +191,7 @@ def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary:
         "layer": [
             {
                 "mark": {"type": "rect", "color": BLUE, "stroke": LINE, "aria": False},
-                "encoding": {"fillOpacity": _color_scale()},
+                "encoding": {"fillOpacity": opacity},
             },
             {
                 "mark": {"type": "text", "color": INK, "aria": False},
@@ -200,20 +202,6 @@ def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary:
     rows: list[tuple[Cell, ...]] = [(f"{what} {place}", *row) for place, row in enumerate(shown, 1)]
     table = ChartTable((what, *(str(place) for place in range(1, len(shown) + 1))), tuple(rows))
     return render(spec, table, title=title, summary=summary)
-
-
-def _cells(values: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
-    return [
-        {"row": i + 1, "column": j + 1, "value": value, "says": f"{value:.2f}"}
-        for i, row in enumerate(values)
-        for j, value in enumerate(row)
-    ]
-
-
-def _color_scale() -> dict[str, Any]:
-    """A share of one colour: it mixes with the page's own ground, light or dark."""
-    scale = {"domain": [0, 1], "range": [FAINTEST, DARKEST]}
-    return {"field": "value", "type": "quantitative", "scale": scale, "legend": None}
 
 
 COLUMN, ROW, LEAST = 150, 34, 90  # pixels: between two rankings, between two places, height
@@ -229,40 +217,43 @@ def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
     share a point and its label.
     """
     worst = max((rank for _, ranks in columns for rank in ranks.values()), default=1.0)
-    place = {"x": _rankings([name for name, _ in columns]), "y": _places(worst)}
+    axis = {"orient": "top", "labelAngle": 0, "grid": True, "domain": False, "ticks": False}
+    place: Part = {
+        "x": {
+            "field": "ranking",
+            "type": "nominal",
+            "sort": [name for name, _ in columns],
+            "title": None,
+            "scale": {"type": "point", "padding": 0.4},
+            "axis": axis,
+        },
+        "y": {
+            "field": "rank",
+            "type": "quantitative",
+            "title": "rank, 1 = best",
+            "scale": {"domain": [0.5, worst + 0.5], "reverse": True, "zero": False, "nice": False},
+            "axis": {"tickMinStep": 1, "grid": False},
+        },
+    }
+    labels = {"type": "text", "dy": -12, "fontWeight": "bold", "color": INK}
     spec = {
         "width": COLUMN * len(columns),
         "height": max(LEAST, int(ROW * worst)),
         "layer": [
             _lines([row for pair in pairwise(columns) for row in _line_ends(*pair)], place),
-            _points([point for column in columns for point in _add_labels(column)], place),
+            {
+                "data": {"values": [point for column in columns for point in _add_labels(column)]},
+                "layer": [
+                    {"mark": {"type": "point", "size": 60, "color": INK}, "encoding": place},
+                    {"mark": labels, "encoding": {**place, "text": {"field": "keys"}}},
+                ],
+            },
         ],
     }
     options = dict.fromkeys(option for _, ranks in columns for option in ranks)
     rows = ((option, *(ranks.get(option) for _, ranks in columns)) for option in options)
     table = ChartTable(("option", *(name for name, _ in columns)), tuple(rows))
     return render(spec, table, title=title, summary=summary)
-
-
-def _rankings(names: list[str]) -> Part:
-    return {
-        "field": "ranking",
-        "type": "nominal",
-        "sort": names,
-        "title": None,
-        "scale": {"type": "point", "padding": 0.4},
-        "axis": {"orient": "top", "labelAngle": 0, "grid": True, "domain": False, "ticks": False},
-    }
-
-
-def _places(worst: float) -> Part:
-    return {
-        "field": "rank",
-        "type": "quantitative",
-        "title": "rank, 1 = best",
-        "scale": {"domain": [0.5, worst + 0.5], "reverse": True, "zero": False, "nice": False},
-        "axis": {"tickMinStep": 1, "grid": False},
-    }
 
 
 def _line_ends(left: Column, right: Column) -> list[Part]:
@@ -306,19 +297,6 @@ def _lines(rows: list[Part], place: Part) -> Part:
     }
 
 
-def _points(rows: list[Part], place: Part) -> Part:
-    return {
-        "data": {"values": rows},
-        "layer": [
-            {"mark": {"type": "point", "size": 60, "color": INK}, "encoding": place},
-            {
-                "mark": {"type": "text", "dy": -12, "fontWeight": "bold", "color": INK},
-                "encoding": {**place, "text": {"field": "keys"}},
-            },
-        ],
-    }
-
-
 STRIP_WIDTH, STRIP_HEIGHT = 420, 90
 CELLS = 60  # across the strip: draws of one cell stand on each other
 FEWEST_ROWS = 8  # so that a few dots stay small and at the foot
@@ -334,26 +312,22 @@ def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: st
         "scale": {"domain": [0, high], "nice": True},
         "axis": {"title": caption.unit, "grid": False, "tickCount": 6},
     }
-    data = {"values": [{"at": observed, "says": says}]}
     counts = Counter(significant(draw) for draw in sorted(draws))
     table = ChartTable((caption.unit, DRAWS), tuple(counts.items()))
-    at = {"field": "at", **across}
-    label = {"type": "text", "color": INK, "baseline": "top", **_side(observed / high)}
+    on_the_left = observed / high > LABEL_TURNS  # so that the label stays inside the picture
+    side = {"align": "right", "dx": -6} if on_the_left else {"align": "left", "dx": 6}
+    heights: Counter[int] = Counter()
+    dots = []
+    for draw in draws:  # each on top of those before it in the same cell
+        cell = round(draw / high * CELLS)
+        dots.append({"at": draw, "row": heights[cell]})
+        heights[cell] += 1
     spec = {
         "width": STRIP_WIDTH,
         "height": STRIP_HEIGHT,
         "layer": [
-            _dots(list(_stack(draws, high)), across),
-            {
-                "data": data,
-                "mark": {"type": "rule", "color": ORANGE, "strokeWidth": 3},
-                "encoding": {"x": at},
-            },
-            {
-                "data": data,
-                "mark": label,
-                "encoding": {"x": at, "y": {"value": 0}, "text": {"field": "says"}},
-            },
+            _dots(dots, across),
+            *_mark(observed, says, across, ORANGE, baseline="top", **side),
         ],
     }
     return render(spec, table, title=caption.title, summary=caption.summary)
@@ -374,19 +348,3 @@ def _dots(dots: list[dict[str, float]], across: dict[str, Any]) -> dict[str, Any
             },
         },
     }
-
-
-def _stack(draws: Sequence[float], high: float) -> Iterator[dict[str, float]]:
-    """Every draw where it is, on top of those before it in the same cell."""
-    heights: Counter[int] = Counter()
-    for draw in draws:
-        cell = round(draw / high * CELLS)
-        yield {"at": draw, "row": heights[cell]}
-        heights[cell] += 1
-
-
-def _side(place: float) -> dict[str, Any]:
-    """The label beside its line, inside the picture."""
-    if place > LABEL_TURNS:
-        return {"align": "right", "dx": -6}
-    return {"align": "left", "dx": 6}

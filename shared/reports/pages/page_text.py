@@ -116,21 +116,17 @@ def level(value: float | None, largest: float) -> int:
 def runs(text: str, tokens: Iterable[Warm]) -> tuple[TokenRun, ...]:
     """The text in order, whole: joined, the stretches are the text."""
     covering = _fill(len(text), _disjoint(tokens, len(text)))
-    return tuple(
-        TokenRun(tuple(_heat_runs(text, list(group))), outlined)
-        for outlined, group in groupby(covering, key=lambda token: token.outlined)
-    )
+    found = []
+    for outlined, run in groupby(covering, key=lambda token: token.outlined):
+        alike = [(warmth, [*same]) for warmth, same in groupby(run, key=lambda token: token.level)]
+        stretches = (Stretch(text[same[0].start : same[-1].end], at) for at, same in alike)
+        found.append(TokenRun(tuple(stretches), outlined))
+    return tuple(found)
 
 
 def stretches(found: Iterable[TokenRun]) -> int:
     """How many elements a page needs for these: what they weigh."""
     return sum(run.outlined + sum(1 for stretch in run.stretches if stretch.level) for run in found)
-
-
-def _heat_runs(text: str, tokens: Sequence[Warm]) -> Iterator[Stretch]:
-    for warmth, group in groupby(tokens, key=lambda token: token.level):
-        same = list(group)
-        yield Stretch(text[same[0].start : same[-1].end], warmth)
 
 
 def _disjoint(tokens: Iterable[Warm], length: int) -> list[Warm]:
@@ -142,13 +138,10 @@ def _disjoint(tokens: Iterable[Warm], length: int) -> list[Warm]:
         if start < end:
             found.append(replace(token, start=start, end=end))
         elif found and token.start < token.end <= reached:
-            found[-1] = _merge(found[-1], token)
+            last = found[-1]
+            warmth = max(last.level, token.level, key=abs)
+            found[-1] = replace(last, level=warmth, outlined=last.outlined or token.outlined)
     return found
-
-
-def _merge(first: Warm, second: Warm) -> Warm:
-    warmth = max(first.level, second.level, key=abs)
-    return replace(first, level=warmth, outlined=first.outlined or second.outlined)
 
 
 def _fill(length: int, tokens: Sequence[Warm]) -> Iterator[Warm]:
@@ -268,15 +261,15 @@ def finding(report: Report, verdict: Verdict, word: VerdictWord | None = None) -
     return Finding(word, last_sentences((report.score is None and why) or verdict.text))
 
 
-def last_sentences(text: str, most: int = LONGEST_REASON) -> str:
+def last_sentences(text: str) -> str:
     """As many whole sentences as fit, from the last back, since what decides is said last; of one
     that is longer, its beginning."""
     kept = text
-    while len(kept) > most and ". " in kept:
+    while len(kept) > LONGEST_REASON and ". " in kept:
         kept = kept.partition(". ")[2]
     if kept != text and kept.startswith("But "):  # against what was cut
         kept = kept[4:5].upper() + kept[5:]
-    return kept if len(kept) <= most else f"{kept[: most - 1].rstrip()}…"
+    return kept if len(kept) <= LONGEST_REASON else f"{kept[: LONGEST_REASON - 1].rstrip()}…"
 
 
 @dataclass(frozen=True, slots=True)

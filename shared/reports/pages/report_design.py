@@ -207,9 +207,9 @@ def forest(
     return Forest(title, rows, bounds, note)
 
 
-def compared_forest(title: str, found: Record, *, bounds: Bounds = UNIT) -> Forest:
+def compared_forest(title: str, found: Record) -> Forest:
     """Of values that tell results apart: of a single one it is a sentence."""
-    made = forest(title, found, bounds=bounds)
+    made = forest(title, found)
     if len(made.rows) != 1:
         return made
     which, name = "all" if len(found) == 1 else "all with a score", made.rows[0].name

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -26,14 +26,14 @@ DEPTH = 4  # of a report, where a part's interval is looked for
 BEATEN_BY_CHANCE = 0.5  # share of random rivals that a random explanation beats
 VERDICTS: tuple[str, ...] = get_args(VerdictWord)
 ESTIMATE = frozenset(Interval.model_fields)
-BEFORE_2_0 = frozenset({"value", "low", "high", "of"})  # of reports that were stored then
+LEAST_FIELDS = frozenset({"value", "low", "high", "of"})  # of an estimate on a page
 
 
 @dataclass(frozen=True)
 class ResultTally:
     """So many results, those with a score, and what is said of them.
 
-    verdicts: verdict → results; of a report from before there were verdicts none.
+    verdicts: verdict → results.
     too_few: of those with a score, how many could not have been supported, whatever was explained.
     why: the sentence of a result without a score -> such results, the most frequent first.
     """
@@ -56,12 +56,6 @@ class ResultTally:
         )
         scored = len(listed) - why.total()
         return cls(len(listed), scored, verdicts, dict(why.most_common()), too_few)
-
-    @classmethod
-    def from_report(cls, report: Mapping[str, Any]) -> ResultTally:
-        """Of a report from before reports had a finding: it says neither verdicts nor reasons."""
-        results = int(report.get("scored", 0))
-        return cls(results, results - int(report.get("undefined", 0)))
 
     @property
     def is_much_undefined(self) -> bool:
@@ -88,7 +82,11 @@ def sentences(
     few = " That is few." if 0 < tally.scored < FEW else ""
     lead = f"{_verdicts(contract, tally)}{few}{_repeated(tally, report)}"
     without = [f"{undefined:,} {'has' if undefined == 1 else 'have'} no score{_most(tally.why)}."]
-    caveats = _caveats(contract, report)
+    begins = (
+        () if contract is None else contract.facts.caveats
+    )  # of warnings that change the reading
+    said = [str(one) for one in report.get("warnings", ()) if str(one).startswith(begins)]
+    caveats = [f"{one[:1].upper()}{one[1:].rstrip('.')}." for one in said if begins]
     compared = [*_compared(contract, tally, report), *_out_of_reach(tally), *caveats]
     if not undefined:
         return [lead, *compared]
@@ -115,13 +113,6 @@ def _verdicts(contract: MetricContract | None, tally: ResultTally) -> str:
     return f"{scored}: {told}." if tally.is_much_undefined else f"{whole} {told}."
 
 
-def _caveats(contract: MetricContract | None, report: Mapping[str, Any]) -> list[str]:
-    """Warnings of the report without which its numbers would be misread."""
-    begins = () if contract is None else contract.facts.caveats
-    said = [str(one) for one in report.get("warnings", ()) if str(one).startswith(begins)]
-    return [f"{one[:1].upper()}{one[1:].rstrip('.')}." for one in said if begins]
-
-
 def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
     """Why means rest on fewer results than there are; empty where they rest on all."""
     repeats = report.get("duplicates") or 0
@@ -145,15 +136,10 @@ def _most(why: Mapping[str, int]) -> str:
         return ""
     folded, found = most
     count = sum(count for _, count in found)
-    told = _inside(found[0][0] if len(found) == 1 else folded)
+    told = found[0][0] if len(found) == 1 else folded
+    told = re.sub(rf"([=<>≤≥]) {FOLDED}", r"\1 various values", told).replace(FOLDED, "some")
+    told = re.sub("^No score: ", "", told).rstrip(".")
     return f": {told}" if count == sum(why.values()) else f", most often ({count:,}): {told}"
-
-
-def _inside(sentence: str) -> str:
-    """Of a result, as part of a sentence on results without a score. Where a number differs from
-    result to result, that is said in its place."""
-    told = re.sub(rf"([=<>≤≥]) {FOLDED}", r"\1 various values", sentence).replace(FOLDED, "some")
-    return re.sub("^No score: ", "", told).rstrip(".")
 
 
 def _compared(
@@ -257,39 +243,34 @@ def fold_alike(said: Iterable[str]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for sentence in dict.fromkeys(said):
         alike.setdefault(re.sub(NUMBER, FOLDED, sentence), []).append(sentence)
-    return [found[0] if len(found) == 1 else _range_of(found) for found in alike.values()]
-
-
-def _range_of(found: Sequence[str]) -> str:
-    columns = zip(*(re.findall(NUMBER, one) for one in found), strict=True)
-    numbers = []
-    for column in columns:
-        ends = sorted(set(column), key=lambda one: float(one.replace(",", "")))
-        numbers.append(ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[-1]}")
-    words = re.split(NUMBER, found[0])
-    told = "".join(f"{word}{number}" for word, number in zip(words, [*numbers, ""], strict=True))
-    return f"{told} ({len(found)} times)"
+    folded = []
+    for found in alike.values():
+        if len(found) == 1:
+            folded.append(found[0])
+            continue
+        numbers = []
+        for column in zip(*(re.findall(NUMBER, one) for one in found), strict=True):
+            ends = sorted(set(column), key=lambda one: float(one.replace(",", "")))
+            numbers.append(ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[-1]}")
+        words = re.split(NUMBER, found[0])
+        told = "".join(word + number for word, number in zip(words, [*numbers, ""], strict=True))
+        folded.append(f"{told} ({len(found)} times)")
+    return folded
 
 
 def is_interval(value: Any) -> bool:
     """Whether this JSON is an estimate with its interval."""
-    return isinstance(value, Mapping) and BEFORE_2_0 <= set(value) <= ESTIMATE
+    return isinstance(value, Mapping) and LEAST_FIELDS <= set(value) <= ESTIMATE
 
 
 def interval_in(report: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """The first estimate of this name in a report's JSON, the least nested one."""
-    for level in _levels(report):
+    level = [report]
+    for _ in range(DEPTH):
         for one in level:
             found: Any = one.get(name)
             if is_interval(found) and found["value"] is not None:
                 return dict(found)
-    return None
-
-
-def _levels(report: Mapping[str, Any]) -> Iterator[list[Mapping[str, Any]]]:
-    level = [report]
-    for _ in range(DEPTH):
-        yield level
         level = [
             inner
             for one in level
@@ -297,3 +278,4 @@ def _levels(report: Mapping[str, Any]) -> Iterator[list[Mapping[str, Any]]]:
             for inner in (value if isinstance(value, list) else [value])
             if isinstance(inner, Mapping) and not is_interval(inner)
         ]
+    return None
