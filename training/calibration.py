@@ -12,7 +12,7 @@ the part would say of the label of the *whole* text. Parts of one text are one c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -255,40 +255,31 @@ def part_calibration(
     ask: Ask, examples: Sequence[TrainingExample], labels: tuple[str, ...], temperature: float
 ) -> tuple[PartCalibration, ...]:
     """By operator and share kept; of two labels the second one alone, whose errors are both's."""
-    return tuple(
-        row
-        for operator, kept in CELLS
-        for row in _measure_part(ask, examples, labels, (operator, kept, temperature))
-    )
-
-
-def _measure_part(
-    ask: Ask,
-    examples: Sequence[TrainingExample],
-    labels: tuple[str, ...],
-    how: tuple[Operator, float, float],
-) -> Iterator[PartCalibration]:
-    operator, kept, temperature = how
-    parts = [
-        perturb_example(example, operator, kept, draw)
-        for example in examples
-        for draw in range(DRAWS)
-    ]
-    probabilities = softmax(ask(parts) / temperature)
-    truth, keys = np.array([part.label for part in parts]), [part.cluster for part in parts]
-    for column in range(len(labels)) if len(labels) > 2 else (1,):
-        predicted, own = probabilities[:, column], (truth == column).astype(np.float64)
-        found = measures.calibration(predicted, own)
-        yield PartCalibration(
-            operator=operator,
-            kept=kept,
-            label=labels[column],
-            probability=float(predicted.mean()),
-            share=float(own.mean()),
-            ece=found.ece,
-            floor=found.floor,
-            excess=excess(found, predicted, own, keys, PERTURBED_HOW),
-        )
+    made = []
+    for operator, kept in CELLS:
+        parts = [
+            perturb_example(example, operator, kept, draw)
+            for example in examples
+            for draw in range(DRAWS)
+        ]
+        probabilities = softmax(ask(parts) / temperature)
+        truth, keys = np.array([part.label for part in parts]), [part.cluster for part in parts]
+        for column in range(len(labels)) if len(labels) > 2 else (1,):
+            predicted, own = probabilities[:, column], (truth == column).astype(np.float64)
+            found = measures.calibration(predicted, own)
+            made.append(
+                PartCalibration(
+                    operator=operator,
+                    kept=kept,
+                    label=labels[column],
+                    probability=float(predicted.mean()),
+                    share=float(own.mean()),
+                    ece=found.ece,
+                    floor=found.floor,
+                    excess=excess(found, predicted, own, keys, PERTURBED_HOW),
+                )
+            )
+    return tuple(made)
 
 
 def perturb_example(

@@ -128,19 +128,8 @@ def framed(name: str, question: str, note: EmbeddedMetadata, body: str) -> str:
 
 def format_body(body: str, metrics: LabelMetrics, recipe: TrainingConfig, **more: str) -> str:
     """The body of a card, with the numbers that every task by label has."""
-    return body.format(
-        all_rows=sum(metrics.rows.values()),
-        rows=metrics.rows,
-        recipe=RECIPE.format(recipe=recipe),
-        quality=_quality(metrics),
-        **more,
-    ).rstrip("\n")
-
-
-def _quality(metrics: LabelMetrics) -> str:
-    """The tables on the held-back part, for a task without more parts than that."""
     labels = list(metrics.answered)
-    return QUALITY.format(
+    quality = QUALITY.format(
         quality=quality_table({"on texts never trained on": metrics.held_back}),
         parts=parts_table(metrics.parts),
         recall=share_table(metrics.recall),
@@ -151,6 +140,13 @@ def _quality(metrics: LabelMetrics) -> str:
             for true, row in metrics.answered.items()
         ),
     )
+    return body.format(
+        all_rows=sum(metrics.rows.values()),
+        rows=metrics.rows,
+        recipe=RECIPE.format(recipe=recipe),
+        quality=quality,
+        **more,
+    ).rstrip("\n")
 
 
 def quality_table(measured: dict[str, Quality]) -> str:

@@ -13,6 +13,7 @@ The model card of `embedded-hate`, rendered from the measured numbers.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -175,25 +176,24 @@ def read(paths: Iterable[Path]) -> list[TrainingExample]:
     for path in paths:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         if rows and "annotator_labels" in rows[0]:
-            examples += [_post(row) for row in rows]
+            for row in rows:
+                votes = row["annotator_labels"]
+                hateful = votes.count("hatespeech") / len(votes)
+                examples.append(
+                    TrainingExample(
+                        id=row["id"],
+                        text=row["text"],
+                        source="hatexplain",
+                        label=int(row["label"] == "hatespeech"),
+                        target=(1 - hateful, hateful),
+                        original_label=row["label"],
+                    )
+                )
         elif rows and "functionality" in rows[0]:
             examples += _cases(rows)
         else:
             raise ValueError(f"{path}: neither HateXplain nor HateCheck by its columns")
     return examples
-
-
-def _post(row: dict[str, Any]) -> TrainingExample:
-    votes = row["annotator_labels"]
-    hateful = votes.count("hatespeech") / len(votes)
-    return TrainingExample(
-        id=row["id"],
-        text=row["text"],
-        source="hatexplain",
-        label=int(row["label"] == "hatespeech"),
-        target=(1 - hateful, hateful),
-        original_label=row["label"],
-    )
 
 
 def _cases(rows: list[dict[str, Any]]) -> list[TrainingExample]:
@@ -235,6 +235,7 @@ def evaluate(ask: Ask, parts: Split, temperature: float) -> HateMetrics:
     posts, cases = parts.held_back, parts.held_back_cases
     of_posts, of_cases = to_predictions(ask(posts), posts), to_predictions(ask(cases), cases)
     called = of_cases.logits.argmax(axis=1).astype(np.float64)
+    trained = Counter(example.source for example in parts.train)
     harmless = np.flatnonzero(of_cases.labels == 0).tolist()
     return HateMetrics(
         held_back=_quality(of_posts, temperature),
@@ -253,7 +254,13 @@ def evaluate(ask: Ask, parts: Split, temperature: float) -> HateMetrics:
         functionalities=hit_rates(
             [str(case.functionality) for case in cases], of_cases.right, of_cases.keys
         ),
-        rows=_sizes(parts),
+        rows={
+            "train_posts": trained["hatexplain"],
+            "train_cases": len(parts.train) - trained["hatexplain"],
+            "calibration": len(parts.calibration),
+            "held_back": len(parts.held_back),
+            "held_back_cases": len(parts.held_back_cases),
+        },
     )
 
 
@@ -262,17 +269,6 @@ def _quality(found: LabelPredictions, temperature: float) -> HateQuality:
     return HateQuality(
         rows=len(found.labels), hateful=hateful, **dict(evaluate_part(found, temperature))
     )
-
-
-def _sizes(parts: Split) -> dict[str, int]:
-    posts = sum(example.source == "hatexplain" for example in parts.train)
-    return {
-        "train_posts": posts,
-        "train_cases": len(parts.train) - posts,
-        "calibration": len(parts.calibration),
-        "held_back": len(parts.held_back),
-        "held_back_cases": len(parts.held_back_cases),
-    }
 
 
 HATE = TrainingTask(

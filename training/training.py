@@ -26,7 +26,6 @@ from services.inference.classifier import RowByRow
 from services.inference.embedded.adapter import (
     Ask,
     Split,
-    TokenRow,
     TrainingExample,
     collate,
     new_adapter,
@@ -37,7 +36,7 @@ from services.inference.weights.batcher import classifier_row_kind
 from shared.contracts.messages import Message
 from shared.models.catalogue.checkpoint import EmbeddedMetadata
 from shared.models.ports import Floats
-from shared.statistics import intervals
+from shared.statistics import classification, intervals
 from shared.statistics.agreement import roc_auc
 from training.calibration import (
     HOW,
@@ -130,10 +129,11 @@ def by_label(
         for row, true in enumerate(labels)
     }
     truth = [labels[column] for column in found.labels.tolist()]
+    rates = hit_rates(truth, found.right, found.keys)
     return LabelMetrics(
         held_back=evaluate_part(found, temperature),
         parts=partial,
-        recall=in_order_of(labels, hit_rates(truth, found.right, found.keys)),
+        recall={label: rates[label] for label in labels if label in rates},
         answered=answered,
         rows=parts.sizes,
     )
@@ -141,20 +141,14 @@ def by_label(
 
 def macro_f1(found: LabelPredictions) -> CardEstimate:
     """Mean F1 of the labels; ValueError where one is neither there nor predicted."""
-    labels = np.arange(found.logits.shape[1])
-    predicted = found.logits.argmax(axis=1)[:, None] == labels
-    true = found.labels[:, None] == labels
-    if not (predicted | true).any(axis=0).all():
-        absent = int(np.flatnonzero(~(predicted | true).any(axis=0))[0])
+    predicted = found.logits.argmax(axis=1).tolist()
+    pairs = list(zip(found.labels.tolist(), predicted, strict=True))
+    rows = classification.label_counts(pairs, found.logits.shape[1])
+    undefined = np.isnan(classification.label_f1(rows.sum(axis=0)[None])[0])
+    if undefined.any():
+        absent = int(np.flatnonzero(undefined)[0])
         raise ValueError(f"F1 of label {absent} is undefined: it does not occur")
-    rows = np.concatenate([predicted & true, predicted, true], axis=1).astype(np.float64)
-
-    def mean_f1(sums: Floats) -> Floats:
-        hits, called, there = np.split(sums, 3, axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.mean(2 * hits / (called + there), axis=1))
-
-    return estimate(intervals.ratio("macro_f1", rows, mean_f1, found.keys, HOW))
+    return estimate(intervals.ratio("macro_f1", rows, classification.macro_f1, found.keys, HOW))
 
 
 def mean_roc_auc(found: LabelPredictions, temperature: float) -> CardEstimate:
@@ -194,11 +188,6 @@ def hit_rates(names: Sequence[str], hits: Floats, keys: Sequence[str]) -> dict[s
         name: hit_share(hits[places[name]], [keys[place] for place in places[name]])
         for name in sorted(places)
     }
-
-
-def in_order_of(labels: Sequence[str], found: dict[str, HitShare]) -> dict[str, HitShare]:
-    """As the labels stand; those that do not occur are left out."""
-    return {label: found[label] for label in labels if label in found}
 
 
 LONGEST = 512  # tokens that the base reads
@@ -258,16 +247,27 @@ def train(
     """
     torch.manual_seed(recipe.seed)
     torch.use_deterministic_algorithms(True)
-    model = new_adapter(labels, _lora(recipe)).train()
+    lora = LoraConfig(
+        task_type="SEQ_CLS",  # so the head, `classifier`, is trained and saved too
+        r=recipe.rank,
+        lora_alpha=recipe.scale,
+        lora_dropout=recipe.dropout,
+        target_modules=MATRICES,
+    )
+    model = new_adapter(labels, lora).train()
     rows = tokenize(examples, recipe.longest)
-    targets = _targets(examples)
+    # (N, L) probabilities that sum to 1 in float32 too: the first is what the rest leave
+    targets = torch.tensor([example.target for example in examples])
+    targets[:, 0] = 1 - targets[:, 1:].sum(dim=1)
     order = torch.Generator().manual_seed(recipe.seed)
     steps = recipe.epochs * -(-len(rows) // recipe.batch)
     optimizer, schedule = _optimizer(model, recipe, steps)
     done = 0
     for _ in range(recipe.epochs):
         for batch in _batches([len(row.ids) for row in rows], recipe.batch, order):
-            loss = _loss(model, [rows[row] for row in batch], targets[batch])
+            width = max(len(rows[row].ids) for row in batch)
+            raw = model(**collate([rows[row] for row in batch], width)).logits
+            loss = torch.nn.functional.cross_entropy(raw, targets[batch])
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
             torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
@@ -276,23 +276,6 @@ def train(
             done += 1
             progress(done, steps, loss.item())
     return model.eval()
-
-
-def _lora(recipe: TrainingConfig) -> LoraConfig:
-    return LoraConfig(
-        task_type="SEQ_CLS",  # so the head, `classifier`, is trained and saved too
-        r=recipe.rank,
-        lora_alpha=recipe.scale,
-        lora_dropout=recipe.dropout,
-        target_modules=MATRICES,
-    )
-
-
-def _targets(examples: Sequence[TrainingExample]) -> torch.Tensor:
-    """(N, L) probabilities that sum to 1 in float32 too: the first is what the rest leave."""
-    targets = torch.tensor([example.target for example in examples])
-    targets[:, 0] = 1 - targets[:, 1:].sum(dim=1)
-    return targets
 
 
 def _optimizer(
@@ -318,12 +301,6 @@ def _batches(lengths: Sequence[int], size: int, order: torch.Generator) -> Itera
         batches += [pool[first : first + size] for first in range(0, len(pool), size)]
     for place in torch.randperm(len(batches), generator=order).tolist():
         yield batches[place]
-
-
-def _loss(model: Any, rows: list[TokenRow], targets: torch.Tensor) -> torch.Tensor:
-    """Mean cross-entropy of (N, L) logits against the probabilities of the labels."""
-    logits = model(**collate(rows, max(len(row.ids) for row in rows))).logits
-    return torch.nn.functional.cross_entropy(logits, targets)
 
 
 DEFAULT = TrainingConfig()

@@ -158,12 +158,6 @@ def is_batch(queue: str) -> bool:
     return queue.endswith(BATCH)
 
 
-def queues_of(services: list[str]) -> list[str]:
-    """The queues of these services, all interactive ones first."""
-    interactive = [task_name(service) for service in services]
-    return interactive + [batch_queue(queue) for queue in interactive]
-
-
 def queue_of(metric: str, *, batch: bool) -> str:
     """The queue for a job of this metric."""
     return batch_queue_of(metric) if batch else task_name(metric)
@@ -184,7 +178,9 @@ def send_all(messages: Sequence[JobMessage]) -> None:
     failed: RedisError | None = None
     for (metric, batch), written in by_queue.items():
         try:
-            _sending_redis(_address(metric)).lpush(queue_of(metric, batch=batch), *written)
+            _sending_redis(settings().redis_of(metric)).lpush(
+                queue_of(metric, batch=batch), *written
+            )
         except RedisError as error:  # another Redis may be there
             failed = error
     if failed is not None:
@@ -226,10 +222,6 @@ def _envelope(task: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return message.headers, message.body[2]
 
 
-def _address(service: str) -> str:
-    return settings().redis_of(service)
-
-
 @lru_cache(maxsize=MOST_SERVERS)
 def _redis(address: str) -> redis.Redis:
     return client(SOCKET_SECONDS, patient=True, url=address)
@@ -263,7 +255,7 @@ def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
 def queue_length(metric: str, *, batch: bool = False) -> int:
     """How many messages wait in this queue of the metric. Raises Unavailable."""
     try:
-        return int(_redis(_address(metric)).llen(queue_of(metric, batch=batch)))
+        return int(_redis(settings().redis_of(metric)).llen(queue_of(metric, batch=batch)))
     except RedisError as error:
         raise Unavailable("the broker cannot be reached") from error
 
@@ -272,7 +264,7 @@ def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
     """(metric, whether its batch queue) → messages that wait. Raises Unavailable, soon."""
     by_address: defaultdict[str, list[tuple[str, bool]]] = defaultdict(list)
     for metric in metrics:
-        by_address[_address(metric)] += [(metric, False), (metric, True)]
+        by_address[settings().redis_of(metric)] += [(metric, False), (metric, True)]
     found: dict[tuple[str, bool], int] = {}
     try:
         for address, asked in by_address.items():
@@ -287,16 +279,10 @@ def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
 
 def brokers_away() -> list[str]:
     """The Redis servers that give no sign of life, by the services that they are named for."""
-    return [
-        f"broker of {', '.join(services)}" if services else "broker"
-        for address, services in settings().queue_servers.items()
-        if not _answers(address)
-    ]
-
-
-def _answers(address: str) -> bool:
-    try:
-        _redis(address).ping()
-    except RedisError:
-        return False
-    return True
+    away = []
+    for address, services in settings().queue_servers.items():
+        try:
+            _redis(address).ping()
+        except RedisError:
+            away.append(f"broker of {', '.join(services)}" if services else "broker")
+    return away

@@ -133,17 +133,16 @@ def wait_all(futures: Sequence[Future[Item]]) -> list[Item]:
     """Their results, in order. Where one fails, or the job is stopped, the others are cancelled."""
     try:
         with waiting() as still_wanted:
-            return [_result(future, still_wanted) for future in futures]
+            results = []
+            for future in futures:
+                still_wanted()
+                while not wait([future], timeout=SLICE_SECONDS).done:
+                    still_wanted()
+                results.append(future.result())
+            return results
     finally:
         for future in futures:  # nobody waits for the rest
             future.cancel()
-
-
-def _result(future: Future[Item], still_wanted: Callable[[], None]) -> Item:
-    still_wanted()
-    while not wait([future], timeout=SLICE_SECONDS).done:
-        still_wanted()
-    return future.result()
 
 
 def pause(seconds: float) -> None:

@@ -79,7 +79,11 @@ class Shares(Generic[Key]):
 
     def sort(self, waiting: Collection[Key]) -> list[Key]:
         """The next one first; of equals who stands first here."""
-        return sorted(dict.fromkeys(waiting), key=self._finished)
+
+        def finished(one: Key) -> float:
+            return self._clocks.get(one, self._now) + self._expected.get(one, self._price(one))
+
+        return sorted(dict.fromkeys(waiting), key=finished)
 
     def begin(self, one: Key) -> None:
         """It is served now, whether it waited or not."""
@@ -95,9 +99,6 @@ class Shares(Generic[Key]):
 
     def _add(self, one: Key) -> None:
         self._clocks[one] = max(self._now, self._clocks.get(one, 0.0))
-
-    def _finished(self, one: Key) -> float:
-        return self._clocks.get(one, self._now) + self._expected.get(one, self._price(one))
 
     def _remove(self) -> None:
         """Of those that do not wait who is ahead by least: it begins anew."""

@@ -28,8 +28,9 @@ class PriorityLock:
         try:
             is_ours = mine.wait(timeout)
         finally:
-            if not is_ours:
-                is_ours = self._left(mine)
+            if not is_ours:  # unless it became ours in this very moment
+                with self._lock:
+                    is_ours = not self._waiting.remove(whom, mine)
         return is_ours
 
     def release(self) -> None:
@@ -45,8 +46,3 @@ class PriorityLock:
 
     def __exit__(self, *_: object) -> None:
         self.release()
-
-    def _left(self, mine: threading.Event) -> bool:
-        """Wait no longer; True where it became ours in this very moment."""
-        with self._lock:
-            return not self._waiting.remove(party(), mine)

@@ -64,7 +64,7 @@ def test_every_room_has_its_worker_and_watches_its_lanes(overlay: str) -> None:
         triggers = scaled[f"worker-{service}"]["spec"]["triggers"]
         watched = [trigger["metadata"]["listName"] for trigger in triggers]
         calls = [f"model.{service}", f"model.{service}.batch"] if service in MODEL_SERVICES else []
-        assert watched == [*broker.queues_of([service]), *calls]
+        assert watched == [broker.task_name(service), broker.batch_queue_of(service), *calls]
 
 
 def test_pods_keep_to_the_restricted_profile(overlay: str) -> None:
