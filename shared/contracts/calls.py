@@ -456,26 +456,7 @@ class Compare(Message):
     pairs: Annotated[tuple[Pair, ...], Field(min_length=1, max_length=MOST)]
 
 
-InferenceOperation = Annotated[
-    Describe
-    | Tokenize
-    | JudgeExamples
-    | ReadLabels
-    | JudgeRows
-    | JudgeWords
-    | Probabilities
-    | Truncated
-    | Attribute
-    | Generate
-    | ScoreCompletions,
-    Field(discriminator="operation"),
-]
-
-
-SimilarityOperation = Annotated[Describe | Compare, Field(discriminator="operation")]
-
-
-Operation = Annotated[
+_Inference = (
     Describe
     | Tokenize
     | JudgeExamples
@@ -487,6 +468,7 @@ Operation = Annotated[
     | Attribute
     | Generate
     | ScoreCompletions
-    | Compare,
-    Field(discriminator="operation"),
-]
+)
+InferenceOperation = Annotated[_Inference, Field(discriminator="operation")]
+SimilarityOperation = Annotated[Describe | Compare, Field(discriminator="operation")]
+Operation = Annotated[_Inference | Compare, Field(discriminator="operation")]

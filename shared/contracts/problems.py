@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -81,18 +81,17 @@ def validation_problem(error: ValidationError, body: Any) -> Problem:
     around = {entry["loc"][:steps] for entry in found for steps in range(len(entry["loc"]))}
     # a list is called too short where an item of it is wrong, since none of it was taken
     told = [one for one in found if one["type"] != "too_short" or one["loc"] not in around]
-    return invalid(_of_chosen_kind(told, body), body)
-
-
-def _of_chosen_kind(found: Sequence[Mapping[str, Any]], body: Any) -> Iterator[Mapping[str, Any]]:
-    """Without what the other kinds of a union say of a whole value, where the kind that it is has
-    found fault with a part of it: an object with a wrong field need not become `true`."""
-    places = [tuple(body_path(one["loc"], one["type"], body)) for one in found]
-    around = {place[:steps] for place in places for steps in range(len(place))}
-    for entry, place in zip(found, places, strict=True):
-        of_kind = entry["type"] == "literal_error" or str(entry["type"]).endswith("_type")
-        if not (of_kind and place in around):
-            yield entry
+    # of a union's kinds only the one that the value is has faults in its parts: what the others
+    # say of the whole is left out, as that an object with a wrong field must be `true`
+    places = [tuple(body_path(one["loc"], one["type"], body)) for one in told]
+    parts = {place[:steps] for place in places for steps in range(len(place))}
+    kept = [
+        entry
+        for entry, place in zip(told, places, strict=True)
+        if place not in parts
+        or not (entry["type"] == "literal_error" or entry["type"].endswith("_type"))
+    ]
+    return invalid(kept, body)
 
 
 def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:

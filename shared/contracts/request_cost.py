@@ -9,6 +9,7 @@ well) or only likely (it separates heavy requests from light ones, and refuses n
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor, inf, prod
@@ -136,6 +137,11 @@ class WorkLimit:
             f"{excess.limit}: {advice}",
             pointers=tuple(pointers),
         )
+
+    def _max_value(self, one: Reduction) -> int:
+        """The largest value that this limit lets pass; 0: there is none."""
+        values = range(1, one.value)
+        return bisect_left(values, True, key=lambda value: not self.passes(one.works(value)))
 
     def _share(self, work: Work, works: Sequence[Work]) -> float:
         """How much of a product may stay, if the others stay as they are."""

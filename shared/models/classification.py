@@ -237,7 +237,6 @@ def _order(
     wanted = [normalize_name(name) for name in mapping.outputs]
     if set(wanted) == set(places):
         return [places[name] for name in wanted]
-    ordered = own
     if own is None or own == answered:
         ends = {name: name.rpartition("_")[2] for name in answered}
         if not all(end.isdecimal() for end in ends.values()):
@@ -245,8 +244,8 @@ def _order(
                 f"the server names its outputs {', '.join(answered)}: name them so under `outputs`",
                 pointer="/model",
             )
-        ordered = sorted(answered, key=lambda name: int(ends[name]))
-    return [places[normalize_name(name)] for name in ordered]
+        own = sorted(answered, key=lambda name: int(ends[name]))
+    return [places[normalize_name(name)] for name in own]
 
 
 Floats = NDArray[np.float64]

@@ -69,34 +69,29 @@ def _independent(scaled: Floats, mapping: LabelMapping) -> Floats:
     answers = np.empty((len(scaled), len(mapping.columns)))
     empty = _complement(mapping)
     for place, columns in enumerate(mapping.columns.values()):
-        if columns:
-            answers[:, place] = _combined(scaled[:, list(columns)], mapping)
+        own = scaled[:, list(columns)]
+        if columns and mapping.combine == "max":
+            answers[:, place] = 1 / (1 + np.exp(-own.max(axis=1)))
+        elif columns:
+            answers[:, place] = 1 - np.prod(1 / (1 + np.exp(own)), axis=1)
     if empty is not None:
         answers[:, empty] = 1.0 - answers[:, 1 - empty]
     return answers
 
 
-def _combined(scaled: Floats, mapping: LabelMapping) -> Floats:
-    if mapping.combine == "max":
-        largest: Floats = 1 / (1 + np.exp(-scaled.max(axis=1)))
-        return largest
-    together: Floats = 1 - np.prod(1 / (1 + np.exp(scaled)), axis=1)
-    return together
-
-
 def of_head(probabilities: Floats, mass: Floats | None, labels: Sequence[str]) -> list[Judgement]:
     """(N,) from a head's (N, L) probabilities and their (N,) mass; None: not defined."""
     shares = [None] * len(probabilities) if mass is None else np.minimum(mass, 1.0).tolist()
-    return [
-        _of_row(tuple(labels), tuple(row), share)
-        for row, share in zip(probabilities.tolist(), shares, strict=True)
-    ]
-
-
-def _of_row(labels: tuple[str, ...], row: tuple[float, ...], mass: float | None) -> Judgement:
-    if not all(map(math.isfinite, row)):
-        return unread(labels, "answer-unread", NO_NUMBER, reading="head")
-    if mass is not None and mass < NO_MASS:
-        detail = f"the model gives all labels together {mass:.3g}"
-        return unread(labels, "answer-unread", detail, reading="head", mass=mass)
-    return Judgement(labels=labels, probabilities=row, mass=mass, reading="head")
+    found = []
+    for row, share in zip(probabilities.tolist(), shares, strict=True):
+        if not all(map(math.isfinite, row)):
+            found.append(unread(labels, "answer-unread", NO_NUMBER, reading="head"))
+        elif share is not None and share < NO_MASS:
+            detail = f"the model gives all labels together {share:.3g}"
+            found.append(unread(labels, "answer-unread", detail, reading="head", mass=share))
+        else:
+            row = tuple(row)
+            found.append(
+                Judgement(labels=tuple(labels), probabilities=row, mass=share, reading="head")
+            )
+    return found

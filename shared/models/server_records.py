@@ -13,11 +13,9 @@ import hashlib
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
 from time import monotonic
 from typing import Generic, TypeVar
 
-import redis
 from pydantic import Field, ValidationError
 from redis.exceptions import RedisError
 
@@ -26,7 +24,7 @@ from shared.contracts.messages import Message
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.server_connection import FieldRefused, readable_answers
 from shared.process import telemetry
-from shared.process.redis_client import client
+from shared.process.redis_client import board_client
 
 RECORDS = "touchstone:model-servers"  # model → ServerRecord
 PROBING = "touchstone:model-server-probe:"  # + model: some worker asks it now
@@ -35,7 +33,6 @@ UNUSABLE_SECONDS = 60.0  # that one holds of a server of no use: it may have bee
 FORGOTTEN_SECONDS = 2 * 86_400
 CLAIM_SECONDS = 600  # the longest that a probe takes; one that died is claimed again after it
 SETTLED_SECONDS = 600.0  # a refusal sooner contradicts nothing: what is known is as good as new
-SOCKET_SECONDS = 0.5
 REPEATS = 3
 
 Found = TypeVar("Found")
@@ -101,16 +98,11 @@ def fingerprint(entry: ModelEntry) -> str:
     return hashlib.sha256(entry.model_dump_json(exclude_unset=True).encode()).hexdigest()[:16]
 
 
-@lru_cache(maxsize=1)
-def _redis() -> redis.Redis:
-    return client(SOCKET_SECONDS, patient=False, decode_responses=True)
-
-
 def read() -> dict[str, ServerRecord]:
     """model → record; nothing where Redis is away."""
     found: dict[str, ServerRecord] = {}
     with suppress(RedisError):
-        for name, value in _redis().hgetall(RECORDS).items():
+        for name, value in board_client().hgetall(RECORDS).items():
             with suppress(ValidationError):  # of another version of us
                 found[str(name)] = ServerRecord.model_validate_json(value)
     return found
@@ -121,24 +113,24 @@ def refresh(entry: ModelEntry, probe: Callable[[ModelEntry], ServerAbilities]) -
 
     A server that is away leaves the record as it was: its state says so. Raises RedisError.
     """
-    now = float(_redis().time()[0])
+    now = float(board_client().time()[0])
     known = read().get(entry.name)
     if known is not None and not known.is_due(entry, now) and entry.name not in contradicted:
         return False
-    if not _redis().set(PROBING + entry.name, "1", nx=True, ex=CLAIM_SECONDS):
+    if not board_client().set(PROBING + entry.name, "1", nx=True, ex=CLAIM_SECONDS):
         return False
     try:
         contradicted.discard(entry.name)
         abilities = probe(entry)
         if not abilities.is_away:
             made = ServerRecord(at=now, entry=fingerprint(entry), abilities=abilities)
-            with _redis().pipeline(transaction=True) as trip:
+            with board_client().pipeline(transaction=True) as trip:
                 trip.hset(RECORDS, entry.name, made.model_dump_json())
                 trip.expire(RECORDS, FORGOTTEN_SECONDS)
                 trip.execute()
         return True
     finally:
-        _redis().delete(PROBING + entry.name)
+        board_client().delete(PROBING + entry.name)
 
 
 contradicted: set[str] = set()  # models whose server refused, here, what it had taken before

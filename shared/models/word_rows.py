@@ -19,7 +19,6 @@ from shared.contracts.calls import (
     Example,
     ExampleRows,
     WordJudgements,
-    WordRow,
     WordRows,
     WordSpan,
 )
@@ -69,21 +68,17 @@ def render_rows(asked: WordRows, mask_text: str) -> list[Example]:
     words = list(enumerate(asked.words))
     own = [one for one in words if one[1].of == "text"]
     beside = words[len(own) :]
-    return [_render(asked.example, own, beside, row, mask_text) for row in check_each(asked.rows)]
-
-
-def _render(
-    example: Example, own: Sequence[Placed], beside: Sequence[Placed], row: WordRow, mask_text: str
-) -> Example:
-    """own: the words of the text; beside: of its pair."""
-    written = {**dict.fromkeys(row.masked, mask_text), **dict(row.replaced)}
-    kept = range(len(own) + len(beside)) if row.kept is None else frozenset(row.kept)
-    pair = example.text_pair
-    texts = {
-        "text": "".join(_parts(example.text, own, kept, written)),
-        "text_pair": None if pair is None else "".join(_parts(pair, beside, kept, written)),
-    }
-    return example.model_copy(update=texts)
+    example, found = asked.example, []
+    for row in check_each(asked.rows):
+        written = {**dict.fromkeys(row.masked, mask_text), **dict(row.replaced)}
+        kept = range(len(words)) if row.kept is None else frozenset(row.kept)
+        pair = example.text_pair
+        texts = {
+            "text": "".join(_parts(example.text, own, kept, written)),
+            "text_pair": None if pair is None else "".join(_parts(pair, beside, kept, written)),
+        }
+        found.append(example.model_copy(update=texts))
+    return found
 
 
 def _parts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import redis
@@ -13,6 +14,7 @@ from redis.retry import Retry
 from shared.process.settings import Settings, settings
 
 LEAST_WAIT_SECONDS = 0.01  # of a blocking command: less than a millisecond is "for ever" to Redis
+BOARD_SECONDS = 0.5  # who reads a state would rather know nothing than wait
 RETRIES = 1  # of who would rather know nothing than wait; at once
 
 
@@ -31,6 +33,12 @@ def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any
     retry: dict[str, Any] = {} if patient else {"retry": Retry(NoBackoff(), RETRIES)}
     address = url or settings().redis_url.get_secret_value()
     return redis.Redis.from_url(address, **timeouts(seconds) | retry | more)
+
+
+@lru_cache(maxsize=1)
+def board_client() -> redis.Redis:
+    """A client of strings for states that processes leave for each other, and none can wait for."""
+    return client(BOARD_SECONDS, patient=False, decode_responses=True)
 
 
 def async_client(seconds: float, chosen: Settings) -> AsyncRedis:

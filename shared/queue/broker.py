@@ -178,9 +178,8 @@ def send_all(messages: Sequence[JobMessage]) -> None:
     failed: RedisError | None = None
     for (metric, batch), written in by_queue.items():
         try:
-            _sending_redis(settings().redis_of(metric)).lpush(
-                queue_of(metric, batch=batch), *written
-            )
+            broker = _sending_redis(settings().redis_of(metric))
+            broker.lpush(queue_of(metric, batch=batch), *written)
         except RedisError as error:  # another Redis may be there
             failed = error
     if failed is not None:

@@ -11,21 +11,18 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache
 from uuid import uuid4
 
-import redis
 from pydantic import ValidationError
 from redis.exceptions import RedisError
 
 from shared.contracts.messages import Message
 from shared.models.catalogue.availability import (
     FORGOTTEN_SECONDS,
-    SOCKET_SECONDS,
     STALE_SECONDS,
     TELL_SECONDS,
 )
-from shared.process.redis_client import client
+from shared.process.redis_client import board_client
 
 BOARD = "touchstone:workers"  # holder → WorkerStatus
 LOOK_SECONDS = 0.5
@@ -59,18 +56,18 @@ class WorkerSender:
         self._stopping.set()
         self._thread.join()
         with suppress(RedisError):
-            _redis().hdel(BOARD, self._holder)
+            board_client().hdel(BOARD, self._holder)
 
     def report(self) -> None:
         """Once. Raises RedisError."""
-        now = float(_redis().time()[0])
+        now = float(board_client().time()[0])
         status = WorkerStatus(services=self._services, waits_for=self._reason, at=now)
         stale = [
             holder
-            for holder, value in _redis().hgetall(BOARD).items()
+            for holder, value in board_client().hgetall(BOARD).items()
             if holder != self._holder and _parse_status(str(value), now) is None
         ]
-        with _redis().pipeline(transaction=True) as trip:
+        with board_client().pipeline(transaction=True) as trip:
             trip.hset(BOARD, self._holder, status.model_dump_json())
             if stale:
                 trip.hdel(BOARD, *stale)
@@ -101,7 +98,7 @@ class WorkerSender:
 def read(services: Iterable[str]) -> dict[str, str]:
     """service → `ready`, or why its jobs wait; {} where Redis is away."""
     try:
-        with _redis().pipeline(transaction=False) as trip:
+        with board_client().pipeline(transaction=False) as trip:
             trip.time()
             trip.hgetall(BOARD)
             (now, _), board = trip.execute()
@@ -115,11 +112,6 @@ def read(services: Iterable[str]) -> dict[str, str]:
             elif found[name] != READY:
                 found[name] = worker.waits_for
     return found
-
-
-@lru_cache(maxsize=1)
-def _redis() -> redis.Redis:
-    return client(SOCKET_SECONDS, patient=False, decode_responses=True)
 
 
 def _parse_status(value: str, now: float) -> WorkerStatus | None:

@@ -147,21 +147,20 @@ class BatchStatistics(Generic[BatchRequest]):
         """Of a metric; answers have metrics as their parts, and these reports of their own."""
         if not isinstance(self.contract, MetricContract):
             return {}
-        keys = self.keys()
-        return {name: self._part(name, path, keys) for name, path in self.contract.parts.items()}
-
-    def _part(self, name: str, path: str, keys: Keys) -> PartSummary:
-        values = [number_at(row.report, path) for row in self.rows]
-        unasked = sum(
-            value is None and name in row.report.unasked
-            for value, row in zip(values, self.rows, strict=True)
-        )
-        bounds = bounds_of(field_at(self.contract.report, path))
-        return PartSummary(
-            mean=self.mean(name, values, keys, bounds),
-            undefined=values.count(None) - unasked,
-            not_applicable=unasked,
-        )
+        keys, parts = self.keys(), {}
+        for name, path in self.contract.parts.items():
+            values = [number_at(row.report, path) for row in self.rows]
+            unasked = sum(
+                value is None and name in row.report.unasked
+                for value, row in zip(values, self.rows, strict=True)
+            )
+            bounds = bounds_of(field_at(self.contract.report, path))
+            parts[name] = PartSummary(
+                mean=self.mean(name, values, keys, bounds),
+                undefined=values.count(None) - unasked,
+                not_applicable=unasked,
+            )
+        return parts
 
     def histogram(
         self, values: Values, bounds: tuple[float, float], bins: int = BINS

@@ -207,14 +207,7 @@ class GoldResults:
         if not found:
             self.warnings.append("marked passages: the metric points at no passages of the text")
             return None
-        return self._plausibility(
-            [one for one in found if spans.size(one[1]) or spans.size(one[2])]
-        )
-
-    def _plausibility(
-        self, several: Sequence[tuple[Row, Sequence[Span], Sequence[Span]]]
-    ) -> Plausibility:
-        """Of results with the passages that the metric points at and those that people marked."""
+        several = [one for one in found if spans.size(one[1]) or spans.size(one[2])]
         rows = [row for row, _, _ in several]
         of_characters = [spans.character_f1(own, marked) for _, own, marked in several]
         by_chance = []

@@ -177,22 +177,13 @@ class JudgedResults:
         return found[:MOST_DISPUTED]
 
     @cached_property
-    def _decided(self) -> list[tuple[Scored[Any, Any], float, float | None]]:
-        """(result, 1 agrees or 0 disagrees, the score that this person would give)."""
-        return [
-            (self.rows[one.job_id], float(one.verdict == "agree"), one.human_score)
-            for one in self.given
-            if one.job_id in self.rows and one.verdict != "unsure"
-        ]
-
-    @cached_property
-    def _beside_metric(self) -> list[tuple[Scored[Any, Any], float, None]]:
-        """(result, 1 agrees with the metric or 0 does not, nothing)."""
+    def _beside_metric(self) -> list[tuple[Scored[Any, Any], float]]:
+        """(result, 1 agrees with the metric or 0 does not)."""
         found = []
         for one in self.given:
             if (row := self.rows.get(one.job_id)) is not None:
                 agrees = one.agrees_with(str(row.report.verdict))
-                found += [] if agrees is None else [(row, agrees, None)]
+                found += [] if agrees is None else [(row, agrees)]
         return found
 
     def _with_metric(self) -> dict[str, Any]:
@@ -229,9 +220,10 @@ class JudgedResults:
             ]
         )
 
-    def _share(self, chosen: Sequence[tuple[Scored[Any, Any], float, Any]]) -> Interval:
-        keys = self.over.keys([row for row, _, _ in chosen])
-        return self.over.share([agreed for _, agreed, _ in chosen], keys)
+    def _share(self, chosen: Sequence[tuple[Scored[Any, Any], float]]) -> Interval:
+        return self.over.share(
+            [agreed for _, agreed in chosen], self.over.keys([row for row, _ in chosen])
+        )
 
     def _by(self, value_of: Any) -> dict[str, Interval]:
         found: defaultdict[str, list[Any]] = defaultdict(list)
@@ -242,13 +234,14 @@ class JudgedResults:
 
     def _part(self, part: ReportPart) -> PartAgreement:
         rows, keys, ranked, owners = [], [], [], []
-        for row, agreed, human in self._decided:
-            if (value := part.mean([row])) is None:
+        for one in self.given:
+            row = self.rows.get(one.job_id)
+            if row is None or one.verdict == "unsure" or (value := part.mean([row])) is None:
                 continue
-            rows.append((value, agreed))
+            rows.append((value, float(one.verdict == "agree")))
             keys.append(row)
-            if human is not None:
-                ranked.append((value, human))
+            if one.human_score is not None:
+                ranked.append((value, one.human_score))
                 owners.append(row)
         how, name = self.over.how, f"people {part.name}"
         pairs = np.array(rows, dtype=np.float64).reshape(-1, 2)

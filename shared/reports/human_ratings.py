@@ -51,11 +51,23 @@ class RatedResults:
         """All figures; those that nothing supports are null."""
         counts = _counts([list(one.given.values()) for one in self.rated], self.values)
         alpha = interval_alpha(np.array(self.values))
+        spearman = kendall = NONE
+        if self._ranked:
+            ranks = np.stack([rankdata(column) for column in self.pairs.T], axis=1)
+            spearman = self.over.correlation("gold spearman", ranks, self.keys)
+        if self._ranked and len(self.pairs) <= MOST_RANKED:
+            how = self.over.how
+            kendall = as_interval(
+                intervals.statistic("gold kendall", self.pairs, _tau_b, self.keys, how)
+            )
+        elif self._ranked:
+            tau = {"value": _tau_b(self.pairs), "of": len(self.pairs)}
+            kendall = NONE.model_copy(update=tau)
         return HumanRatings(
             results=len(self.rated),
             people=len({person for one in self.rated for person in one.given}),
-            spearman=self._spearman(),
-            kendall=self._kendall(),
+            spearman=spearman,
+            kendall=kendall,
             alpha=self._alpha("ratings", counts, alpha, self.keys)
             if len(self.values) <= MOST_VALUES
             else NONE,
@@ -93,21 +105,6 @@ class RatedResults:
     @cached_property
     def _ranked(self) -> bool:
         return len(self.pairs) > 2 and bool(np.ptp(self.pairs, axis=0).all())
-
-    def _spearman(self) -> Interval:
-        if not self._ranked:
-            return NONE
-        ranks = np.stack([rankdata(column) for column in self.pairs.T], axis=1)
-        return self.over.correlation("gold spearman", ranks, self.keys)
-
-    def _kendall(self) -> Interval:
-        if not self._ranked:
-            return NONE
-        if len(self.pairs) > MOST_RANKED:
-            value = _tau_b(self.pairs)
-            return NONE.model_copy(update={"value": value, "of": len(self.pairs)})
-        found = intervals.statistic("gold kendall", self.pairs, _tau_b, self.keys, self.over.how)
-        return as_interval(found)
 
     def _alpha(self, name: str, counts: Floats, of: OfSums, keys: Sequence[str]) -> Interval:
         """Of results that several people rated. counts: (N, C) people by value."""

@@ -157,23 +157,26 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         """The same reports as one by one, byte for byte, with the model calls of all together."""
         expanded = [self.expand(request) for request in requests]
         asked = [one for several in expanded for one in several]
-        made = iter(self._reports(asked))
-        return [
-            self.contract.judged(self.join(request, [next(made) for _ in several]))
-            for request, several in zip(requests, expanded, strict=True)
-        ]
-
-    def _reports(self, asked: Sequence[Request]) -> list[Result]:
-        """One each; models are asked about those alone whose languages they know."""
         covered = [self.coverage(request) for request in asked]
+        # models are asked about those alone whose languages they know
         known = [one for one, own in zip(asked, covered, strict=True) if not own.obstacles]
         answers = iter(self.collect(known) if known else ())
         reports = []
         for request, own in zip(asked, covered, strict=True):
-            answer: Any = _add_coverage(own, Collected() if own.obstacles else next(answers))
+            answer: Any = Collected() if own.obstacles else next(answers)
+            answer = replace(
+                answer,
+                languages=answer.languages or own.languages,
+                obstacles=(*own.obstacles, *answer.obstacles),
+                warnings=(*own.warnings, *answer.warnings),
+            )
             make = self._undefined if answer.obstacles else self.report
             reports.append(make(request, answer))
-        return reports
+        made = iter(reports)
+        return [
+            self.contract.judged(self.join(request, [next(made) for _ in several]))
+            for request, several in zip(requests, expanded, strict=True)
+        ]
 
     def _undefined(self, request: Request, collected: Collected) -> Result:
         """With the reason beside every null."""
@@ -227,13 +230,3 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         }
         in_force = {} if collected.obstacles else self.in_force(request, collected)
         return {**sent, **own, **in_force}
-
-
-def _add_coverage(coverage: LanguageCoverage, collected: Answers) -> Answers:
-    """What was collected, and how far its languages are known."""
-    return replace(
-        collected,
-        languages=collected.languages or coverage.languages,
-        obstacles=(*coverage.obstacles, *collected.obstacles),
-        warnings=(*coverage.warnings, *collected.warnings),
-    )

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -91,60 +90,6 @@ _FEW = "an br crh cy dz eo eu ext fo fy ga gcr gd grc hbo is la lb lij mt oc sa 
 FEW_SPEAKERS = frozenset(_FEW.split())
 RARE = 0.1  # of what another language has
 
-_RANGES = (  # first character, last character, script; all other letters are taken for Latin ones
-    (0x0370, 0x03FF, "Greek"),
-    (0x0400, 0x052F, "Cyrillic"),
-    (0x0530, 0x058F, "Armenian"),
-    (0x0590, 0x05FF, "Hebrew"),
-    (0x0600, 0x06FF, "Arabic"),
-    (0x0750, 0x077F, "Arabic"),
-    (0x0780, 0x07BF, "Thaana"),
-    (0x08A0, 0x08FF, "Arabic"),
-    (0x0900, 0x097F, "Devanagari"),
-    (0x0980, 0x09FF, "Bengali"),
-    (0x0A00, 0x0A7F, "Gurmukhi"),
-    (0x0A80, 0x0AFF, "Gujarati"),
-    (0x0B00, 0x0B7F, "Odia"),
-    (0x0B80, 0x0BFF, "Tamil"),
-    (0x0C00, 0x0C7F, "Telugu"),
-    (0x0C80, 0x0CFF, "Kannada"),
-    (0x0D00, 0x0D7F, "Malayalam"),
-    (0x0D80, 0x0DFF, "Sinhala"),
-    (0x0E00, 0x0E7F, "Thai"),
-    (0x0E80, 0x0EFF, "Lao"),
-    (0x0F00, 0x0FFF, "Tibetan"),
-    (0x1000, 0x109F, "Myanmar"),
-    (0x10A0, 0x10FF, "Georgian"),
-    (0x1100, 0x11FF, "Hangul"),
-    (0x1200, 0x139F, "Ethiopic"),
-    (0x13A0, 0x13FF, "Cherokee"),
-    (0x1400, 0x167F, "Canadian"),
-    (0x1780, 0x17FF, "Khmer"),
-    (0x1800, 0x18AF, "Mongolian"),
-    (0x1C80, 0x1C8F, "Cyrillic"),
-    (0x1C90, 0x1CBF, "Georgian"),
-    (0x1F00, 0x1FFF, "Greek"),
-    (0x2D00, 0x2D2F, "Georgian"),
-    (0x2D30, 0x2D7F, "Tifinagh"),
-    (0x2D80, 0x2DDF, "Ethiopic"),
-    (0x2DE0, 0x2DFF, "Cyrillic"),
-    (0x3005, 0x3007, "Han"),
-    (0x3041, 0x30FF, "Kana"),
-    (0x3130, 0x318F, "Hangul"),
-    (0x31F0, 0x31FF, "Kana"),
-    (0x3400, 0x4DBF, "Han"),
-    (0x4E00, 0x9FFF, "Han"),
-    (0xA640, 0xA69F, "Cyrillic"),
-    (0xA960, 0xA97F, "Hangul"),
-    (0xAC00, 0xD7FF, "Hangul"),
-    (0xF900, 0xFAFF, "Han"),
-    (0xFB1D, 0xFB4F, "Hebrew"),
-    (0xFB50, 0xFDFF, "Arabic"),
-    (0xFE70, 0xFEFF, "Arabic"),
-    (0x20000, 0x323AF, "Han"),
-)
-_STARTS = [first for first, _, _ in _RANGES]
-
 ONE_LANGUAGE = {
     "Armenian": "hy",
     "Cherokee": "chr",
@@ -178,6 +123,18 @@ CANDIDATES = {
         "Han": "zh,ja",
         "Tibetan": "bo,dz",
     }.items()
+}
+# The first word of a letter's Unicode name → its script; all other letters are taken for Latin.
+_SCRIPTS = {name.upper(): name for name in (*ONE_LANGUAGE, *CANDIDATES)} | {
+    "CANADIAN": "Canadian",
+    "CJK": "Han",
+    "HIRAGANA": "Kana",
+    "IDEOGRAPHIC": "Han",
+    "KATAKANA": "Kana",
+    "KATAKANA-HIRAGANA": "Kana",
+    "MONGOLIAN": "Mongolian",
+    "ORIYA": "Odia",
+    "TIFINAGH": "Tifinagh",
 }
 _ALSO_LATIN = frozenset(("az", "ku", "sr", "tk", "tt", "uz"))
 _NOT_LATIN = frozenset(ONE_LANGUAGE.values()).union(*CANDIDATES.values()) - _ALSO_LATIN
@@ -369,10 +326,8 @@ def _scripts(text: str) -> Counter[str]:
     counted: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if character.isalpha():
-            point = ord(character)
-            place = bisect_right(_STARTS, point) - 1
-            inside = place >= 0 and point <= _RANGES[place][1]
-            counted[_RANGES[place][2] if inside else "Latin"] += count
+            name = unicodedata.name(character, "").partition(" ")[0]
+            counted[_SCRIPTS.get(name, "Latin")] += count
     return counted
 
 

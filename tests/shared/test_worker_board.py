@@ -8,6 +8,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from shared.models.catalogue.availability import STALE_SECONDS
+from shared.process import redis_client
 from shared.process.settings import Settings
 from shared.queue import worker_board
 from shared.queue.worker_board import BOARD, WorkerSender, WorkerStatus, read
@@ -20,7 +21,7 @@ WARM = {"worker": "is warming up: it scores the examples of its services"}
 
 @pytest.fixture(autouse=True)
 def _fresh_client(chosen: Settings) -> None:
-    worker_board._redis.cache_clear()
+    redis_client.board_client.cache_clear()
 
 
 def test_a_service_is_ready_with_one_worker_that_is() -> None:
@@ -64,5 +65,5 @@ def test_the_dead_are_not_believed_and_are_forgotten(chosen: Settings) -> None:
 
 def test_without_redis_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     away = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
-    monkeypatch.setattr(worker_board, "_redis", lambda: away)
+    monkeypatch.setattr(worker_board, "board_client", lambda: away)
     assert read(SERVICES) == {}

@@ -22,19 +22,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
-import redis
 from pydantic import ValidationError
 from redis.exceptions import RedisError
 
 from shared.contracts.errors import JobStopped, ModelNotReady, ModelState, ScoringError, Unavailable
 from shared.contracts.messages import Message
 from shared.process import telemetry
-from shared.process.redis_client import client
+from shared.process.redis_client import board_client
 from shared.queue.job_context import SLICE_SECONDS, check
 
 UNUSABLE: frozenset[ModelState] = frozenset({"failed", "absent"})  # until somebody mends it
@@ -302,7 +300,6 @@ class ModelStates:
 
 BOARD = "touchstone:model-states"  # "<holder> <model>" → ModelStatus
 TELL_SECONDS, STALE_SECONDS, FORGOTTEN_SECONDS = 10.0, 35.0, 600
-SOCKET_SECONDS = 0.5  # whoever reads would rather know nothing than wait
 BEST_FIRST: tuple[ModelState, ...] = (
     "ready",
     "loading",
@@ -326,8 +323,8 @@ class StatusSender:
 
     def report(self) -> None:
         """Once. Raises RedisError."""
-        now = float(_redis().time()[0])
-        states = {
+        now = float(board_client().time()[0])
+        states: dict[Any, Any] = {
             f"{self._holder} {name}": ModelStatus(
                 state=one.state,
                 reason=one.reason,
@@ -337,12 +334,12 @@ class StatusSender:
             ).model_dump_json()
             for name, one in self._states.all().items()
         }
-        board = _redis().hgetall(BOARD)
+        board = board_client().hgetall(BOARD)
         gone = [
             str(field) for field, value in board.items() if _parse_status(str(value), now) is None
         ]
         gone = [field for field in gone if field not in states]
-        with _redis().pipeline(transaction=True) as trip:
+        with board_client().pipeline(transaction=True) as trip:
             if states:
                 trip.hset(BOARD, mapping=states)
             if gone:
@@ -377,15 +374,10 @@ class Status(Message):
     placement: Placement | None = None
 
 
-@lru_cache(maxsize=1)
-def _redis() -> redis.Redis:
-    return client(SOCKET_SECONDS, patient=False, decode_responses=True)
-
-
 def read_statuses() -> dict[str, Status]:
     """model → status, of those that a live holder reports; nothing where Redis is away."""
     try:
-        with _redis().pipeline(transaction=False) as trip:
+        with board_client().pipeline(transaction=False) as trip:
             trip.time()
             trip.hgetall(BOARD)
             (seconds, _), board = trip.execute()

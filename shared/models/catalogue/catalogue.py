@@ -357,6 +357,11 @@ class Catalogue:
         return self.changed
 
     def _card(self, entry: ModelEntry, sha256: str | None) -> ModelCard:
+        capabilities = CAPABILITIES[entry.kind]
+        if entry.is_served:
+            capabilities = BEHIND_HTTP if entry.scheme == "openai" else BEHIND_CLASSIFY
+        elif entry.runtime != "torch":
+            capabilities = tuple(one for one in capabilities if one != "attributions")
         card = ModelCard(
             name=entry.name,
             created=self.created(entry),
@@ -364,7 +369,7 @@ class Catalogue:
             kind=entry.kind,
             revision=self.revision(entry),
             sha256=sha256,
-            capabilities=_capabilities(entry),
+            capabilities=capabilities,
             labels=None,
             languages=None,
             dtype=SERVER if entry.is_served else entry.dtype,
@@ -374,26 +379,24 @@ class Catalogue:
             licence=entry.licence,
             card=entry.card,
         )
-        try:
-            return card.model_copy(update=self._label_fields(entry))
+        try:  # what its files tell
+            found: dict[str, Any] = {
+                "languages": self.languages(entry),
+                "warnings": self.warnings(entry),
+            }
+            if (mapping := self.mapping(entry)) is not None:
+                found |= {
+                    "labels": mapping.labels,
+                    "outputs": mapping.outputs,
+                    "mapping": mapping.by_label,
+                    "ignored": mapping.ignored,
+                    "activation": mapping.activation,
+                }
+            elif entry.prompt and entry.prompt.verbalizers:
+                found["labels"] = tuple(entry.prompt.verbalizers)
+            return card.model_copy(update=found)
         except ValueError as error:  # the loader says the same, and makes it the model's state
             return card.model_copy(update={"fault": str(error)})
-
-    def _label_fields(self, entry: ModelEntry) -> dict[str, Any]:
-        """The part of the card that its files tell."""
-        mapping = self.mapping(entry)
-        verbalizers = entry.prompt.verbalizers if entry.prompt else None
-        found = {"languages": self.languages(entry), "warnings": self.warnings(entry)}
-        if mapping is None:
-            return {**found, "labels": tuple(verbalizers) if verbalizers else None}
-        return {
-            **found,
-            "labels": mapping.labels,
-            "outputs": mapping.outputs,
-            "mapping": mapping.by_label,
-            "ignored": mapping.ignored,
-            "activation": mapping.activation,
-        }
 
     def _sha256(self, entry: ModelEntry, hashed: bool) -> str | None:
         folder = self.folder(entry)
@@ -424,13 +427,6 @@ def _extra_labels(entry: ModelEntry) -> tuple[str, ...]:
 def _request_prompt(request: JobRequest) -> PromptKeys | None:
     found = getattr(request, "prompt", None)
     return found if isinstance(found, PromptKeys) else None
-
-
-def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
-    if entry.is_served:
-        return BEHIND_HTTP if entry.scheme == "openai" else BEHIND_CLASSIFY
-    found = CAPABILITIES[entry.kind]
-    return found if entry.runtime == "torch" else tuple(c for c in found if c != "attributions")
 
 
 def describe_languages(codes: Sequence[str], f1: Mapping[str, float] | None) -> list[str]:

@@ -10,30 +10,23 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 
-import redis
 from redis.exceptions import RedisError
 
 from shared.models.catalogue.catalogue import Catalogue, load_catalogue
 from shared.process import telemetry
-from shared.process.redis_client import client
+from shared.process.redis_client import board_client
 
 ASKED = "touchstone:models-reload"  # how often it was asked for
-LOOK_SECONDS, SOCKET_SECONDS = 3.0, 0.5
+LOOK_SECONDS = 3.0
 
 logger = telemetry.logger(__name__)
 
 
-@lru_cache(maxsize=1)
-def _redis() -> redis.Redis:
-    return client(SOCKET_SECONDS, patient=False, decode_responses=True)
-
-
 def request_reload() -> None:
     """Every process reads its `models.toml` again within seconds. Raises RedisError."""
-    _redis().incr(ASKED)
+    board_client().incr(ASKED)
 
 
 class CatalogueReload:
@@ -82,12 +75,12 @@ class CatalogueReload:
 
     def _run(self) -> None:
         with suppress(RedisError):
-            self._seen = _redis().get(ASKED)
+            self._seen = board_client().get(ASKED)
         while True:
             asked = self._asked.wait(LOOK_SECONDS)
             self._asked.clear()
             with suppress(RedisError):
-                number = _redis().get(ASKED)
+                number = board_client().get(ASKED)
                 asked, self._seen = asked or number != self._seen, number
             if asked:
                 try:

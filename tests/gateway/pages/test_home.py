@@ -16,7 +16,7 @@ from shared.ledger import leases
 from shared.ledger.jobs import JobSummary
 from shared.ledger.tables import jobs
 from shared.models.catalogue.availability import Status
-from shared.queue import worker_board
+from shared.process import redis_client
 from shared.queue.worker_board import WorkerSender
 from tests.gateway.test_scores import GOOD, URL
 from tests.patience import eventually
@@ -66,7 +66,7 @@ def test_results_are_not_opened_at_every_look(
 def test_workers_that_start_and_jobs_that_lost_theirs_are_said(
     client: httpx.Client, engine: Engine
 ) -> None:
-    worker_board._redis.cache_clear()
+    redis_client.board_client.cache_clear()
     WorkerSender(["ice"], lambda: {"worker": "is warming up"}).report()
     ids = [client.post(URL, json=GOOD | {"seed": seed}).json()["id"] for seed in (1, 2)]
     with engine.begin() as connection:

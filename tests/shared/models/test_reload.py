@@ -42,9 +42,9 @@ def test_a_name_that_another_process_accepted_is_looked_for_in_the_file(file: Pa
 def test_a_file_that_did_not_change_is_not_read_for_every_unknown_name(file: Path) -> None:
     catalogue = load_catalogue(file)
     reread = CatalogueReload(catalogue, file)
-    reread.update()
     read = list[int]()
-    reread._read = lambda: read.append(1) or []  # type: ignore[method-assign,func-returns-value]
+    reread.read = lambda: read.append(1) or []  # type: ignore[method-assign,func-returns-value]
+    reread.update()
     for _ in range(3):
         with pytest.raises(BadInput, match="no model 'new'"):
             catalogue.entry("new")

@@ -30,6 +30,7 @@ from shared.models.server_records import (
     read,
     refresh,
 )
+from shared.process import redis_client
 from shared.process.settings import Settings
 from tests.patience import SECONDS
 
@@ -38,7 +39,7 @@ ENTRY = ModelEntry(name="m", kind="causal", source="openai:http://127.0.0.1:1/v1
 
 @pytest.fixture
 def broker(chosen: Settings) -> redis.Redis:
-    server_records._redis.cache_clear()
+    redis_client.board_client.cache_clear()
     contradicted.clear()
     made: redis.Redis = redis.Redis.from_url(chosen.redis_url.get_secret_value())
     made.delete(RECORDS, PROBING + ENTRY.name)
@@ -166,7 +167,7 @@ def test_what_is_no_record_and_no_redis_is_nothing(
     broker.hset(RECORDS, "m", "of another version")
     assert read() == {}
     away = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
-    monkeypatch.setattr(server_records, "_redis", lambda: away)
+    monkeypatch.setattr(server_records, "board_client", lambda: away)
     assert read() == {}
 
 

@@ -16,12 +16,13 @@ from shared.models.catalogue.availability import (
     StatusSender,
     read_statuses,
 )
+from shared.process import redis_client
 from shared.process.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def _fresh_client(chosen: Settings) -> None:
-    availability._redis.cache_clear()
+    redis_client.board_client.cache_clear()
 
 
 def test_the_best_holder_speaks_for_a_model() -> None:
@@ -55,7 +56,7 @@ def test_the_dead_are_not_believed_and_are_forgotten(chosen: Settings) -> None:
 
 
 def test_without_redis_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    availability._redis.cache_clear()
+    redis_client.board_client.cache_clear()
     away = redis.Redis(port=1, retry=Retry(NoBackoff(), 0))
-    monkeypatch.setattr(availability, "_redis", lambda: away)
+    monkeypatch.setattr(availability, "board_client", lambda: away)
     assert read_statuses() == {}
