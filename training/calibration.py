@@ -146,6 +146,9 @@ def model_calibration(answers: LabelPredictions, temperature: float) -> ModelCal
     slope, intercept = _recalibrated(sure, right, answers.keys)
     losses = row_log_loss(answers.logits / temperature, answers.labels)
     brier = brier_scores(probabilities, answers.labels)
+    before = row_log_loss(answers.logits, answers.labels)
+    gain = paired("gain_log_loss", before - losses, answers.keys, how=HOW)
+    p_value = gain.test.p_value if gain.difference.se is not None else None
     return ModelCalibration(
         ece=plain(found.ece),
         ece_equal_mass=plain(found.ece_equal_mass),
@@ -160,7 +163,7 @@ def model_calibration(answers: LabelPredictions, temperature: float) -> ModelCal
         resolution=found.resolution,
         slope=slope,
         intercept=intercept,
-        gain_log_loss=_gain_of_log_loss(answers, losses),
+        gain_log_loss=TemperatureGain(**dict(estimate(gain.difference)), p_value=p_value),
         gain_excess=_gain_of_excess(answers, sure),
     )
 
@@ -202,13 +205,6 @@ def _recalibrated(
         return CardEstimate(value=value, low=low, high=high, n=right.size, clusters=clusters)
 
     return around(found.slope, found.slope_se), around(found.intercept, found.intercept_se)
-
-
-def _gain_of_log_loss(answers: LabelPredictions, losses: Floats) -> TemperatureGain:
-    before = row_log_loss(answers.logits, answers.labels)
-    found = paired("gain_log_loss", before - losses, answers.keys, how=HOW)
-    p_value = found.test.p_value if found.difference.se is not None else None
-    return TemperatureGain(**dict(estimate(found.difference)), p_value=p_value)
 
 
 def _gain_of_excess(answers: LabelPredictions, sure: Floats) -> TemperatureGain:

@@ -33,7 +33,7 @@ from services.inference.tokenization import (
     perturb_ids,
 )
 from services.inference.weights.loader import LoadedModel
-from shared.contracts.calls import Example, Part, Row, Tokens
+from shared.contracts.calls import Example, Part, Row, Tokens, sent_texts
 from shared.contracts.errors import BadInput
 from shared.contracts.labels import Task
 from shared.contracts.prompt_table import (
@@ -44,7 +44,6 @@ from shared.contracts.prompt_table import (
     prompt_turns,
     raw_text,
     sent_placeholders,
-    sent_texts,
 )
 from shared.text.language import language_code
 

@@ -8,14 +8,16 @@ Python writes them so that they read back bit for bit. Source: design.md §3; sp
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 
+from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement, Unread
 from shared.contracts.messages import MAX_TEXT, Message, ModelKind, ModelUse
-from shared.contracts.prompt_table import PromptKeys
+from shared.contracts.prompt_table import LANGUAGE, PromptKeys
 
 MOST_CHARACTERS = 8 * MAX_TEXT  # of a text that is masked or in a template: longer than as sent
 Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
@@ -82,6 +84,24 @@ class Example(Message):
         if self.template is not None and self.prompt is not None:
             raise ValueError("`template` and `prompt`: give one of the two")
         return self
+
+
+def sent_texts(
+    example: Example, asked: Collection[str], identified: Callable[[str], str]
+) -> dict[str, str]:
+    """Placeholder → what the user sent for it. identified: a text's language.
+
+    Raises BadInput for a pair where the prompt asks about one text, and the other way round.
+    """
+    values = {"text": example.text}
+    if example.text_pair is not None:
+        values = {"premise": example.text, "hypothesis": example.text_pair}
+    if LANGUAGE in asked:
+        values[LANGUAGE] = example.language or identified(example.text)
+    if missing := set(asked) - values.keys():
+        wanted = "one text" if "text" in missing else "pairs: send `text_pair`"
+        raise BadInput(f"the model's prompt asks about {wanted}", pointer="/text_pair")
+    return values
 
 
 class Tokens(Message):

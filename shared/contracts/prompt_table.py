@@ -9,10 +9,10 @@ Source: specs "models" §1.3.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     Field,
@@ -24,7 +24,6 @@ from pydantic import (
     model_validator,
 )
 
-from shared.contracts.errors import BadInput
 from shared.contracts.labels import CANONICAL, Task
 from shared.contracts.messages import MAX_TEXT, Message
 from shared.contracts.request_cost import words_of
@@ -372,34 +371,3 @@ def sent_placeholders(turns: Sequence[PromptTurn]) -> frozenset[str]:
     """The placeholders for what users send."""
     inserted = (piece.inserted for turn in turns for piece in turn.pieces if piece.is_of_example)
     return frozenset(name for name in inserted if name)
-
-
-class SentTexts(Protocol):
-    """What a user sent to be judged: `shared.contracts.calls.Example`."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def text_pair(self) -> str | None: ...
-
-    @property
-    def language(self) -> str | None: ...
-
-
-def sent_texts(
-    example: SentTexts, asked: Collection[str], identified: Callable[[str], str]
-) -> dict[str, str]:
-    """Placeholder → what the user sent for it. identified: a text's language.
-
-    Raises BadInput for a pair where the prompt asks about one text, and the other way round.
-    """
-    values = {"text": example.text}
-    if example.text_pair is not None:
-        values = {"premise": example.text, "hypothesis": example.text_pair}
-    if LANGUAGE in asked:
-        values[LANGUAGE] = example.language or identified(example.text)
-    if missing := set(asked) - values.keys():
-        wanted = "one text" if "text" in missing else "pairs: send `text_pair`"
-        raise BadInput(f"the model's prompt asks about {wanted}", pointer="/text_pair")
-    return values

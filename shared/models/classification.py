@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,16 +120,15 @@ class ServedClassifier(ServerModel):
         return of_head(found.probabilities, found.mass, self.labels)
 
     def _read(self, examples: Sequence[Example]) -> LabelReadout:
-        return self._findings.run(lambda: self._read_labels(examples))
+        def ask() -> LabelReadout:
+            head = self.head
+            texts = [self._text(one, head.protocol.reads_pairs) for one in examples]
+            starts = range(0, len(texts), AT_ONCE)
+            rows = [head.logits(texts[first : first + AT_ONCE]) for first in starts]
+            logits = np.concatenate(rows) if rows else np.empty((0, len(head.mapping.outputs)))
+            return read_labels(logits, head.mapping, self._entry.temperature or 1.0)
 
-    def _read_labels(self, examples: Sequence[Example]) -> LabelReadout:
-        head = self.head
-        texts = [self._text(one, head.protocol.reads_pairs) for one in examples]
-        rows = [
-            head.logits(texts[first : first + AT_ONCE]) for first in range(0, len(texts), AT_ONCE)
-        ]
-        logits = np.concatenate(rows) if rows else np.empty((0, len(head.mapping.outputs)))
-        return read_labels(logits, head.mapping, self._entry.temperature or 1.0)
+        return self._findings.run(ask)
 
     def _text(self, example: Example, reads_pairs: bool) -> Text:
         """As the entry's `input` says. Raises BadInput for what the server cannot read."""
@@ -155,7 +154,7 @@ class _ServedHead:
         kind = entry.protocol if entry.protocol != "auto" else find_protocol(connection)
         self.kind = kind
         self.protocol: ClassificationProtocol = (
-            KserveInfer(entry.kserve) if entry.kserve else BY_NAME[kind]
+            KserveInfer(tensors=entry.kserve) if entry.kserve else BY_NAME[kind]
         )
         raw = self._query(PROBES, raw=True)
         self.activates = not self.protocol.has_raw or (
@@ -260,21 +259,21 @@ class ServedOutputs:
     values: Floats
 
 
-class ClassificationProtocol(Protocol):
-    """One kind of server. Raises AnswerUnread for an answer of another shape."""
+@dataclass(frozen=True)
+class ClassificationProtocol:
+    """One kind of server. Raises AnswerUnread for an answer of another shape.
 
-    @property
-    def reads_pairs(self) -> bool:
-        """Whether it reads two texts as a pair."""
+    has_raw: whether it knows a way to say logits at all. reads_pairs: two texts as a pair.
+    """
 
-    @property
-    def has_raw(self) -> bool:
-        """Whether it knows a way to say logits at all."""
+    has_raw: bool = True
+    reads_pairs: bool = False
 
     def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
         """The outputs for each text."""
+        raise NotImplementedError
 
 
 class _Probs(BaseModel):
@@ -304,12 +303,10 @@ class _Outputs(BaseModel):
 
 
 @dataclass(frozen=True)
-class VllmClassify:
+class VllmClassify(ClassificationProtocol):
     """`/classify` of vLLM, `/v1/classify` of SGLang: probabilities in the order of `id2label`."""
 
     path: str = "/classify"
-    has_raw: bool = True
-    reads_pairs: bool = False
 
     def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
@@ -322,12 +319,8 @@ class VllmClassify:
         return ServedOutputs(None, _rows([one.probs for one in found], len(texts)))
 
 
-@dataclass(frozen=True)
-class TeiPredict:
+class TeiPredict(ClassificationProtocol):
     """`/predict` of text-embeddings-inference: named, the likeliest first."""
-
-    has_raw: bool = True
-    reads_pairs: bool = True
 
     def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
@@ -338,12 +331,8 @@ class TeiPredict:
         return _named(_read(_NamedRows, {"rows": answer}).rows, len(texts))
 
 
-@dataclass(frozen=True)
-class InfinityClassify:
+class InfinityClassify(ClassificationProtocol):
     """`/classify` of infinity: named, the likeliest first; `raw_scores` may be ignored."""
-
-    has_raw: bool = True
-    reads_pairs: bool = False
 
     def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
@@ -354,13 +343,11 @@ class InfinityClassify:
         return _named(_read(_NamedRows, {"rows": rows}).rows, len(texts))
 
 
-@dataclass(frozen=True)
-class KserveInfer:
+@dataclass(frozen=True, kw_only=True)
+class KserveInfer(ClassificationProtocol):
     """`/v2/models/NAME/infer`: texts in, logits out, by the tensors' names."""
 
     tensors: KserveTensors
-    has_raw: bool = True
-    reads_pairs: bool = False
 
     def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
@@ -376,8 +363,8 @@ class KserveInfer:
 
 BY_NAME: Mapping[str, ClassificationProtocol] = {
     "vllm": VllmClassify(),
-    "sglang": VllmClassify("/v1/classify", has_raw=False),
-    "tei": TeiPredict(),
+    "sglang": VllmClassify(path="/v1/classify", has_raw=False),
+    "tei": TeiPredict(reads_pairs=True),
     "infinity": InfinityClassify(),
 }
 

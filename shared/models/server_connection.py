@@ -107,36 +107,31 @@ def readable_answers(model: str) -> Iterator[None]:
 class Address:
     """Where a server is and how it is asked. `$NAME` in headers and query: from the environment."""
 
-    name: str  # the model's, for messages
-    base: str
-    key_name: str | None
-    auth: str
-    headers: Mapping[str, str]
-    query: Mapping[str, str]
+    entry: ModelEntry
 
-    @classmethod
-    def of(cls, entry: ModelEntry) -> Address:
-        """As `models.toml` has it."""
-        base = entry.location.rstrip("/")
-        return cls(entry.name, base, entry.api_key_env, entry.auth, entry.headers, entry.query)
+    @property
+    def base(self) -> str:
+        return self.entry.location.rstrip("/")
 
     def sent_headers(self) -> dict[str, str]:
         """With the key. Raises Unavailable where a variable of the environment is not set."""
-        headers = self._expand(self.headers)
-        if self.key_name is None or self.auth == "none":
+        headers = self._expand(self.entry.headers)
+        if self.entry.api_key_env is None or self.entry.auth == "none":
             return headers
-        key = self._variable(self.key_name)
-        own = {"api-key": key} if self.auth == "api-key" else {"Authorization": f"Bearer {key}"}
+        key = self._variable(self.entry.api_key_env)
+        own = (
+            {"api-key": key} if self.entry.auth == "api-key" else {"Authorization": f"Bearer {key}"}
+        )
         return headers | own
 
     def sent_query(self) -> dict[str, str]:
         """Raises Unavailable where a variable of the environment is not set."""
-        return self._expand(self.query)
+        return self._expand(self.entry.query)
 
     def redacted(self, words: str) -> str:
         """A server's words without the secrets that we sent it."""
-        names = [] if self.key_name is None else [self.key_name]
-        for value in (*self.headers.values(), *self.query.values()):
+        names = [] if self.entry.api_key_env is None else [self.entry.api_key_env]
+        for value in (*self.entry.headers.values(), *self.entry.query.values()):
             names += VARIABLE.findall(value)
         for name in names:
             found = secret(name)
@@ -153,7 +148,9 @@ class Address:
     def _variable(self, name: str) -> str:
         found = secret(name)
         if found is None:
-            raise Unavailable(f"{self.name!r} needs its key in the environment variable {name}")
+            raise Unavailable(
+                f"{self.entry.name!r} needs its key in the environment variable {name}"
+            )
         return found.get_secret_value()
 
 
@@ -166,7 +163,7 @@ class Connection:
     """
 
     def __init__(self, entry: ModelEntry) -> None:
-        self._address = Address.of(entry)
+        self._address = Address(entry)
         self.name = entry.name
         self._root = self._address.base.removesuffix("/v1")
         self._attempts = ATTEMPTS
@@ -216,7 +213,7 @@ class Connection:
         try:
             return retrying(self._once, method, url, body)
         except _RetryError as error:
-            raise Unavailable(f"the server of {self._address.name!r}: {error}") from error
+            raise Unavailable(f"the server of {self.name!r}: {error}") from error
 
     def _once(self, method: str, url: str, body: Json | None) -> Any:
         check()
@@ -230,7 +227,7 @@ class Connection:
         except httpx.RemoteProtocolError as error:
             raise _RetryError("it broke the connection off") from error
         except httpx.HTTPError as error:
-            name, kind = self._address.name, type(error).__name__
+            name, kind = self.name, type(error).__name__
             raise Unavailable(f"the server of {name!r} did not answer ({kind})") from error
         status = response.status_code
         heals = status >= 500 and status != NOT_IMPLEMENTED
@@ -250,14 +247,14 @@ class Connection:
                 size += len(piece)
                 if size > MOST_BYTES or time.monotonic() > until:
                     more = f"more than {MOST_BYTES:,} bytes" if size > MOST_BYTES else "no end"
-                    name = self._address.name
+                    name = self.name
                     raise Unavailable(f"the server of {name!r} did not answer: {more}")
         kept = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
         content = b"".join(pieces)
         return httpx.Response(response.status_code, headers=kept, content=content, request=asked)
 
     def _to_error(self, response: httpx.Response) -> ScoringError:
-        status, server = response.status_code, f"the server of {self._address.name!r}"
+        status, server = response.status_code, f"the server of {self.name!r}"
         if status < 400:
             return BadInput(
                 f"{server} answers with a redirect (status {status}), which is not followed: name "
@@ -286,12 +283,11 @@ class Connection:
             answer = response.json()
         except (ValueError, RecursionError) as error:
             raise AnswerUnread(
-                f"the server of {self._address.name!r} answers no JSON: is its address right?"
+                f"the server of {self.name!r} answers no JSON: is its address right?"
             ) from error
         if not isinstance(answer, dict | list):
             raise AnswerUnread(
-                f"the server of {self._address.name!r} answers something else: is its address "
-                "right?"
+                f"the server of {self.name!r} answers something else: is its address right?"
             )
         return answer
 

@@ -23,6 +23,7 @@ from shared.contracts.reports import (
     ScoreDecile,
 )
 from shared.reports.estimates import BatchStatistics, as_interval
+from shared.reports.human_ratings import NONE
 from shared.reports.system_comparison import ReportPart, parts_of
 from shared.statistics import intervals
 from shared.statistics.agreement import coincidences, nominal_alpha, roc_auc
@@ -37,7 +38,6 @@ UPPER, LOWER = 0.7, 0.3  # shares of the score's range
 CHOSEN = (
     "no random sample: people or a queue chose these lines; the figures do not hold for the batch"
 )
-NONE = Interval(value=None, low=None, high=None, of=0)
 
 
 @dataclass(frozen=True)

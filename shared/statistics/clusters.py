@@ -103,23 +103,18 @@ def spread(rows: Clustered) -> MeanSpread | None:
     mean = float(np.mean(rows.values))
     if rows.count < 2:
         return MeanSpread(mean, None, float(rows.count), rows.rows, rows.count)
-    error = standard_error(rows, mean)
+    sums, groups = rows.sums(about=mean), rows.count
+    error = float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / rows.rows)
+    rounding = NO_SPREAD * float(np.max(np.abs(rows.values)))
+    error = error if error > rounding else 0.0  # all that differs is rounding
     effective = float(rows.rows)
     if not rows.single:
         deviation = float(np.sqrt(np.sum((rows.values - mean) ** 2) / (rows.rows - 1)))
-        if error == 0 or deviation <= NO_SPREAD * float(np.max(np.abs(rows.values))):
+        if error == 0 or deviation <= rounding:
             effective = float(rows.count)
         else:
             effective = float(np.clip((deviation / error) ** 2, 1, rows.rows))
     return MeanSpread(mean, error, effective, rows.rows, rows.count)
-
-
-def standard_error(rows: Clustered, mean: float) -> float:
-    """CR1 of the mean of at least two clusters; 0 where all that differs is rounding."""
-    sums = rows.sums(about=mean)
-    groups = rows.count
-    error = float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / rows.rows)
-    return error if error > NO_SPREAD * float(np.max(np.abs(rows.values))) else 0.0
 
 
 def warnings(rows: Clustered, effective: float) -> Iterator[str]:

@@ -32,6 +32,7 @@ from shared.statistics.clusters import (
     VERY_FEW,
     Clustered,
     Floats,
+    Integers,
     clustered,
     finite,
     in_order,
@@ -185,11 +186,8 @@ def ratio(
 ) -> IntervalEstimate:
     """A function of the sums over (n, K) rows: shares of sums, pooled errors, R²."""
     how = how or Resampling()
-    order, codes = in_order(finite(rows), keys)
-    ordered = rows[order]
-    value = float(of(ordered.sum(axis=0)[None])[0]) if len(rows) else math.nan
-    groups = int(codes[-1]) + 1 if len(rows) else 0
-    made = _counted(value if math.isfinite(value) else None, len(rows), groups)
+    ordered, codes, made = _of_rows(rows, lambda some: float(of(some.sum(axis=0)[None])[0]), keys)
+    groups = made.clusters
     if made.value is None or groups < 2:
         return made
     sums = np.zeros((groups, rows.shape[1]))
@@ -213,11 +211,8 @@ def statistic(
     clusters (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5).
     """
     how = how or Resampling()
-    order, codes = in_order(finite(rows), keys)
-    ordered = rows[order]
-    value = of(ordered) if len(rows) else math.nan
-    groups = int(codes[-1]) + 1 if len(rows) else 0
-    made = _counted(value if math.isfinite(value) else None, len(rows), groups)
+    ordered, codes, made = _of_rows(rows, of, keys)
+    groups = made.clusters
     if made.value is None or groups < 2:
         return made
     sizes = np.bincount(codes)
@@ -234,6 +229,15 @@ def statistic(
         how.check()
         left.append(of(np.delete(ordered, slice(start, end), axis=0)))
     return _accelerated(made, np.array(drawn), np.array(left), how)
+
+
+def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, IntervalEstimate]:
+    """The rows by cluster, the cluster of each, and the estimate without its ends."""
+    order, codes = in_order(finite(rows), keys)
+    ordered = rows[order]
+    value = of(ordered) if len(rows) else math.nan
+    groups = int(codes[-1]) + 1 if len(rows) else 0
+    return ordered, codes, _counted(value if math.isfinite(value) else None, len(rows), groups)
 
 
 def correlation(

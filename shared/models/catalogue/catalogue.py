@@ -340,10 +340,16 @@ class Catalogue:
         others by now, and are hashed only where nobody has loaded any, and if `hashed`: it takes
         as long as reading them.
         """
-        cards = [
-            self._card(entry, loaded.get(entry.name) or entry.sha256 or self._sha256(entry, hashed))
-            for entry in self.entries
-        ]
+        cards = []
+        for entry in self.entries:
+            sha256 = loaded.get(entry.name) or entry.sha256
+            folder = self.folder(entry)
+            if sha256 is None and entry.source == BASE:
+                sha256 = BASE_SHA256
+            elif sha256 is None and folder is not None and hashed:
+                with suppress(OSError):  # the loader says it, and makes it the model's state
+                    sha256 = folder_sha256(folder)
+            cards.append(self._card(entry, sha256))
         return [*cards, *(_error_card(fault, self.changed) for fault in self.faults)]
 
     def created(self, entry: ModelEntry) -> int:
@@ -397,14 +403,6 @@ class Catalogue:
             return card.model_copy(update=found)
         except ValueError as error:  # the loader says the same, and makes it the model's state
             return card.model_copy(update={"fault": str(error)})
-
-    def _sha256(self, entry: ModelEntry, hashed: bool) -> str | None:
-        folder = self.folder(entry)
-        if entry.source == BASE:
-            return BASE_SHA256
-        with suppress(OSError):  # the loader says it, and makes it the model's state
-            return folder_sha256(folder) if folder and hashed else None
-        return None
 
 
 def prompt_label_fields(entry: ModelEntry) -> dict[str, Any]:

@@ -163,7 +163,9 @@ class ModelEntry(LabelKeys, ServerKeys):
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
         if (needed := fixed_kind(self.source)) is not None and self.kind != needed:
-            raise ValueError(f"{self.source_description} can only be of kind {needed}")
+            article = "an" if self.scheme == "openai" else "a"
+            source = f"{article} {self.scheme}: source" if self.is_served else self.source
+            raise ValueError(f"{source} can only be of kind {needed}")
         if self.is_served and self.sha256 is not None:
             raise ValueError(
                 f"the weights of an {self.scheme}: source cannot be checked: no sha256"
@@ -232,13 +234,6 @@ class ModelEntry(LabelKeys, ServerKeys):
     def is_served(self) -> bool:
         """Whether another server holds the weights."""
         return self.scheme in SERVED
-
-    @property
-    def source_description(self) -> str:
-        """The source in a sentence: servers by their scheme alone."""
-        if self.is_served:
-            return f"{'an' if self.scheme == 'openai' else 'a'} {self.scheme}: source"
-        return self.source
 
     @property
     def location(self) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from shared.contracts.messages import Message, ModelKind
+from shared.contracts.messages import Message
 from shared.contracts.prompt_table import with_files
 from shared.contracts.validation_messages import plain
 from shared.models.catalogue.checkpoint import files_of
@@ -96,7 +96,15 @@ def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
     stated = with_preset(table)
     if isinstance(prompt := stated.get("prompt"), dict):
         stated = {**stated, "prompt": with_files(prompt, root)}
-    if "kind" not in stated and (kind := _kind(stated.get("source"), root)) is not None:
+    source = stated.get("source")
+    if "kind" not in stated and isinstance(source, str):  # else by the architecture of its files
+        if (kind := fixed_kind(source)) is None:
+            found = files_of(source, root)
+            kind = found and found.kind
+        if kind is None:
+            raise ValueError(
+                "kind: its files do not say: classifier, causal, similarity or cross-encoder"
+            )
         stated = {**stated, "kind": kind}
     return ModelEntry.model_validate(stated)
 
@@ -109,20 +117,6 @@ def _as_version_2(table: dict[str, Any]) -> dict[str, Any]:
         return known
     known = {"task": "free"} | known
     return known | {"outputs": labels} if labels else known
-
-
-def _kind(source: Any, root: Path) -> ModelKind | None:
-    """By the source, else by the architecture that its files name."""
-    if not isinstance(source, str):
-        return None
-    if (kind := fixed_kind(source)) is not None:
-        return kind
-    found = files_of(source, root)
-    if found is None or found.kind is None:
-        raise ValueError(
-            "kind: its files do not say: classifier, causal, similarity or cross-encoder"
-        )
-    return found.kind
 
 
 def _each_name_once(entries: Entries, faults: Faults, path: Path) -> tuple[Entries, Faults]:

@@ -19,7 +19,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp
 
-from shared.contracts.calls import Example, Prompt, Turn
+from shared.contracts.calls import Example, Prompt, Turn, sent_texts
 from shared.contracts.errors import BadInput, ScoringError
 from shared.contracts.judgement import NO_MASS, Judgement, Reading, normalize, unread
 from shared.contracts.labels import Task
@@ -32,7 +32,6 @@ from shared.contracts.prompt_table import (
     prompt_turns,
     raw_text,
     sent_placeholders,
-    sent_texts,
 )
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.openai.protocol import LogprobEntry, ServerChoice, ServerToken

@@ -160,7 +160,12 @@ def _against_chance(contract: MetricContract, report: Mapping[str, Any]) -> list
     facts = contract.facts
     name = facts.chance.rpartition(".")[2]
     if facts.gain is not None and (gain := found_at(report, facts.gain.path)) is not None:
-        return [_gained(facts.gain.closer, facts.gain.farther, gain)]
+        low, high = gain["low"], gain["high"]
+        told = f"mean gain {significant(gain['value'])}{_between(gain)}"
+        if low is None or high is None or low <= 0 <= high:
+            return [f"It cannot be told whether {facts.gain.closer}: {told}."]
+        said = facts.gain.closer if low > 0 else facts.gain.farther
+        return [f"{said[:1].upper()}{said[1:]}: {told}."]
     if facts.rivals is None:
         return []
     if not facts.groups:
@@ -178,16 +183,6 @@ def _of_group(group: RivalGroup, rivals: tuple[str, str], beaten: Mapping[str, A
     stem, others = rivals
     share = percent(beaten["value"])
     return f"{named}: {group.wanted}; {stem.lower()} more than {share} of {others}."
-
-
-def _gained(closer: str, farther: str, gain: Mapping[str, Any]) -> str:
-    """By the interval, which holds 0 where nothing can be told."""
-    low, high = gain["low"], gain["high"]
-    told = f"mean gain {significant(gain['value'])}{_between(gain)}"
-    if low is None or high is None or low <= 0 <= high:
-        return f"It cannot be told whether {closer}: {told}."
-    said = closer if low > 0 else farther
-    return f"{said[:1].upper()}{said[1:]}: {told}."
 
 
 def found_at(report: Mapping[str, Any], path: str) -> Mapping[str, Any] | None:

@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -263,7 +262,8 @@ def test_a_slow_answer_is_not_asked_for_again(
 
 
 def address(**changed: Any) -> Address:
-    return replace(Address("m", "http://localhost", "DOUBLE_KEY", "bearer", {}, {}), **changed)
+    keys = {"name": "m", "kind": "causal", "source": "openai:http://localhost"}
+    return Address(ModelEntry.model_validate({**keys, "api_key_env": "DOUBLE_KEY", **changed}))
 
 
 def test_keys_and_variables_are_sent_as_the_entry_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,7 +285,9 @@ def test_secrets_are_in_no_message_and_no_log(
     monkeypatch.setenv("QUERY_KEY", "query-secret")
     caplog.set_level(logging.DEBUG)
     double, connection = connected("openai/2026-11/chat")
-    connection._address = replace(connection._address, query={"key": "$QUERY_KEY"})
+    stated = connection._address.entry
+    query = {"key": "$QUERY_KEY"}
+    connection._address = Address(stated.model_copy(update={"query": query}))
     Dialect(connection, "m").complete_chat([ASKED])
     path, _, headers = double.asked[-1]
     assert path.endswith("?key=query-secret")
