@@ -100,7 +100,7 @@ def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
     if "kind" not in stated and isinstance(source, str):  # else by the architecture of its files
         if (kind := fixed_kind(source)) is None:
             found = files_of(source, root)
-            kind = found and found.kind
+            kind = None if found is None else found.kind
         if kind is None:
             raise ValueError(
                 "kind: its files do not say: classifier, causal, similarity or cross-encoder"
