@@ -1,7 +1,7 @@
 """Whether two answers to one request are the same, as far as their models guarantee it.
 
 An answer is JSON; every model in it says in its use entry whether bytes are promised, or numbers
-within the tolerance of its dtype (`services.inference.numerics`). An answer without models
+within the tolerance of its dtype (`shared.process.numerics`). An answer without models
 comes of sums in one process: its bytes are promised. Tests, chaos, soak and benches compare by this
 alone.
 """
@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from services.inference.numerics import tolerance
+from shared.process.numerics import tolerance
 
 BYTES = 0.0
 OF_INSTALLATION = "text_key"  # says nothing elsewhere

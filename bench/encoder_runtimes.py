@@ -23,9 +23,9 @@ import torch
 
 from bench.environment import environment
 from services.inference.local_models import LocalModels
-from services.inference.numerics import computes_bfloat16, computes_int8
 from services.inference.weights.quantization import quantize
 from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.numerics import computes_bfloat16, computes_int8
 
 SHAPES = ((1, 16), (22, 16), (64, 16), (32, 64))  # rows, tokens
 ROUNDS = 7

@@ -30,12 +30,12 @@ import numpy as np
 import torch
 
 from bench.environment import environment
-from services.inference.numerics import computes_bfloat16, computes_int8, fast_arithmetic
 from services.registry import metrics, service
 from services.worker import local
 from shared.contracts.errors import ScoringError
 from shared.models import ports
 from shared.models.catalogue.catalogue import Catalogue, load_catalogue
+from shared.process.numerics import computes_bfloat16, computes_int8, fast_arithmetic
 
 Dtype = Literal["float32", "bfloat16", "int8"]
 Json = dict[str, Any]

@@ -46,8 +46,8 @@ from services.ice.kernel import Floats
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.variants import Subset, released
-from services.inference.numerics import fast_arithmetic
 from shared.models import ports
+from shared.process.numerics import fast_arithmetic
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch

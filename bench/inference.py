@@ -30,9 +30,9 @@ from bench.environment import environment
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from services.inference.numerics import tolerance
 from shared.contracts.calls import Example, ExampleRows, Row, Template
 from shared.models.catalogue.catalogue import load_catalogue
+from shared.process.numerics import tolerance
 
 CALLERS, TEXTS_EACH = 64, 2
 ROWS, LENGTH, KEPT = 51, 40, 8

@@ -27,7 +27,6 @@ import torch
 from transformers import AutoTokenizer, RobertaConfig, RobertaForSequenceClassification
 
 from bench.environment import CPUINFO, environment
-from services.inference.numerics import tolerance
 from services.inference.weights.loader import load_encoder, without_progress
 from services.similarity.cache import Cache
 from services.similarity.encoders import CrossEncoder
@@ -36,6 +35,7 @@ from shared.contracts.calls import Pair
 from shared.models.catalogue.catalogue import Catalogue
 from shared.models.catalogue.checkpoint import base_folder
 from shared.models.catalogue.entry import ModelEntry
+from shared.process.numerics import tolerance
 
 REASONS, WORDS, PAIRS = 16, 14, 20
 HIDDEN, INNER, LAYERS = 768, 3_072, 6

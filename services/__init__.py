@@ -1,5 +1,5 @@
 """The services. Whatever computes imports this package first: MKL's mode is chosen here, once."""
 
-from services.inference.numerics import ensure_mode
+from shared.process.numerics import ensure_mode
 
 ensure_mode()  # before anything loads MKL, for this process and its children

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from services.inference.numerics import tolerance
 from shared.contracts.messages import ModelUse
+from shared.process.numerics import tolerance
 
 
 def as_promised(use: ModelUse, one: ArrayLike, other: ArrayLike) -> bool:

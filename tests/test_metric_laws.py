@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import get_args
 
-import grimp
 import pytest
 
-from services.registry import contracts, metrics
+from services.registry import metrics
 from shared.contracts.messages import OF_PROVENANCE, TRANSPORT, Provenance, ScoreRequest, Variant
 from tests import metric_laws
 from tests.metric_laws import metric_of
@@ -71,10 +69,3 @@ def test_a_verdict_has_a_reason_that_quotes_nobody(name: str) -> None:
 @of_each_metric
 def test_there_are_three_variants(name: str) -> None:
     assert set(metric_of(name).variants) == set(get_args(Variant))
-
-
-def test_services_do_not_know_each_other() -> None:
-    graph = grimp.build_graph("services", "shared")
-    for importer, imported in permutations(contracts(), 2):
-        chains = graph.find_shortest_chains(f"services.{importer}", f"services.{imported}")
-        assert not chains, chains

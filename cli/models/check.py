@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from services.inference.numerics import fast_arithmetic
 from services.inference.weights.label_use import doubts
 from shared.contracts.calls import Example, Pair, Template
 from shared.contracts.errors import BadInput
@@ -36,6 +35,7 @@ from shared.models.catalogue.catalogue import (
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.ports import Floats, Models
 from shared.process import telemetry
+from shared.process.numerics import fast_arithmetic
 from shared.process.settings import disable_download, settings_or_exit
 
 Report = dict[str, Any]

@@ -19,7 +19,6 @@ from cli.models import entries
 from cli.models.additions import PICKLED, addition
 from cli.models.api import CommandError
 from cli.models.download import download_model
-from services.inference.numerics import fast_arithmetic
 from services.inference.weights.folder import (
     PICKLE,
     demand_usable,
@@ -34,6 +33,7 @@ from shared.models.catalogue.catalogue import Catalogue, load_catalogue
 from shared.models.catalogue.checkpoint import folder_sha256
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.catalogue.models_file import preset_names
+from shared.process.numerics import fast_arithmetic
 from shared.process.settings import (
     Settings,
     environment_default,

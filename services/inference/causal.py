@@ -4,7 +4,7 @@ Labels are scored at the last position of `prefix + text + suffix`: softmax over
 logit of each verbalizer's token, where every verbalizer is one token; else softmax of the sum of
 log-probabilities of each verbalizer's tokens (longer ones are then less likely by nature).
 A row moves with its company by rounding only: to 1e-5 in float32, to 0.02 in bfloat16 and float16;
-in float32 on an Intel processor not at all (`services.inference.numerics`). What it writes moves
+in float32 on an Intel processor not at all (`shared.process.numerics`). What it writes moves
 everywhere.
 
 With `thinking = "before"` the label is read after the model has written its reasoning (`Reasoner`).

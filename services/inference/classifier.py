@@ -1,7 +1,7 @@
 """Label probabilities and attributions from a sequence classifier in this process.
 
 In float32 on an x86-64 processor a row has the same bits alone and in any batch (`padded_width`,
-`RowByRow`, `services.inference.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5
+`RowByRow`, `shared.process.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5
 in float32, to 0.02 in bfloat16 and float16. Attributions explain the score of a label
 (`label_logit`); its probability: `shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
 """

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from services.inference.local_models import LocalModels
-from services.inference.numerics import MODE
 from services.similarity.cache import Cache
 from services.similarity.encoders import LocalSimilarityModels
 from shared.contracts.calls import Pair
 from shared.models.catalogue.catalogue import Catalogue
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.ports import Floats
+from shared.process.numerics import MODE
 from shared.process.settings import environment_value
 
 WORDS = ["the", "a", "garden", "people", "walk", "rain", "slowly", "under", "green", "windows"]

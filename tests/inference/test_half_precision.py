@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from services.inference.local_models import LocalModels
-from services.inference.numerics import computes_int8, fast_arithmetic
 from shared.contracts.calls import AttributionMethod, Example, Template
+from shared.process.numerics import computes_int8, fast_arithmetic
 from tests.inference.shapes import save_gpt2, save_llama
 
 WORDS = ["an", "awful", "phone", "but", "a", "great", "screen", "and", "sound"]

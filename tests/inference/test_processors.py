@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from services.inference.numerics import CPUINFO, MODE, TOLERANCES, vendor_of
+from shared.process.numerics import CPUINFO, MODE, TOLERANCES, vendor_of
 
 ROOT = Path(__file__).parents[2]
 PROCESSORS: dict[str, dict[str, str]] = {

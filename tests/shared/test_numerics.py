@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from services.inference import numerics
-from services.inference.numerics import (
+from shared.process import numerics
+from shared.process.numerics import (
     LEFT,
     LIMITS,
     OTHER_KERNELS,

@@ -26,7 +26,6 @@ from transformers import (
     logging,
 )
 
-from services.inference.numerics import promised
 from services.inference.weights.folder import (
     SERVE_IT,
     demand_same_network,
@@ -71,6 +70,7 @@ from shared.models.catalogue.checkpoint import (
 )
 from shared.models.catalogue.entry import InputTable, ModelEntry
 from shared.models.catalogue.models_file import with_version
+from shared.process.numerics import promised
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from services.inference.numerics import kernel_limit
 from services.inference.weights.limits import max_length_ids
+from shared.process.numerics import kernel_limit
 
 INSTALL = "pip install 'touchstone[openvino]'"
 PRECISION = {"float32": "f32", "bfloat16": "bf16"}

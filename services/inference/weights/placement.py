@@ -16,9 +16,9 @@ from threading import Lock
 import torch
 from safetensors import SafetensorError, safe_open
 
-from services.inference.numerics import computes_bfloat16, computes_int8, fast_arithmetic
 from shared.models.catalogue.availability import LoadingError
 from shared.models.catalogue.entry import ModelEntry
+from shared.process.numerics import computes_bfloat16, computes_int8, fast_arithmetic
 
 AMPERE = (8, 0)  # CUDA compute capability from which bfloat16 is computed in hardware
 LARGE = 1_000_000_000  # parameters from which a causal model is worth bfloat16 on a processor

@@ -390,7 +390,7 @@ def test_dtype_auto_on_a_gpu(
 def test_dtype_fast_is_the_cheapest_that_the_processor_multiplies(
     monkeypatch: pytest.MonkeyPatch, flags: str, encoder: str, causal: str
 ) -> None:
-    monkeypatch.setattr("services.inference.numerics._flags", lambda: set(flags.split()))
+    monkeypatch.setattr("shared.process.numerics._flags", lambda: set(flags.split()))
     cpu = torch.device("cpu")
     for kind in ("classifier", "similarity", "cross-encoder"):
         assert dtype_of(entry(kind, "fast"), cpu, Path()) == encoder

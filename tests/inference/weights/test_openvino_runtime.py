@@ -18,13 +18,13 @@ import torch
 from services.ice.contract import CONTRACT as ICE
 from services.ice.contract import IceRequest
 from services.inference.local_models import LocalModels
-from services.inference.numerics import computes_bfloat16, tolerance
 from services.inference.weights.openvino_runtime import OpenVinoNetwork, converted
 from services.similarity.encoders import LocalSimilarityModels
 from shared.contracts.calls import AttributionMethod, Example, Pair
 from shared.contracts.errors import ModelCannot, ScoringError
 from shared.models.catalogue.catalogue import Catalogue, load_catalogue
 from shared.models.catalogue.entry import ModelEntry, check_abilities
+from shared.process.numerics import computes_bfloat16, tolerance
 from tests.tiny_models.architectures import ARCHITECTURES, save_architecture
 
 pytest.importorskip("openvino")

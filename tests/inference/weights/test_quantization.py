@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from services.inference.numerics import computes_int8
 from services.inference.weights.quantization import Int8Linear, quantize
+from shared.process.numerics import computes_int8
 
 needs_int8 = pytest.mark.skipif(not computes_int8(), reason="this processor multiplies no int8")
 
