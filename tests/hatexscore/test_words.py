@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.hatexscore.words import Language, detect_language, sentences, words
+from tests.wording import Row, check, load
 
 LANGUAGES: list[Language] = ["en", "zh", "ko"]
 MIXED = st.text(
@@ -125,3 +127,13 @@ def test_chinese_words() -> None:
 @given(text=MIXED)
 def test_detection_survives_anything(text: str) -> None:
     assert detect_language(text) in LANGUAGES
+
+
+def read(row: Row) -> str | list[str]:
+    if row["reader"] == "language":
+        return detect_language(row["text"])
+    return [row["text"][start:end] for start, end in sentences(row["text"], row["language"])]
+
+
+def test_sentences_and_languages_are_found() -> None:
+    check(load(Path(__file__).parent / "data" / "words.jsonl"), read, floor=0.95)
