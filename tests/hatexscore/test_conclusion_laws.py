@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.hatexscore.conclusion import MOST_OTHERS, read_conclusion
+from services.hatexscore.conclusion import MOST_OTHERS, names_label, read_conclusion
+from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.report import Label
 from services.hatexscore.vocabulary import LabelWord, WordInText, built_in, custom_vocabulary
 
@@ -168,12 +169,35 @@ def test_own_capitals_and_digits() -> None:
     assert read("It names 1 town and 0 persons.") is None
 
 
+def test_the_last_conclusion_wins_and_is_shown() -> None:
+    explanation = "At first sight the text is hateful. But it is a joke. It is not hateful. Thanks!"
+    found = read_conclusion(explanation, built_in("default"), "en").conclusion
+    assert found is not None
+    assert (found.label, explanation[found.start : found.end]) == (
+        "non-hateful",
+        "It is not hateful.",
+    )
+
+
+def test_the_paper_counts_a_statement_anywhere() -> None:
+    quoted = 'The author claims "the text is hateful" twice.'
+    assert label(quoted, "default") is None
+    assert statement_anywhere(quoted, "en") is not None
+
+
+def test_a_label_is_no_quotation() -> None:
+    for quoted in ["hateful", "Non-hateful", "not hateful", "非仇恨", "비증오적인"]:
+        assert names_label(quoted)
+        assert not names_label(quoted + " neighbours")
+
+
 @given(
     st.text(max_size=300),
     st.sampled_from(["en", "zh", "ko"]),
     st.sampled_from(["default", "policy"]),
 )
 def test_any_text_is_read(text: str, language: str, vocabulary: str) -> None:
-    read = read_conclusion(text, built_in(vocabulary), language)  # type: ignore[arg-type]
-    for one in (read.conclusion, *read.others):
-        assert one is None or 0 <= one.start < one.end <= len(text)
+    for said in (text, f"Conclusion: {text} hateful", f"{text}仇恨", f"혐오 {text}"):
+        read = read_conclusion(said, built_in(vocabulary), language)  # type: ignore[arg-type]
+        for one in (read.conclusion, *read.others):
+            assert one is None or 0 <= one.start < one.end <= len(said)

@@ -76,6 +76,25 @@ def test_the_variants_of_old_read_the_explanation_as_sent() -> None:
         assert VARIANTS[request.variant].read(request).stated_label == "hateful"
 
 
+SAID_IN_FIELDS: dict[str | None, tuple[str, ...]] = {
+    "hateful": ("yes", "T", "ja", "oui", "да", "\u2705", "high"),
+    "non-hateful": (
+        *("No", "F", "nein", "нет", "\u274e", "absent"),
+        *("not flagged", "negligible", "해당 없음"),
+    ),
+    None: ("unclear", "N/A", "undetermined", "not known", "maybe"),
+}
+
+
+def test_yes_and_no_are_the_words_of_whoever_reads_fields() -> None:
+    """`shared.readers.decision_words`, as answers that models are asked for are read."""
+    for label, values in SAID_IN_FIELDS.items():
+        for value in values:
+            for form in ("Hateful: {}", "- **Hate speech:** {}", '{{"hateful": "{}"}}'):
+                line = form.format(value)
+                assert read(line).stated_label == label, line
+
+
 def test_of_boxes_what_is_ticked_is_said() -> None:
     for boxes in ["(x) {} ( ) {}", "[x] {}\n[ ] {}", "\u25a1 {1}\n\u2705 {0}"]:
         for ticked, other in (("hateful", "not hateful"), ("not hateful", "hateful")):
