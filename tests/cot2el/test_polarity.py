@@ -12,6 +12,7 @@ from bench.cot2el_polarity import measured
 from services.cot2el.metric import SERVICE
 from services.cot2el.polarity import by_cues, by_probability, negations
 from services.cot2el.report import Cot2elResult
+from services.cot2el.segmentation import Language
 from services.worker import local
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput
@@ -140,14 +141,17 @@ def test_half_is_too_much() -> None:
     ]  # fmt: skip
 
 
+NEGATED: list[tuple[Language, str, str]] = [
+    ("en", "The cat sleeps on the mat.", "The cat doesn't sleep on the mat."),
+    ("en", "She can come, nothing is lost.", "She cannot come, nothing is lost."),
+    ("zh", "今天非常热，不仅热还下雨。", "今天不热，也下雨。"),
+    ("ko", "오늘은 비가 온다.", "오늘은 비가 오지 않는다."),
+    ("ja", "今日は雨が降る。", "今日は雨が降らない。"),
+]
+
+
 def test_cues_count_negations_by_language() -> None:
-    for language, plain, negated in [
-        ("en", "The cat sleeps on the mat.", "The cat doesn't sleep on the mat."),
-        ("en", "She can come, nothing is lost.", "She cannot come, nothing is lost."),
-        ("zh", "今天非常热，不仅热还下雨。", "今天不热，也下雨。"),
-        ("ko", "오늘은 비가 온다.", "오늘은 비가 오지 않는다."),
-        ("ja", "今日は雨が降る。", "今日は雨が降らない。"),
-    ]:
+    for language, plain, negated in NEGATED:
         assert (negations(negated, language) - negations(plain, language)) % 2 == 1
         read = by_cues(language)
         for unit, said, polarity in (

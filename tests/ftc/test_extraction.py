@@ -11,19 +11,21 @@ from services.ftc.grammar import finish, is_sentence
 from services.ftc.report import NliLabel
 from tests.wording import Row, check, load
 
+ABSTAINED: list[tuple[NliLabel, str, str, str]] = [
+    # footnote 10 of the paper: naive substitution says that the boy is a tire swing
+    ("entailment", "The boy is outside.", "A tire swing is usually installed outside.", ""),
+    ("entailment", "A man sleeps.", "", "no pattern"),
+    ("entailment", "A man sleeps.", "Cheese is a dairy product.", "does not restate"),
+    ("entailment", "A man sleeps.", "A man is a man.", ""),
+    ("entailment", "A man sleeps.", "A man sleeping is a rephrasing of a man sleeps.", ""),
+    ("contradiction", "A man sleeps.", "A dog is not a cat.", "neither span"),
+    ("neutral", "A man sleeps.", "Not all dogs are brown.", "does not hold B"),
+    ("contradiction", "The man is in his car.", "A farmer cannot be in his car.", ""),
+]
+
 
 def test_it_abstains_rather_than_scores_nonsense() -> None:
-    for label, hypothesis, explanation, reason in [
-        # footnote 10 of the paper: naive substitution says that the boy is a tire swing
-        ("entailment", "The boy is outside.", "A tire swing is usually installed outside.", ""),
-        ("entailment", "A man sleeps.", "", "no pattern"),
-        ("entailment", "A man sleeps.", "Cheese is a dairy product.", "does not restate"),
-        ("entailment", "A man sleeps.", "A man is a man.", ""),
-        ("entailment", "A man sleeps.", "A man sleeping is a rephrasing of a man sleeps.", ""),
-        ("contradiction", "A man sleeps.", "A dog is not a cat.", "neither span"),
-        ("neutral", "A man sleeps.", "Not all dogs are brown.", "does not hold B"),
-        ("contradiction", "The man is in his car.", "A farmer cannot be in his car.", ""),
-    ]:
+    for label, hypothesis, explanation, reason in ABSTAINED:
         found = extract(label, hypothesis, explanation, printed=False)
         assert found.made == ()
         assert found.reason is not None
