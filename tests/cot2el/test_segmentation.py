@@ -169,34 +169,6 @@ def test_list_markers_are_no_part_of_what_is_said() -> None:
     assert {"It rains today", "He waits outside"} <= said
 
 
-def test_a_long_hostile_text_takes_no_long_time() -> None:
-    hostile = (
-        ". ",
-        ".",
-        "because ",
-        "a, ",
-        "(",
-        "the ",
-        "by us, ",
-        "if it, ",
-        "1. ",
-        "A. ",
-        "- ",
-        "and he is ",
-        "; ",
-        "。",
-        "\n",
-        "Mr. X ",
-        "says that ",
-        "to see, ",
-        "((a b) ",
-        "… ",
-    )
-    for piece in hostile:
-        text = piece * (20_000 // len(piece))
-        assert covered(text, RuleSegmenter("both")(text, "en"))
-
-
 def read(row: Row) -> str | list[str]:
     text = row["text"]
     if row["reader"] == "language":

@@ -84,10 +84,7 @@ def test_what_is_no_sentence_is_seen() -> None:
         assert not is_sentence(text)
 
 
-def test_hostile_text_takes_no_time() -> None:
-    for text in ("a " * 9_000, "not" * 6_000, "a and " * 90 + "is.", "either " * 80):
-        extract("contradiction", "A dog sleeps.", text, printed=False)
-        extract("neutral", "A dog sleeps.", text, printed=False)
+def test_a_hypothesis_that_is_too_long_is_refused() -> None:
     long = extract("entailment", "A dog. " * 500, "A poodle is a dog.", printed=False)
     assert long.reason == "the hypothesis is too long, or empty"
 
