@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import Any
 
 import pytest
 
 from tests.linear.families import families, hard, repeated
 from tests.linear.growth import Text, TooLong, complaint, seconds
-from tests.linear.parsers import parsers, readings
+from tests.linear.parsers import Parser, parsers, readings
 from tests.linear.patterns import ENDS, Named, attacks, modules, patterns
 
 # Patterns that are given no more than so many characters, and by what.
@@ -89,9 +88,14 @@ BOUNDED = {
 LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given
 FIRST_LOOK = 800  # characters; most patterns need no longer text to be seen through
 UNSEEN = 0.001  # seconds
-DAILY = 12  # of the families one in so many by day, beside the hard ones; at night all of them
+DAILY = 24  # by day one family in so many, and one attack on a pattern whose text is bounded
+DAILY_ATTACKS = 4  # by day one attack in so many on any other pattern
 by_day_and_night = pytest.mark.parametrize(
-    "step", [pytest.param(DAILY, id="day"), pytest.param(1, id="all", marks=pytest.mark.nightly)]
+    "step",
+    [
+        pytest.param(DAILY, id="day"),
+        pytest.param(1, id="all", marks=[pytest.mark.nightly, pytest.mark.timeout(3_600)]),
+    ],
 )
 SEVERAL_BLANKS = re.compile(r"([^\S\n])[^\S\n]+")
 
@@ -103,10 +107,11 @@ def bound(name: str) -> int | None:
 
 
 def attacked(named: Named, step: int) -> str | None:
-    """The first attack that succeeds, and how. step: of the attacks on a pattern whose text is
-    bounded, and which may take long, one in so many."""
+    """Return the first attack that succeeds, and how; by day only some are tried."""
     most = bound(named.name)
-    for prefix, pump in islice(attacks(named.pattern), None, None, step if most else 1):
+    for prefix, pump in islice(
+        attacks(named.pattern), None, None, step if most else min(step, DAILY_ATTACKS)
+    ):
         for end in ENDS:
             text = repeated(pump, prefix, end)
             said = slow(named, text, most) if most else grown(named, text)
@@ -136,10 +141,19 @@ def slow(named: Named, text: Text, most: int) -> str | None:
     return f"more than {LONGEST_BOUNDED} s"
 
 
+PACKAGES = sorted({".".join(module.split(".")[:2]) for module in modules()})
+
+
 @by_day_and_night
-@pytest.mark.parametrize("module", modules())
-def test_patterns_are_linear(module: str, step: int) -> None:
-    found = [said for named in patterns(module) if (said := attacked(named, step)) is not None]
+@pytest.mark.parametrize("package", PACKAGES)
+def test_patterns_are_linear(package: str, step: int) -> None:
+    found = [
+        said
+        for module in modules()
+        if module == package or module.startswith(f"{package}.")
+        for named in patterns(module)
+        if (said := attacked(named, step)) is not None
+    ]
     assert not found, "\n".join(found)
 
 
@@ -148,24 +162,31 @@ def some(texts: dict[str, Text], step: int) -> dict[str, Text]:
     return dict(islice(texts.items(), None, None, step))
 
 
-def at_its_time(name: str) -> Any:
-    """The readers as published share their patterns with ours: they are met at night."""
-    published = {"paper", "reference"} & set(name.split())
-    return pytest.param(name, marks=[pytest.mark.nightly] if published else [])
+def measured(step: int) -> dict[str, tuple[Parser, dict[str, Text]]]:
+    """Parsers by name, and the texts that each meets.
+
+    A reading with an analyser of language meets the hard families, by day a quarter of them. The
+    readers as published share their patterns with ours: they are met at night.
+    """
+    texts, few = hard() | some(families(), step), some(hard(), min(step, 4))
+    found = {name: (parser, texts) for name, parser in parsers().items()}
+    for name, reading in readings().items():
+        if step == 1 or not {"paper", "reference"} & set(name.split()):
+            found[name] = (reading, few)
+    return found
+
+
+METRICS = sorted({name.split()[0] for name in (*parsers(), *readings())})
 
 
 @by_day_and_night
-@pytest.mark.parametrize("name", list(map(at_its_time, [*parsers(), *readings()])))
-def test_parsers_are_linear(name: str, step: int) -> None:
-    """A reading with an analyser of language meets the hard families, by day a quarter of them."""
-    parse, measured = (
-        (parsers()[name], hard() | some(families(), step))
-        if name in parsers()
-        else (readings()[name], some(hard(), min(step, 4)))
-    )
+@pytest.mark.parametrize("metric", METRICS)
+def test_parsers_are_linear(metric: str, step: int) -> None:
     found = [
-        f"{family}: {said}"
-        for family, text in measured.items()
+        f"{name}, {family}: {said}"
+        for name, (parse, texts) in measured(step).items()
+        if name.split()[0] == metric
+        for family, text in texts.items()
         if (said := complaint(parse, text)) is not None
     ]
     assert not found, ascii("\n".join(found))

@@ -114,30 +114,25 @@ def test_a_model_that_tells_no_inference_is_the_callers_mistake_if_it_was_named(
     assert unknown.value.pointer == "/nli_model"
 
 
-@pytest.mark.parametrize(
-    ("said", "kept"),
-    [
+def test_a_model_that_is_blind_to_a_not_is_helped_where_words_are_copied() -> None:
+    for said, kept in [
         ("It is raining in the street today.", True),
         ("It is not raining in the street today.", False),
         ("It isn't raining in the street today.", False),
         ("Nobody mentions any wet cars.", True),
         ("They mention wet cars.", True),  # other words: the model alone tells
         ("The man is never holding an umbrella while he waits.", False),
-    ],
-)
-def test_a_model_that_is_blind_to_a_not_is_helped_where_words_are_copied(
-    said: str, kept: bool
-) -> None:
-    with bound(nli=Blind()):
-        report = score(said, min_similarity=0.5)
-        by_name = score(said, min_similarity=0.5, polarity="none")
-    assert by_name.components.kept == 1
-    assert report.components.kept == int(kept)
-    if not kept:
-        assert (report.dropped[0].polarity, report.dropped[0].contradiction) == (
-            "contradicted",
-            0.1,
-        )
+    ]:
+        with bound(nli=Blind()):
+            report = score(said, min_similarity=0.5)
+            by_name = score(said, min_similarity=0.5, polarity="none")
+        assert by_name.components.kept == 1
+        assert report.components.kept == int(kept)
+        if not kept:
+            assert (report.dropped[0].polarity, report.dropped[0].contradiction) == (
+                "contradicted",
+                0.1,
+            )
 
 
 def test_half_is_too_much() -> None:
@@ -146,28 +141,28 @@ def test_half_is_too_much() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("language", "plain", "negated"),
-    [
-        ("en", "The cat sleeps on the mat.", "The cat doesn't sleep on the mat."),
-        ("en", "She can come, nothing is lost.", "She cannot come, nothing is lost."),
-        ("zh", "今天非常热，不仅热还下雨。", "今天不热，也下雨。"),
-        ("ko", "오늘은 비가 온다.", "오늘은 비가 오지 않는다."),
-        ("ja", "今日は雨が降る。", "今日は雨が降らない。"),
-    ],
-)
-def test_cues_count_negations_by_language(language: Language, plain: str, negated: str) -> None:
-    assert (negations(negated, language) - negations(plain, language)) % 2 == 1
-    read = by_cues(language)
-    for unit, said, polarity in (
-        (plain, negated, "contradicted"),
-        (negated, plain, "contradicted"),
-        (plain, plain, "kept"),
-        (negated, negated, "kept"),
-    ):
-        found = read(unit, said)
-        assert found is not None
-        assert found.polarity == polarity
+NEGATED: list[tuple[Language, str, str]] = [
+    ("en", "The cat sleeps on the mat.", "The cat doesn't sleep on the mat."),
+    ("en", "She can come, nothing is lost.", "She cannot come, nothing is lost."),
+    ("zh", "今天非常热，不仅热还下雨。", "今天不热，也下雨。"),
+    ("ko", "오늘은 비가 온다.", "오늘은 비가 오지 않는다."),
+    ("ja", "今日は雨が降る。", "今日は雨が降らない。"),
+]
+
+
+def test_cues_count_negations_by_language() -> None:
+    for language, plain, negated in NEGATED:
+        assert (negations(negated, language) - negations(plain, language)) % 2 == 1
+        read = by_cues(language)
+        for unit, said, polarity in (
+            (plain, negated, "contradicted"),
+            (negated, plain, "contradicted"),
+            (plain, plain, "kept"),
+            (negated, negated, "kept"),
+        ):
+            found = read(unit, said)
+            assert found is not None
+            assert found.polarity == polarity
 
 
 def test_chance_is_read_alike() -> None:

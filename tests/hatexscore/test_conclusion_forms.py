@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
-
 from services.hatexscore.conclusion import read_conclusion
 from services.hatexscore.quotes import plain_format
 from services.hatexscore.report import VocabularyName
@@ -129,38 +127,38 @@ def label(text: str, vocabulary: VocabularyName = "hate") -> str | None:
     return read.conclusion.label if read.conclusion else None
 
 
-@pytest.mark.parametrize(("key", "line"), [*product(KEYS, LINES)])
-def test_label_lines(key: str, line: str) -> None:
-    for word, expected in ENGLISH:
-        assert label(line.format(key=key, word=word)) == expected, word
+def test_label_lines() -> None:
+    for key, line in [*product(KEYS, LINES)]:
+        for word, expected in ENGLISH:
+            assert label(line.format(key=key, word=word)) == expected, word
 
 
-@pytest.mark.parametrize("line", LINES[:2])
-def test_label_lines_in_chinese_and_korean(line: str) -> None:
-    for keys, words in (("标签 结论 判断 分类 答案", CHINESE), ("라벨 결론 판단 분류", KOREAN)):
-        for key, (word, expected) in product(keys.split(), words):
-            assert label(line.format(key=key, word=word)) == expected, (key, word)
+def test_label_lines_in_chinese_and_korean() -> None:
+    for line in LINES[:2]:
+        for keys, words in (("标签 结论 判断 分类 答案", CHINESE), ("라벨 결론 판단 분류", KOREAN)):
+            for key, (word, expected) in product(keys.split(), words):
+                assert label(line.format(key=key, word=word)) == expected, (key, word)
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
-def test_nouns_for_a_text(subject: str) -> None:
-    for form, expected in OF_A_SUBJECT:
-        said = form.format(subject)
-        assert label(said[0].upper() + said[1:]) == expected, form
+def test_nouns_for_a_text() -> None:
+    for subject in SUBJECTS:
+        for form, expected in OF_A_SUBJECT:
+            said = form.format(subject)
+            assert label(said[0].upper() + said[1:]) == expected, form
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_verbs_of_judging(verb: str) -> None:
-    assert label(f"I {verb} the post as hateful.") == H
-    assert label(f"I would {verb} this as hateful.") == H
-    assert label(f"I do not {verb} the post as hateful.") == N
+def test_verbs_of_judging() -> None:
+    for verb in VERBS:
+        assert label(f"I {verb} the post as hateful.") == H
+        assert label(f"I would {verb} this as hateful.") == H
+        assert label(f"I do not {verb} the post as hateful.") == N
 
 
-@pytest.mark.parametrize("name", VOCABULARIES)
-def test_words_of_a_vocabulary(name: VocabularyName) -> None:
-    for words, expected in zip(VOCABULARIES[name], (H, N), strict=True):
-        for word in words.split("|"):
-            assert label(f"The post is {word}.", name) == expected, word
+def test_words_of_a_vocabulary() -> None:
+    for name in VOCABULARIES:
+        for words, expected in zip(VOCABULARIES[name], (H, N), strict=True):
+            for word in words.split("|"):
+                assert label(f"The post is {word}.", name) == expected, word
 
 
 def test_denied_words_that_say_nothing() -> None:
@@ -175,43 +173,3 @@ def test_rules_broken_with_words_between() -> None:
     assert label("该内容没有违反平台规定。", "default") == N
     assert label("The comment breaks none of our rules.", "policy") == N
     assert label("The comment breaks two of our rules.", "policy") == H
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        'The text may be hateful, depending on "them".',
-        "Had it named a religion, it would be hate speech.",
-        'The author was told "you are hateful".',
-        "Our community does not tolerate hate speech.",
-        "Hate speech is speech that attacks people for who they are.",
-        "Please answer hateful or non-hateful.",
-        "By itself, the greeting is not hateful.",
-        "Is this post hateful?",
-        "A version that names a group would be hateful.",
-        "With a religion in place of the club, it would be hate speech.",
-        "Not every insult is hateful.",
-        "In other settings, it would be hateful.",
-        "The author's previous tweets were hateful.",
-        "I was asked to explain why the text is hateful.",
-    ],
-)
-def test_what_is_no_verdict(said: str) -> None:
-    assert label(said) is None
-
-
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("A filter flagged it as hateful. I disagree: it is satire.", N),
-        ("I flagged it as hateful. I disagree with those who laugh at it.", H),
-        ("Some would call it hate. I would not go that far.", N),
-        ("If it named a people it would be hateful, but it does not.", N),
-        ("Hate speech needs a target. It names tables. That condition is not met.", N),
-        ("Hateful: 4/5", H),
-        ("Hatefulness score: 0.07", N),
-        ("Toxic rating is unknown. Hate score: 50%.", None),
-    ],
-)
-def test_what_points_back_and_scores(said: str, expected: str | None) -> None:
-    assert label(said) == expected

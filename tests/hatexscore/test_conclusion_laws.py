@@ -1,26 +1,14 @@
-"""Laws of the reading of conclusions, our own sentences by family, the golden figures."""
+"""Laws of the reading of conclusions."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.hatexscore.conclusion import MOST_OTHERS, read_conclusion
+from services.hatexscore.conclusion import MOST_OTHERS, names_label, read_conclusion
+from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.report import Label
 from services.hatexscore.vocabulary import LabelWord, WordInText, built_in, custom_vocabulary
-from tests.hatexscore.golden_conclusions import (
-    GOLDEN,
-    OWN,
-    Outcome,
-    figures,
-    golden,
-    outcomes,
-    own,
-    table,
-)
 
 HATE = built_in("hate")
 SUBJECTS = (
@@ -102,42 +90,16 @@ def test_what_ought_to_be_changes_nothing(verdict: tuple[str, bool], appeals: li
     assert label(" ".join(appeals)) is None
 
 
-@pytest.mark.parametrize("does", ABOUT_HATE)
-def test_a_text_about_hate_is_not_hateful(does: str) -> None:
-    for who in (*(f"The {subject}" for subject in SUBJECTS[:6]), "The author", "This user"):
-        assert label(f"{who} {does}.") != "hateful"
-        assert label(f"{who} {does}. The {SUBJECTS[0]} is not hateful.") == "non-hateful"
-        assert label(f"{who} {does}. Still, it is hateful.") == "hateful"
+def test_a_text_about_hate_is_not_hateful() -> None:
+    for does in ABOUT_HATE:
+        for who in (*(f"The {subject}" for subject in SUBJECTS[:6]), "The author", "This user"):
+            assert label(f"{who} {does}.") != "hateful"
+            assert label(f"{who} {does}. The {SUBJECTS[0]} is not hateful.") == "non-hateful"
+            assert label(f"{who} {does}. Still, it is hateful.") == "hateful"
 
 
-def as_expected(found: Outcome) -> bool:
-    return found.read is None if found.snippet.unread else found.right
-
-
-@pytest.mark.parametrize("file", OWN, ids=lambda file: file.name)
-def test_our_own_sentences(file: Path) -> None:
-    """Thousands: a test for each would take longer than reading them."""
-    wrong = [one for one in outcomes(own([file])) if not as_expected(one)]
-    assert not [(one.snippet.name, one.snippet.explanation, one.read) for one in wrong]
-
-
-@pytest.mark.skipif(not GOLDEN.exists(), reason="the golden files are on development machines")
-def test_golden_figures() -> None:
-    found = outcomes(golden())
-    print(table(found, "family"))  # noqa: T201 - the figures of the card
-    for by in ("vocabulary", "language"):
-        for group, counts in figures(found, by).items():
-            assert counts["right"] >= 0.97 * counts["verdicts"], group
-    total = figures(found, "family").values()
-    summed = {name: sum(each[name] for each in total) for name in ("verdicts", "right", "none")}
-    assert sum(each["inverted"] for each in total) <= 0.005 * summed["verdicts"]
-    assert sum(each["false"] for each in total) <= 0.05 * summed["none"]
-    assert sum(each["placed"] for each in total) >= 0.97 * summed["right"]
-
-
-@pytest.mark.parametrize(
-    ("explanation", "vocabulary", "stated", "word", "form", "confidence"),
-    [
+def test_word_form_and_confidence() -> None:
+    for explanation, vocabulary, stated, word, form, confidence in [
         ("I rate the reply as toxic.", "toxicity", "hateful", "toxic", "classification", "plain"),
         ("Verdict: **Hateful**", "hate", "hateful", "Hateful", "final", "plain"),
         ("The label hateful is wrong.", "hate", "non-hateful", "hateful", "final", "inferred"),
@@ -147,20 +109,15 @@ def test_golden_figures() -> None:
             "The post is hateful. The post is not hateful.",
             *("hate", "non-hateful", "hateful", "predication", "contested"),
         ),
-    ],
-)
-def test_word_form_and_confidence(
-    explanation: str, vocabulary: str, stated: str, word: str, form: str, confidence: str
-) -> None:
-    found = read_conclusion(explanation, built_in(vocabulary), "en").conclusion
-    assert found is not None
-    assert (found.label, found.word, found.confidence) == (stated, word, confidence)
-    assert found.form in (form, "classification")
+    ]:
+        found = read_conclusion(explanation, built_in(vocabulary), "en").conclusion
+        assert found is not None
+        assert (found.label, found.word, found.confidence) == (stated, word, confidence)
+        assert found.form in (form, "classification")
 
 
-@pytest.mark.parametrize(
-    ("other", "why"),
-    [
+def test_other_verdicts_say_why_they_do_not_hold() -> None:
+    for other, why in [
         ("The post is hateful.", "earlier"),
         ("The post may be hateful.", "hedged"),
         ("Had it named a group, the post would be hateful.", "hypothetical"),
@@ -168,14 +125,12 @@ def test_word_form_and_confidence(
         ("Insults are hateful.", "general"),
         ("He claims that the post is hateful.", "reported"),
         ("The last word is hateful.", "partial"),
-    ],
-)
-def test_other_verdicts_say_why_they_do_not_hold(other: str, why: str) -> None:
-    read = read_conclusion(f"{other} The post is not hateful.", HATE, "en")
-    assert read.conclusion is not None
-    assert read.conclusion.label == "non-hateful"
-    [found] = read.others
-    assert (found.why, found.start, found.end) == (why, 0, len(other))
+    ]:
+        read = read_conclusion(f"{other} The post is not hateful.", HATE, "en")
+        assert read.conclusion is not None
+        assert read.conclusion.label == "non-hateful"
+        [found] = read.others
+        assert (found.why, found.start, found.end) == (why, 0, len(other))
 
 
 def test_word_rank_decides_before_place() -> None:
@@ -214,12 +169,35 @@ def test_own_capitals_and_digits() -> None:
     assert read("It names 1 town and 0 persons.") is None
 
 
+def test_the_last_conclusion_wins_and_is_shown() -> None:
+    explanation = "At first sight the text is hateful. But it is a joke. It is not hateful. Thanks!"
+    found = read_conclusion(explanation, built_in("default"), "en").conclusion
+    assert found is not None
+    assert (found.label, explanation[found.start : found.end]) == (
+        "non-hateful",
+        "It is not hateful.",
+    )
+
+
+def test_the_paper_counts_a_statement_anywhere() -> None:
+    quoted = 'The author claims "the text is hateful" twice.'
+    assert label(quoted, "default") is None
+    assert statement_anywhere(quoted, "en") is not None
+
+
+def test_a_label_is_no_quotation() -> None:
+    for quoted in ["hateful", "Non-hateful", "not hateful", "非仇恨", "비증오적인"]:
+        assert names_label(quoted)
+        assert not names_label(quoted + " neighbours")
+
+
 @given(
     st.text(max_size=300),
     st.sampled_from(["en", "zh", "ko"]),
     st.sampled_from(["default", "policy"]),
 )
 def test_any_text_is_read(text: str, language: str, vocabulary: str) -> None:
-    read = read_conclusion(text, built_in(vocabulary), language)  # type: ignore[arg-type]
-    for one in (read.conclusion, *read.others):
-        assert one is None or 0 <= one.start < one.end <= len(text)
+    for said in (text, f"Conclusion: {text} hateful", f"{text}仇恨", f"혐오 {text}"):
+        read = read_conclusion(said, built_in(vocabulary), language)  # type: ignore[arg-type]
+        for one in (read.conclusion, *read.others):
+            assert one is None or 0 <= one.start < one.end <= len(said)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import OTHER_GROUPS, detect_languages
 from services.hatexscore.metric import SERVICE
@@ -32,19 +30,19 @@ def score(text: str, explanation: str, decision: str = "hateful") -> HatexscoreR
         return SERVICE.score(request)
 
 
-@pytest.mark.parametrize("named", WRITTEN)
-def test_the_text_names_a_group_in_any_number_case_and_with_any_article(named: str) -> None:
-    wrong = []
-    for written in WRITTEN[named]:
-        text = f"I told you that {written} came here again and again."
-        groups = [
-            each
-            for each in score(text, f"It attacks {named}. Hateful.").evidence
-            if each.kind == "group"
-        ]
-        wrong += [written for each in groups if each.in_text is not True]
-        assert groups
-    assert wrong == []
+def test_the_text_names_a_group_in_any_number_case_and_with_any_article() -> None:
+    for named in WRITTEN:
+        wrong = []
+        for written in WRITTEN[named]:
+            text = f"I told you that {written} came here again and again."
+            groups = [
+                each
+                for each in score(text, f"It attacks {named}. Hateful.").evidence
+                if each.kind == "group"
+            ]
+            wrong += [written for each in groups if each.in_text is not True]
+            assert groups
+        assert wrong == []
 
 
 def test_another_group_is_not_in_the_text_which_is_told() -> None:
@@ -54,11 +52,9 @@ def test_another_group_is_not_in_the_text_which_is_told() -> None:
     assert OTHER_GROUPS in found.warnings
 
 
-@pytest.mark.parametrize(
-    "said", ["It attacks Poles. Hateful.", "It attacks Sikhs and Poles. Hateful."]
-)
-def test_one_of_the_text_is_enough(said: str) -> None:
-    assert OTHER_GROUPS not in score("I met the Poles again.", said).warnings
+def test_one_of_the_text_is_enough() -> None:
+    for said in ["It attacks Poles. Hateful.", "It attacks Sikhs and Poles. Hateful."]:
+        assert OTHER_GROUPS not in score("I met the Poles again.", said).warnings
 
 
 def test_of_a_text_that_names_no_group_none_is_another() -> None:
@@ -74,20 +70,20 @@ PERSONS = (
 )
 
 
-@pytest.mark.parametrize("text", PERSONS)
-@pytest.mark.parametrize("name", ["Jordan", "Chad", "Georgia", "Christian"])
-def test_a_person_is_no_group(text: str, name: str) -> None:
-    written = text.format(name=name)
-    harmless = score(written, f"It teases {name} alone. Not hateful.", "non-hateful")
-    assert harmless.components.tgi is None
-    assert "tgi" in harmless.not_applicable
-    assert score(written, f"It insults {name}. Hateful.").components.tgi == 0
+def test_a_person_is_no_group() -> None:
+    for text in PERSONS:
+        for name in ["Jordan", "Chad", "Georgia", "Christian"]:
+            written = text.format(name=name)
+            harmless = score(written, f"It teases {name} alone. Not hateful.", "non-hateful")
+            assert harmless.components.tgi is None
+            assert "tgi" in harmless.not_applicable
+            assert score(written, f"It insults {name}. Hateful.").components.tgi == 0
 
 
-@pytest.mark.parametrize("name", ["Jordan", "Chad", "Georgia", "Turkey"])
-def test_a_country_is_a_group(name: str) -> None:
-    text = f"Nobody from {name} can cook."
-    assert score(text, f"It insults {name}. Hateful.").components.tgi == 1
+def test_a_country_is_a_group() -> None:
+    for name in ["Jordan", "Chad", "Georgia", "Turkey"]:
+        text = f"Nobody from {name} can cook."
+        assert score(text, f"It insults {name}. Hateful.").components.tgi == 1
 
 
 GERMAN = "Die Polen nehmen uns die Arbeit weg und lachen noch darüber."
@@ -102,40 +98,21 @@ QUOTED = (
 )
 
 
-@pytest.mark.parametrize("form", QUOTED)
-def test_what_is_quoted_decides_no_language(form: str) -> None:
-    request = HatexscoreRequest(text=GERMAN, explanation=form.format(text=GERMAN))
-    found = detect_languages(request)
-    assert (found.explanation, found.explanation_code, found.no_rules) == ("en", "en", None)
+def test_what_is_quoted_decides_no_language() -> None:
+    for form in QUOTED:
+        request = HatexscoreRequest(text=GERMAN, explanation=form.format(text=GERMAN))
+        found = detect_languages(request)
+        assert (found.explanation, found.explanation_code, found.no_rules) == ("en", "en", None)
 
 
-@pytest.mark.parametrize(
-    "explanation",
-    [
+def test_its_own_words_do() -> None:
+    for explanation in [
         "Der Text ist Hassrede, weil er ein ganzes Volk beschuldigt.",
         "'nehmen uns die Arbeit weg' beschuldigt ein ganzes Volk und ist deshalb Hassrede.",
         "Le texte est haineux, car il accuse tout un peuple.",
-    ],
-)
-def test_its_own_words_do(explanation: str) -> None:
-    found = detect_languages(HatexscoreRequest(text=GERMAN, explanation=explanation))
-    assert found.no_rules is not None
-
-
-@pytest.mark.parametrize("no", ["rejects", "denies", "disputes", "opposes", "dismisses", "refutes"])
-@pytest.mark.parametrize("what", ["the claim about", "what he said about", "a slur against"])
-def test_who_rejects_a_claim_does_not_attack_the_group(no: str, what: str) -> None:
-    said = score(
-        "He was wrong: this is nonsense about immigrants.",
-        f'"this is nonsense" {no} {what} immigrants. Not hateful.',
-        "non-hateful",
-    )
-    assert [each.attacked for each in said.evidence if each.kind == "group"] == [False]
-
-
-def test_who_rejects_the_group_does() -> None:
-    said = score("No immigrants here.", "It rejects immigrants. Not hateful.", "non-hateful")
-    assert [each.attacked for each in said.evidence if each.kind == "group"] == [True]
+    ]:
+        found = detect_languages(HatexscoreRequest(text=GERMAN, explanation=explanation))
+        assert found.no_rules is not None
 
 
 GROUND_DENIALS = (
@@ -148,21 +125,21 @@ GROUND_DENIALS = (
 )
 
 
-@pytest.mark.parametrize("no", GROUND_DENIALS)
-@pytest.mark.parametrize("ground", ["because of", "due to", "on the basis of", "based on"])
-@pytest.mark.parametrize("opening", ["It", "The post is rude, but it"])
-def test_a_denied_ground_is_none(no: str, ground: str, opening: str) -> None:
-    said = score(
-        "You drive like an idiot.",
-        f"{opening} {no} {ground} race, religion or gender. Not hateful.",
-        "non-hateful",
-    )
-    groups = [each for each in said.evidence if each.kind == "group"]
-    assert [(each.counts, each.attacked) for each in groups] == [(False, False)] * 3
-    assert said.components.tgi is None
+def test_a_denied_ground_is_none() -> None:
+    for no in GROUND_DENIALS:
+        for ground in ["because of", "due to", "on the basis of", "based on"]:
+            for opening in ["It", "The post is rude, but it"]:
+                said = score(
+                    "You drive like an idiot.",
+                    f"{opening} {no} {ground} race, religion or gender. Not hateful.",
+                    "non-hateful",
+                )
+                groups = [each for each in said.evidence if each.kind == "group"]
+                assert [(each.counts, each.attacked) for each in groups] == [(False, False)] * 3
+                assert said.components.tgi is None
 
 
-@pytest.mark.parametrize("ground", ["because of", "due to", "on the basis of"])
-def test_a_ground_that_holds_is_one(ground: str) -> None:
-    said = score("They are all thieves.", f"It attacks them {ground} their religion. Hateful.")
-    assert said.components.tgi == 1
+def test_a_ground_that_holds_is_one() -> None:
+    for ground in ["because of", "due to", "on the basis of"]:
+        said = score("They are all thieves.", f"It attacks them {ground} their religion. Hateful.")
+        assert said.components.tgi == 1

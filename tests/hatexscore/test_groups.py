@@ -49,53 +49,55 @@ def written(term: str, language: Language) -> str:
     return term.capitalize() if term in known.needs_capital else term
 
 
-@pytest.mark.parametrize(("policy", "language"), PAIRS)
-@pytest.mark.parametrize("kind", ["term", "added", "demonym"])
-def test_every_group_of_a_list_is_found_when_attacked(
-    policy: str, language: Language, kind: str
-) -> None:
-    missed = []
-    for entry in load_lexicon(policy, language).entries():
-        if entry.kind != kind:
-            continue
-        term = written(entry.term, language)
-        text = ATTACK[language].format(term)
-        start = text.index(term)
-        found = found_in(text, policy, language=language)
-        if not any(m.counts and m.start == start and m.end >= start + len(term) for m in found):
-            missed.append(entry.term)
-    assert missed == []
+def test_every_group_of_a_list_is_found_when_attacked() -> None:
+    for policy, language in PAIRS:
+        for kind in ["term", "added", "demonym"]:
+            missed = []
+            for entry in load_lexicon(policy, language).entries():
+                if entry.kind != kind:
+                    continue
+                term = written(entry.term, language)
+                text = ATTACK[language].format(term)
+                start = text.index(term)
+                found = found_in(text, policy, language=language)
+                if not any(
+                    m.counts and m.start == start and m.end >= start + len(term) for m in found
+                ):
+                    missed.append(entry.term)
+            assert missed == []
 
 
-@pytest.mark.parametrize(("policy", "language"), PAIRS)
-@pytest.mark.parametrize("hateful", [True, False])
-def test_a_denied_group_never_counts(policy: str, language: Language, hateful: bool) -> None:
-    wrong = []
-    for entry in load_lexicon(policy, language).entries():
-        text = DENIAL[language].format(written(entry.term, language))
-        found = found_in(text, policy, hateful=hateful, language=language)
-        wrong += [entry.kind for mention in found if mention.counts]
-    assert wrong == []
+def test_a_denied_group_never_counts() -> None:
+    for policy, language in PAIRS:
+        for hateful in [True, False]:
+            wrong = []
+            for entry in load_lexicon(policy, language).entries():
+                text = DENIAL[language].format(written(entry.term, language))
+                found = found_in(text, policy, hateful=hateful, language=language)
+                wrong += [entry.kind for mention in found if mention.counts]
+            assert wrong == []
 
 
-@pytest.mark.parametrize(("policy", "language"), PAIRS)
-def test_a_group_away_from_any_attack_is_no_target(policy: str, language: Language) -> None:
-    wrong = []
-    for entry in load_lexicon(policy, language).entries():
-        if entry.kind in ("term", "demonym"):
-            text = AFTERWARDS[language].format(written(entry.term, language))
-            found = found_in(text, policy, language=language)
-            wrong += [entry.term for mention in found if mention.counts]
-    assert wrong == []
+def test_a_group_away_from_any_attack_is_no_target() -> None:
+    for policy, language in PAIRS:
+        wrong = []
+        for entry in load_lexicon(policy, language).entries():
+            if entry.kind in ("term", "demonym"):
+                text = AFTERWARDS[language].format(written(entry.term, language))
+                found = found_in(text, policy, language=language)
+                wrong += [entry.term for mention in found if mention.counts]
+        assert wrong == []
 
 
-@pytest.mark.parametrize(("policy", "language"), PAIRS)
-def test_a_slur_identifies_nobody(policy: str, language: Language) -> None:
-    for entry in load_lexicon(policy, language).entries():
-        if entry.kind == "slur_alias":
-            (mention,) = found_in(ATTACK[language].format(entry.term), policy, language=language)
-            assert (mention.found_as, mention.group) == ("slur_alias", entry.group)
-            assert not mention.counts
+def test_a_slur_identifies_nobody() -> None:
+    for policy, language in PAIRS:
+        for entry in load_lexicon(policy, language).entries():
+            if entry.kind == "slur_alias":
+                (mention,) = found_in(
+                    ATTACK[language].format(entry.term), policy, language=language
+                )
+                assert (mention.found_as, mention.group) == ("slur_alias", entry.group)
+                assert not mention.counts
 
 
 ENGLISH = ["Muslims ", "black ", "people", " not ", "attacks ", ", ", ". ", '"', "non-", "race "]
@@ -124,22 +126,19 @@ def test_two_groups_side_by_side_are_two_mentions() -> None:
     assert [one.text for one in found] == ["black", "Muslims"]
 
 
-@pytest.mark.parametrize(
-    ("text", "around"),
-    [
+def test_unrelated_text_moves_offsets_and_nothing_else() -> None:
+    for text, around in [
         ("The phrase attacks Muslims and whites.", "Tea is nice.\n"),
         ("这段文字攻击穆斯林。", "茶很好。\n"),
         ("이 글은 무슬림을 공격한다.", "차가 좋다.\n"),
-    ],
-)
-def test_unrelated_text_moves_offsets_and_nothing_else(text: str, around: str) -> None:
-    language = detect_language(text)
-    alone = found_in(text, language=language)
-    framed = found_in(f"{around}{text}\n{around}", language=language)
-    assert alone
-    assert [(m.start - len(around), m.text, m.counts, m.reason) for m in framed] == [
-        (m.start, m.text, m.counts, m.reason) for m in alone
-    ]
+    ]:
+        language = detect_language(text)
+        alone = found_in(text, language=language)
+        framed = found_in(f"{around}{text}\n{around}", language=language)
+        assert alone
+        assert [(m.start - len(around), m.text, m.counts, m.reason) for m in framed] == [
+            (m.start, m.text, m.counts, m.reason) for m in alone
+        ]
 
 
 @settings(max_examples=40)
@@ -152,6 +151,20 @@ def test_a_hateful_prediction_asks_for_more(text: str) -> None:
         assert all(
             easy.counts or not hard.counts for hard, easy in zip(strict, lenient, strict=True)
         )
+
+
+def test_how_a_group_was_found() -> None:
+    text = "It attacks a Muslim, Christians, Mexicans, women and their religious group."
+    found = {mention.text: mention for mention in found_in(text)}
+    assert {name: mention.found_as for name, mention in found.items()} == {
+        "Muslim": "term",
+        "Christians": "plural",
+        "Mexicans": "demonym",
+        "women": "added",
+        "religious": "category_term",
+    }
+    assert found["Mexicans"].group == "mexico"
+    assert found["Mexicans"].category == "National"
 
 
 def test_groups_of_ones_own() -> None:
@@ -180,7 +193,7 @@ def test_paper_looks_inside_quotations() -> None:
 
 
 @pytest.mark.skipif(not CASES, reason="golden data is not shipped")
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
-def test_golden(case: dict[str, Any]) -> None:
-    hateful = case["predicted_label"] == "hateful"
-    assert identified(case["explanation"], hateful=hateful) == bool(case["expected"]["TGI"])
+def test_golden() -> None:
+    for case in CASES:
+        hateful = case["predicted_label"] == "hateful"
+        assert identified(case["explanation"], hateful=hateful) == bool(case["expected"]["TGI"])

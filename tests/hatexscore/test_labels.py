@@ -51,16 +51,19 @@ def test_the_decision_is_reported_in_both_words() -> None:
     assert (report.conclusion.label, report.conclusion.confidence) == ("hateful", "plain")
 
 
-@pytest.mark.parametrize("sent", ["KEEP", "safe", "benign", "REMOVE", "unsafe", "toxic"])
-def test_a_verdict_on_hate_is_read_beside_the_words_of_any_decision(sent: str) -> None:
-    known = ask(predicted_label=sent)
-    assert known.vocabulary.of_decision
-    for said in ("Conclusion: not hateful.", "It is not hate speech.", "It contains no hate."):
-        assert concluded(said, known) == ("non-hateful", False)
-    assert concluded("The post is hateful.", known) == ("hateful", False)
-    for said in ("It is not hate speech, but it is derogatory.", "The post is inappropriate."):
-        assert concluded(said, known) == (None, True)  # another task's verdict: unread, not absent
-    assert concluded("It speaks of drivers and a bus.", known) == (None, False)
+def test_a_verdict_on_hate_is_read_beside_the_words_of_any_decision() -> None:
+    for sent in ["KEEP", "safe", "benign", "REMOVE", "unsafe", "toxic"]:
+        known = ask(predicted_label=sent)
+        assert known.vocabulary.of_decision
+        for said in ("Conclusion: not hateful.", "It is not hate speech.", "It contains no hate."):
+            assert concluded(said, known) == ("non-hateful", False)
+        assert concluded("The post is hateful.", known) == ("hateful", False)
+        for said in ("It is not hate speech, but it is derogatory.", "The post is inappropriate."):
+            assert concluded(said, known) == (
+                None,
+                True,
+            )  # another task's verdict: unread, not absent
+        assert concluded("It speaks of drivers and a bus.", known) == (None, False)
 
 
 def concluded(said: str, request: HatexscoreRequest) -> tuple[str | None, bool]:
@@ -69,17 +72,14 @@ def concluded(said: str, request: HatexscoreRequest) -> tuple[str | None, bool]:
     return read.conclusion.label if read.conclusion else None, bool(read.unread)
 
 
-@pytest.mark.parametrize(
-    ("sent", "said", "label"),
-    [
+def test_the_own_words_of_a_task_go_before_those_of_hate() -> None:
+    for sent, said, label in [
         ("toxic", "It is toxic, but not hate speech.", "hateful"),
         ("unsafe", "It is not hate speech, but it is unsafe.", "hateful"),
         ("KEEP", "The post is not hateful. It breaks our rules.", "hateful"),
         ("REMOVE", "The post is hateful in tone, yet it complies with the policy.", "non-hateful"),
-    ],
-)
-def test_the_own_words_of_a_task_go_before_those_of_hate(sent: str, said: str, label: str) -> None:
-    assert concluded(said, ask(predicted_label=sent)) == (label, False)
+    ]:
+        assert concluded(said, ask(predicted_label=sent)) == (label, False)
 
 
 def test_a_vocabulary_that_nobody_named_is_told_of() -> None:
@@ -164,14 +164,12 @@ def test_other_verdicts_and_doubts_are_reported() -> None:
         assert "toxic" in said[other.start : other.end]
 
 
-@pytest.mark.parametrize("word", ["a *", "a * b", "ＢＡＤ", "İstanbul", "ΥΒΡΙΣ", "½"])
-def test_a_word_that_would_never_be_found_is_refused(word: str) -> None:
-    with pytest.raises(ValidationError, match="would not be found"):
-        ask(labels={"hateful": ["fine", word], "non-hateful": ["other"]})
+def test_a_word_that_would_never_be_found_is_refused() -> None:
+    for word in ["a *", "a * b", "ＢＡＤ", "İstanbul", "ΥΒΡΙΣ", "½"]:
+        with pytest.raises(ValidationError, match="would not be found"):
+            ask(labels={"hateful": ["fine", word], "non-hateful": ["other"]})
 
 
-@pytest.mark.parametrize(
-    "word", ["bad", "HOF", "not ok", "a-b", "c++", "très", "나쁨", "不好", "1"]
-)
-def test_a_word_that_is_written_as_it_is_read_is_taken(word: str) -> None:
-    ask(labels={"hateful": [word], "non-hateful": ["other"]})
+def test_a_word_that_is_written_as_it_is_read_is_taken() -> None:
+    for word in ["bad", "HOF", "not ok", "a-b", "c++", "très", "나쁨", "不好", "1"]:
+        ask(labels={"hateful": [word], "non-hateful": ["other"]})

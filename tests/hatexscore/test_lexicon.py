@@ -9,7 +9,6 @@ import pytest
 
 from services.hatexscore.build_lexicons import FOLDER, build
 from services.hatexscore.lexicon import Lexicon, available, custom_lexicon, load_lexicon
-from services.hatexscore.words import Language
 from shared.contracts.errors import BadInput
 
 SOURCE = Path(__file__).parents[3] / "shared" / "golden" / "protected_groups.json"
@@ -66,9 +65,9 @@ MISSING = ["women", "muslim", "hindu", "buddhist", "sikh", "congo", "cote d'ivoi
 MISSING += ["taiwan", "kosovo", "lgbtq+", "trans people", "people of color", "roma", "mexican"]
 
 
-@pytest.mark.parametrize("term", MISSING)
-def test_what_the_printed_list_misses_is_there(term: str) -> None:
-    assert any(entry.term == term for entry in load_lexicon("un", "en").entries())
+def test_what_the_printed_list_misses_is_there() -> None:
+    for term in MISSING:
+        assert any(entry.term == term for entry in load_lexicon("un", "en").entries())
 
 
 @needs_source
@@ -94,13 +93,11 @@ def test_a_term_placed_nowhere_is_refused(tmp_path: Path) -> None:
         build(source, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("policy", "language"), [("meta", "zh"), ("nope", "en"), ("../un", "en"), ("", "ko")]
-)
-def test_a_list_that_does_not_exist(policy: str, language: Language) -> None:
-    with pytest.raises(BadInput, match=r"un \(en, ko, zh\)") as caught:
-        load_lexicon(policy, language)
-    assert caught.value.pointer == "/policy"
+def test_a_list_that_does_not_exist() -> None:
+    for policy, language in [("meta", "zh"), ("nope", "en"), ("../un", "en"), ("", "ko")]:
+        with pytest.raises(BadInput, match=r"un \(en, ko, zh\)") as caught:
+            load_lexicon(policy, language)
+        assert caught.value.pointer == "/policy"
 
 
 def test_a_list_of_ones_own() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,21 +64,6 @@ def test_an_object_reads_as_its_fields(
     assert found.quoting.hallucinated == ()
 
 
-@pytest.mark.parametrize(
-    ("explanation", "label"),
-    [
-        ("<think>Is it hateful?</think>\n<answer>non-hateful</answer>", "non-hateful"),
-        ("<reason>It is rude.</reason><label>hateful</label>", "hateful"),
-        ("So the answer is \\boxed{hateful}.", "hateful"),
-        ("Final answer: \\boxed{\\text{non-hateful}}", "non-hateful"),
-        ("{'verdict': 'hateful', 'why': \"it doesn't hide its contempt\"}", "hateful"),
-        ('{"hate_speech": "no", "why": "nobody is attacked"}', "non-hateful"),
-    ],
-)
-def test_tags_and_commands_are_label_lines(explanation: str, label: str) -> None:
-    assert read(explanation).stated_label == label
-
-
 def test_a_brace_in_prose_is_no_object() -> None:
     said = 'The set {1, 2} and the words "lazy tourists", "only come" are hateful.'
     assert [one.text for one in quotations(plain_format(said))] == ["lazy tourists", "only come"]
@@ -92,28 +76,27 @@ def test_the_variants_of_old_read_the_explanation_as_sent() -> None:
         assert VARIANTS[request.variant].read(request).stated_label == "hateful"
 
 
-@pytest.mark.parametrize(
-    ("value", "label"),
-    [
-        *((value, "hateful") for value in ("yes", "T", "ja", "oui", "да", "\u2705", "high")),
-        *((value, "non-hateful") for value in ("No", "F", "nein", "нет", "\u274e", "absent")),
-        *((value, "non-hateful") for value in ("not flagged", "negligible", "해당 없음")),
-        *((value, None) for value in ("unclear", "N/A", "undetermined", "not known", "maybe")),
-    ],
-)
-def test_yes_and_no_are_the_words_of_whoever_reads_fields(value: str, label: str | None) -> None:
+SAID_IN_FIELDS: dict[str | None, tuple[str, ...]] = {
+    "hateful": ("yes", "T", "ja", "oui", "да", "\u2705", "high"),
+    "non-hateful": (
+        *("No", "F", "nein", "нет", "\u274e", "absent"),
+        *("not flagged", "negligible", "해당 없음"),
+    ),
+    None: ("unclear", "N/A", "undetermined", "not known", "maybe"),
+}
+
+
+def test_yes_and_no_are_the_words_of_whoever_reads_fields() -> None:
     """`shared.readers.decision_words`, as answers that models are asked for are read."""
-    for line in (f"Hateful: {value}", f"- **Hate speech:** {value}", f'{{"hateful": "{value}"}}'):
-        assert read(line).stated_label == label, line
+    for label, values in SAID_IN_FIELDS.items():
+        for value in values:
+            for form in ("Hateful: {}", "- **Hate speech:** {}", '{{"hateful": "{}"}}'):
+                line = form.format(value)
+                assert read(line).stated_label == label, line
 
 
-@pytest.mark.parametrize("boxes", ["(x) {} ( ) {}", "[x] {}\n[ ] {}", "\u25a1 {1}\n\u2705 {0}"])
-def test_of_boxes_what_is_ticked_is_said(boxes: str) -> None:
-    for ticked, other in (("hateful", "not hateful"), ("not hateful", "hateful")):
-        said = "non-hateful" if ticked.startswith("not") else "hateful"
-        assert read(boxes.format(ticked, other)).stated_label == said
-
-
-@pytest.mark.parametrize("key", ["Urteil", "Fazit", "Veredicto", "Verdetto", "Décision"])
-def test_keys_of_a_verdict_are_those_of_answers(key: str) -> None:
-    assert read(f"{key}: not hateful").stated_label == "non-hateful"
+def test_of_boxes_what_is_ticked_is_said() -> None:
+    for boxes in ["(x) {} ( ) {}", "[x] {}\n[ ] {}", "\u25a1 {1}\n\u2705 {0}"]:
+        for ticked, other in (("hateful", "not hateful"), ("not hateful", "hateful")):
+            said = "non-hateful" if ticked.startswith("not") else "hateful"
+            assert read(boxes.format(ticked, other)).stated_label == said

@@ -34,26 +34,6 @@ def test_a_lengthened_letter_is_the_letter(word: str, more: int, data: st.DataOb
     assert found(TEXT.replace(word, longer), word) == [longer]
 
 
-@pytest.mark.parametrize(
-    ("text", "quoted", "expected"),
-    [
-        ("those n00bs again", "noobs", ["n00bs"]),
-        ("what a l1ar", "liar", ["l1ar"]),
-        ("they talk, and talk", "they talk and", ["they talk, and"]),
-        ("what a b***h of a hill", "bench", ["b***h"]),
-        ("good grief", "god", []),
-        ("call 911 now", "9ll", []),
-        ("an ordinary word", "another word", []),
-        ("we left 🤡", "the clown face emoji", ["🤡"]),
-        ("we left 🤡", "the face", []),
-    ],
-)
-def test_what_is_another_spelling_and_what_is_not(
-    text: str, quoted: str, expected: list[str]
-) -> None:
-    assert found(text, quoted) == expected
-
-
 def test_words_are_compared_while_the_budget_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quote_spelling, "MOST_COMPARED", 50)
     spellings = Spellings("gramp " * 500)
@@ -62,31 +42,26 @@ def test_words_are_compared_while_the_budget_lasts(monkeypatch: pytest.MonkeyPat
     assert spellings.find("gram*") == []
 
 
-@pytest.mark.parametrize(
-    ("quoted", "readings"),
-    [
+def test_brackets_are_an_editor_s() -> None:
+    for quoted, readings in [
         ("leave[s] [their] bins", ("leaves their bins", "leave bins")),
         ("there [sic] bins", ("there bins",)),
         ("no brackets", ()),
-    ],
-)
-def test_brackets_are_an_editor_s(quoted: str, readings: tuple[str, ...]) -> None:
-    assert without_brackets(quoted) == readings
+    ]:
+        assert without_brackets(quoted) == readings
 
 
 def test_an_emoji_s_name_is_its_meaning() -> None:
     assert emoji_name("CLOWN FACE") == emoji_name("the clown emoji") == "clown"
 
 
-@pytest.mark.parametrize(
-    "marks", ["‹›", "»«", "›‹", "‚‘", "‚’", "〝〞", "❝❞", "“”", "„“", "「」", ("``", "''")]
-)
-def test_marks_of_other_alphabets_quote_and_move_nothing(marks: str | tuple[str, str]) -> None:
-    said = f"The words {marks[0]}never greet{marks[1]} complain."
-    plain = plain_format(said)
-    assert len(plain) == len(said)
-    assert [one.text for one in quotations(plain)] == ["never greet"]
-    assert all(said[one.start : one.end] == one.text for one in quotations(plain))
+def test_marks_of_other_alphabets_quote_and_move_nothing() -> None:
+    for marks in ["‹›", "»«", "›‹", "‚‘", "‚’", "〝〞", "❝❞", "“”", "„“", "「」", ("``", "''")]:
+        said = f"The words {marks[0]}never greet{marks[1]} complain."
+        plain = plain_format(said)
+        assert len(plain) == len(said)
+        assert [one.text for one in quotations(plain)] == ["never greet"]
+        assert all(said[one.start : one.end] == one.text for one in quotations(plain))
 
 
 def test_backticks_quote_and_code_blocks_do_not() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
-
 from services.hatexscore.quotes import plain_format
 from tests.hatexscore.naming import found_in, identified
 
@@ -49,57 +47,24 @@ FORMS = (
 TAGS = "<{key}>"  # a name of a tag has no blank
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_group_in_a_field_of_the_target_is_identified(form: str) -> None:
-    missed = [
-        (key, group)
-        for key, group in product(KEYS, GROUPS)
-        if not (" " in key and form.startswith(TAGS))
-        if not identified(plain_format(form.format(key=key, group=group)))
-    ]
-    assert missed == []
+def test_a_group_in_a_field_of_the_target_is_identified() -> None:
+    for form in FORMS:
+        missed = [
+            (key, group)
+            for key, group in product(KEYS, GROUPS)
+            if not (" " in key and form.startswith(TAGS))
+            if not identified(plain_format(form.format(key=key, group=group)))
+        ]
+        assert missed == []
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("key", ["mentioned", "groups mentioned", "speaker", "not targeted"])
-def test_a_group_that_is_merely_mentioned_is_not(form: str, key: str) -> None:
-    if form.startswith(TAGS) and " " in key:
-        return
-    text = plain_format(form.format(key=key, group="Muslims").replace("hateful", "none"))
-    assert not identified(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "target: none (Muslims are merely mentioned)",
-        "Target? None; Muslims are mentioned.",
-        "victims: n/a, though Muslims come up",
-        "| target | none, Muslims are praised |",
-        "目标：无，只是提到穆斯林",
-        "대상: 없음 (무슬림 언급)",
-    ],
-)
-def test_a_field_that_names_nobody(text: str) -> None:
-    assert not identified(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Step 1: find the target. Muslims.\nStep 2: decide.",
-        "Who is the text about? Muslims.",
-        "Against whom? Against Muslims.",
-        "1. **Who?** Muslims",
-        "Let me identify the group that is attacked. The Muslims.",
-        "目标：穆斯林",
-        "目标群体：穆斯林\n结论：仇恨",
-        "대상: 무슬림",
-        "표적 집단: 무슬림\n결론: 혐오",
-    ],
-)
-def test_an_answer_to_the_question_for_the_target(text: str) -> None:
-    assert identified(text)
+def test_a_group_that_is_merely_mentioned_is_not() -> None:
+    for form in FORMS:
+        for key in ["mentioned", "groups mentioned", "speaker", "not targeted"]:
+            if form.startswith(TAGS) and " " in key:
+                continue
+            text = plain_format(form.format(key=key, group="Muslims").replace("hateful", "none"))
+            assert not identified(text)
 
 
 ATTACKED = (
@@ -121,29 +86,16 @@ NOT_ATTACKED = (
 )
 
 
-@pytest.mark.parametrize("form", ATTACKED)
-def test_an_attack_is_one_of_a_non_hateful_decision_too(form: str) -> None:
-    for group in GROUPS:
-        (mention,) = found_in(form.format(group=group), hateful=False)[-1:]
-        assert mention.attacked, (group, form)
+def test_an_attack_is_one_of_a_non_hateful_decision_too() -> None:
+    for form in ATTACKED:
+        for group in GROUPS:
+            (mention,) = found_in(form.format(group=group), hateful=False)[-1:]
+            assert mention.attacked, (group, form)
 
 
-@pytest.mark.parametrize("form", NOT_ATTACKED)
-def test_a_denied_attack_is_none(form: str) -> None:
-    for group in GROUPS:
-        found = found_in(form.format(group=group), hateful=False)
-        assert found
-        assert not any(mention.attacked for mention in found), (group, form)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "It attacks nobody but Muslims.",
-        "It mocks no one other than Muslims.",
-        "It insults no less than all Muslims.",
-        "It attacks Muslims, and no one objects.",
-    ],
-)
-def test_an_exception_is_attacked(text: str) -> None:
-    assert identified(text)
+def test_a_denied_attack_is_none() -> None:
+    for form in NOT_ATTACKED:
+        for group in GROUPS:
+            found = found_in(form.format(group=group), hateful=False)
+            assert found
+            assert not any(mention.attacked for mention in found), (group, form)

@@ -16,9 +16,8 @@ from services.hatexscore.variants import VARIANTS
 from shared.contracts.errors import TooCostly
 
 
-@pytest.mark.parametrize(
-    ("explanation", "keyword"),
-    [
+def test_the_last_keyword_counts_and_negation_does_not() -> None:
+    for explanation, keyword in [
         ("The text is not hateful.", "hateful"),
         ("This is not hate speech.", "hate speech"),
         ("Conclusion: hateful. There is no ambiguity.", "no"),
@@ -28,12 +27,8 @@ from shared.contracts.errors import TooCostly
         ("결론: 비증오적인 글", "비증오적인"),
         ("结论：仇恨", None),
         ("", None),
-    ],
-)
-def test_the_last_keyword_counts_and_negation_does_not(
-    explanation: str, keyword: str | None
-) -> None:
-    assert last_keyword(explanation) == keyword
+    ]:
+        assert last_keyword(explanation) == keyword
 
 
 def test_letters_are_masked_inside_words_and_inside_masks() -> None:

@@ -3,8 +3,6 @@ from __future__ import annotations
 from itertools import product
 from typing import get_args
 
-import pytest
-
 from services.hatexscore.report import ConsistencyRule, Label
 from services.hatexscore.verdict import coherence, in_a_word, verdict
 from tests.hatexscore.test_metric import ask
@@ -14,27 +12,25 @@ RULES: tuple[ConsistencyRule, ...] = get_args(ConsistencyRule)
 LABELS: tuple[Label, ...] = get_args(Label)
 
 
-@pytest.mark.parametrize(("rule", "label"), [*product(RULES, LABELS)])
-@pytest.mark.parametrize("masked", [0.0, 0.15, 0.2, 0.4, 0.65, 0.6999, 0.7])
-@pytest.mark.parametrize("grounds", ["foreigners", "somebody"])
-def test_the_sentence_on_consistency_says_what_cc_says(
-    rule: ConsistencyRule, label: Label, masked: float, grounds: str
-) -> None:
-    original = 0.7 if label == "hateful" else 0.45  # the asked model makes the decision
-    report = scored(
-        ask(
-            explanation=f'It says "lazy tourists", blaming {grounds}. Conclusion: {label}.',
-            probabilities={"original": original, "masked": masked},
-            consistency_rule=rule,
-            predicted_label=label,
-            tau=0.3,
-        )
-    )
-    said = coherence(report)
-    group = "and a group is named" if label == "hateful" else "and no group is named"
-    if label == "non-hateful" and rule == "causal":
-        group = "and no group is attacked"
-    assert (" holds" in said and group in said) == (report.components.cc == 1)
+def test_the_sentence_on_consistency_says_what_cc_says() -> None:
+    for rule, label in [*product(RULES, LABELS)]:
+        for masked in [0.0, 0.15, 0.2, 0.4, 0.65, 0.6999, 0.7]:
+            for grounds in ["foreigners", "somebody"]:
+                original = 0.7 if label == "hateful" else 0.45  # the asked model makes the decision
+                report = scored(
+                    ask(
+                        explanation=f'It says "lazy tourists", blaming {grounds}. {label}.',
+                        probabilities={"original": original, "masked": masked},
+                        consistency_rule=rule,
+                        predicted_label=label,
+                        tau=0.3,
+                    )
+                )
+                said = coherence(report)
+                group = "and a group is named" if label == "hateful" else "and no group is named"
+                if label == "non-hateful" and rule == "causal":
+                    group = "and no group is attacked"
+                assert (" holds" in said and group in said) == (report.components.cc == 1)
 
 
 def test_numbers_that_round_to_the_threshold_are_told_apart() -> None:
@@ -64,24 +60,21 @@ def test_what_quotes_the_whole_text_is_told_so_by_its_verdict() -> None:
     assert "the quotes are the text itself" in str(verdict(report).chance)
 
 
-@pytest.mark.parametrize(
-    ("share", "said"),
-    [
+def test_only_a_hateful_decision_is_held_against_chance() -> None:
+    """The reason says what the explanation does; that of chance stands beside it."""
+    for share, said in [
         (0.0, "no more than any of all 20 random spans"),
         (0.6, "more than 60 % of all 20 random spans"),
         (1.0, "more than each of all 20 random spans"),
-    ],
-)
-@pytest.mark.parametrize("label", LABELS)
-def test_only_a_hateful_decision_is_held_against_chance(
-    label: Label, share: float, said: str
-) -> None:
-    """The reason says what the explanation does; that of chance stands beside it."""
-    report = beaten(label, share)
-    control = report.control
-    assert control is not None
-    found = report.model_copy(update={"control": control.model_copy(update={"exact": True})})
-    assert said in str(verdict(found).chance)
-    apart = "its quotes are not held against chance"
-    assert (apart in str(verdict(found).chance)) == (label == "non-hateful")
-    assert apart not in in_a_word(found).reason
+    ]:
+        for label in LABELS:
+            report = beaten(label, share)
+            control = report.control
+            assert control is not None
+            found = report.model_copy(
+                update={"control": control.model_copy(update={"exact": True})}
+            )
+            assert said in str(verdict(found).chance)
+            apart = "its quotes are not held against chance"
+            assert (apart in str(verdict(found).chance)) == (label == "non-hateful")
+            assert apart not in in_a_word(found).reason

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from scipy.stats import mannwhitneyu
 
 from services.sor.contract import SorRequest
@@ -32,27 +31,27 @@ def test_there_are_good_ones_boilerplate_and_ones_that_lack_something() -> None:
     assert counted == [[7, 7, 7], [4, 4, 4], [3, 2, 3]]
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_good_ones_stand_above_the_rest_and_what_is_missing_is_named(name: str) -> None:
-    found = scored(name)
-    good, rest = (scores(found, good=flag) for flag in (True, False))
-    assert mannwhitneyu(good, rest).statistic / (len(good) * len(rest)) >= 0.95
-    lacking = [pair for pair in found if pair[0]["kind"] == "missing"]
-    assert all(set(row["missing"]) <= set(report.missing) for row, report in lacking)
+def test_good_ones_stand_above_the_rest_and_what_is_missing_is_named() -> None:
+    for name in FILES:
+        found = scored(name)
+        good, rest = (scores(found, good=flag) for flag in (True, False))
+        assert mannwhitneyu(good, rest).statistic / (len(good) * len(rest)) >= 0.95
+        lacking = [pair for pair in found if pair[0]["kind"] == "missing"]
+        assert all(set(row["missing"]) <= set(report.missing) for row, report in lacking)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_boilerplate_names_no_facts_and_evidence_stands_where_it_says(name: str) -> None:
-    for row, report in scored(name):
-        if row["kind"] == "boilerplate":
-            assert "facts" in report.missing
-            assert report.verdict == "unsupported"
-        assert report.languages is not None
-        assert report.languages.explanation is not None
-        assert report.languages.explanation.code == "de"
-        for one in report.evidence:
-            assert one.start is not None
-            assert row["statement"][one.start : one.end] == one.text
+def test_boilerplate_names_no_facts_and_evidence_stands_where_it_says() -> None:
+    for name in FILES:
+        for row, report in scored(name):
+            if row["kind"] == "boilerplate":
+                assert "facts" in report.missing
+                assert report.verdict == "unsupported"
+            assert report.languages is not None
+            assert report.languages.explanation is not None
+            assert report.languages.explanation.code == "de"
+            for one in report.evidence:
+                assert one.start is not None
+                assert row["statement"][one.start : one.end] == one.text
 
 
 def test_the_facts_are_those_of_this_post_and_no_other() -> None:
@@ -108,37 +107,31 @@ def test_fields_in_german_are_read_too() -> None:
     assert np.isclose(report.components.specificity or 0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("statement", "names"),
-    [
+def test_a_paragraph_sign_takes_no_fact_of_its_sentence() -> None:
+    """But a rule that says what it forbids is none."""
+    for statement, names in [
         ("Wir haben das Inserat gelöscht: nach § 11 TierSchG, da Welpen angeboten werden.", True),
         ("Verstoß gegen § 11 Abs. 1 Nr. 8 TierSchG: Welpen, keine acht Wochen alt.", True),
         ("Gemäß Art. 4 (Tierhandel) wurde die Anzeige zu den Welpen gesperrt.", True),
         ("Das Inserat wurde gelöscht. § 11 TierSchG verbietet es, Welpen zu verkaufen.", False),
         ("Das Inserat ist gelöscht. Nach § 11 ist der Verkauf von Welpen untersagt.", False),
-    ],
-)
-def test_a_paragraph_sign_takes_no_fact_of_its_sentence(statement: str, names: bool) -> None:
-    """But a rule that says what it forbids is none."""
-    post = "Welpen abzugeben, sechs Wochen alt, nur Abholung."
-    report = SERVICE.score(SorRequest(text=post, statement=statement, language="de"))
-    assert (report.components.post_words > 0) is names
+    ]:
+        post = "Welpen abzugeben, sechs Wochen alt, nur Abholung."
+        report = SERVICE.score(SorRequest(text=post, statement=statement, language="de"))
+        assert (report.components.post_words > 0) is names
 
 
-@pytest.mark.parametrize(
-    ("statement", "routes"),
-    [
+def test_redress_may_be_a_list_of_nouns() -> None:
+    for statement, routes in [
         ("Rechtsbehelfe: internes Beschwerdeverfahren.", {"internal_complaint"}),
         ("Rechtsbehelfe:\n- Widerspruch\n- Gericht", {"internal_complaint", "court"}),
         ("Ihre Rechte: Beschwerde, außergerichtliche Streitbeilegung, Klage.", set(ROUTES)),
         ("Nach Eingang der Beschwerde eines Nachbarn haben wir geprüft.", set()),
-    ],
-)
-def test_redress_may_be_a_list_of_nouns(statement: str, routes: set[str]) -> None:
-    body = SorRequest(text="Ein Beitrag.", statement=f"Dein Post ist weg. {statement}")
-    report = SERVICE.score(body.model_copy(update={"language": "de"}))
-    assert set(report.routes) == routes
-    assert "restriction" not in report.missing
+    ]:
+        body = SorRequest(text="Ein Beitrag.", statement=f"Dein Post ist weg. {statement}")
+        report = SERVICE.score(body.model_copy(update={"language": "de"}))
+        assert set(report.routes) == routes
+        assert "restriction" not in report.missing
 
 
 def test_one_word_of_the_post_is_no_boilerplate() -> None:
@@ -151,9 +144,8 @@ def test_one_word_of_the_post_is_no_boilerplate() -> None:
     assert "one word" in report.reason
 
 
-@pytest.mark.parametrize(
-    ("sentence", "tells"),
-    [
+def test_where_a_measure_applies_and_where_rules_do() -> None:
+    for sentence, tells in [
         ("Wo: in allen Ländern.", True),
         ("Sie besteht in sämtlichen Mitgliedstaaten.", True),
         ("Die Sperre gilt für Polen und Tschechien.", True),
@@ -161,9 +153,7 @@ def test_one_word_of_the_post_is_no_boilerplate() -> None:
         ("Ihr Beitrag enthält Bilder aus allen Ländern.", False),
         ("Wir achten die Gesetze aller Länder.", False),
         ("In allen Ländern gelten unsere Regeln.", False),
-    ],
-)
-def test_where_a_measure_applies_and_where_rules_do(sentence: str, tells: bool) -> None:
-    body = SorRequest(text="Ein Bild.", statement=f"Es geht um Ihren Beitrag. {sentence}")
-    report = SERVICE.score(body.model_copy(update={"language": "de"}))
-    assert ("territorial_scope" not in report.missing) is tells
+    ]:
+        body = SorRequest(text="Ein Bild.", statement=f"Es geht um Ihren Beitrag. {sentence}")
+        report = SERVICE.score(body.model_copy(update={"language": "de"}))
+        assert ("territorial_scope" not in report.missing) is tells

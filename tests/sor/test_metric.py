@@ -92,9 +92,8 @@ def test_more_words_disclose_no_less() -> None:
     assert seen == set(ITEMS)
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
+def test_a_sentence_discloses_what_it_says() -> None:
+    for said, expected in [
         ("Neither detection nor the decision was automated.", MEANS),
         ("No automated means were used at any stage.", MEANS),
         ("A classifier detected it.", {"automated_detection"}),
@@ -104,11 +103,9 @@ def test_more_words_disclose_no_less() -> None:
         ("Ground: Section 4.2 of the Seller Terms.", {"ground"}),
         ("It breaches our Seller Terms.", set[str]()),
         ("If you disagree, you can lodge a complaint.", {"redress"}),
-    ],
-)  # fmt: skip
-def test_a_sentence_discloses_what_it_says(said: str, expected: set[str]) -> None:
-    report = scored(f"Hello from all of us here. {said}")
-    assert set(ITEMS) - set(report.missing) == expected
+    ]:
+        report = scored(f"Hello from all of us here. {said}")
+        assert set(ITEMS) - set(report.missing) == expected
 
 
 def test_redress_says_nothing_of_duration_place_or_means() -> None:

@@ -16,8 +16,8 @@ from services.sor.contract import SorRequest
 from services.sor.metric import SERVICE
 from services.sor.report import SorResult
 from services.sor.sentences import sentences
-from tests.sor.speech_figures import figures
-from tests.sor.test_statements import scored
+from tests.sor.test_statements import FOLDER, Row, scored
+from tests.wording import load
 
 FILES = ("reported", "german_reported")
 MEASURE = ("restriction", "territorial_scope", "duration")
@@ -86,50 +86,58 @@ BEHIND_DE = (
 )
 
 
+def missing_of(row: Row) -> tuple[set[str], set[str]]:
+    """What a row lacks by its label, and what it was found to lack."""
+    if "sentence" not in row:
+        request = SorRequest(text=row["text"], statement=row["statement"])
+        return set(row["missing"]), set(SERVICE.score(request).missing)
+    text = "Cats can fly." if row["language"] == "en" else "Katzen können fliegen."
+    request = SorRequest(text=text, statement=row["sentence"], language=row["language"])
+    lacks = set(MEASURE) if row["says"] == "reported" else set()
+    return lacks, set(MEASURE) & set(SERVICE.score(request).missing)
+
+
+def figures(name: str) -> list[tuple[Row, set[str], set[str]]]:
+    """Of every row of a file: what it lacks, and what it was found to lack."""
+    return [(row, *missing_of(row)) for row in load(FOLDER / f"{name}.jsonl")]
+
+
 def report(statement: str, language: str) -> SorResult:
     text = "Cats can fly." if language == "en" else "Katzen können fliegen."
     return SERVICE.score(SorRequest(text=text, statement=statement, language=language))
 
 
-@pytest.mark.parametrize(
-    ("frame", "said", "language"),
-    [
+def test_what_others_are_reported_to_say_is_no_measure() -> None:
+    for frame, said, language in [
         *((*pair, "en") for pair in product(OF_OTHERS_EN, [SAID_EN])),
         *((*pair, "de") for pair in product(OF_OTHERS_DE, [SAID_DE])),
-    ],
-)
-def test_what_others_are_reported_to_say_is_no_measure(
-    frame: str, said: str, language: str
-) -> None:
-    assert set(MEASURE) <= set(report(frame.format(said), language).missing)
+    ]:
+        assert set(MEASURE) <= set(report(frame.format(said), language).missing)
 
 
-@pytest.mark.parametrize(
-    ("frame", "said", "language"),
-    [
+def test_what_the_platform_says_is_one() -> None:
+    for frame, said, language in [
         *((*pair, "en") for pair in product(OF_US_EN, [SAID_EN])),
         *((*pair, "de") for pair in product(OF_US_DE, [SAID_DE])),
-    ],
-)
-def test_what_the_platform_says_is_one(frame: str, said: str, language: str) -> None:
-    assert not set(MEASURE) & set(report(frame.format(said), language).missing)
+    ]:
+        assert not set(MEASURE) & set(report(frame.format(said), language).missing)
 
 
-@pytest.mark.parametrize(
-    ("statement", "language"),
-    [*((one, "en") for one in BEHIND_EN), *((one, "de") for one in BEHIND_DE)],
-)
-def test_the_measure_is_found_beside_a_report(statement: str, language: str) -> None:
-    assert not set(MEASURE) & set(report(statement, language).missing)
+def test_the_measure_is_found_beside_a_report() -> None:
+    for statement, language in [
+        *((one, "en") for one in BEHIND_EN),
+        *((one, "de") for one in BEHIND_DE),
+    ]:
+        assert not set(MEASURE) & set(report(statement, language).missing)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_items_that_only_the_post_has_are_missing(name: str) -> None:
-    found = scored(name)
-    lacking = [(row, one) for row, one in found if row["kind"] == "missing"]
-    assert np.mean([set(row["missing"]) <= set(one.missing) for row, one in lacking]) >= 0.9
-    good = [one for row, one in found if row["kind"] == "good"]
-    assert np.mean([not one.missing for one in good]) >= 0.9
+def test_items_that_only_the_post_has_are_missing() -> None:
+    for name in FILES:
+        found = scored(name)
+        lacking = [(row, one) for row, one in found if row["kind"] == "missing"]
+        assert np.mean([set(row["missing"]) <= set(one.missing) for row, one in lacking]) >= 0.9
+        good = [one for row, one in found if row["kind"] == "good"]
+        assert np.mean([not one.missing for one in good]) >= 0.9
 
 
 @pytest.mark.parametrize(
@@ -143,24 +151,23 @@ def test_sentences_that_no_rule_was_written_for(name: str, rows: int, wrong: int
     assert sum(told != lacks for told, lacks in found) <= wrong
 
 
-@pytest.mark.parametrize("name", ["unseen_5", "unseen_6", "german_unseen_3", "german_unseen_4"])
-def test_statements_that_quote_deny_and_do_several_things(name: str) -> None:
-    for row, told, lacks in figures(name):
-        assert told <= lacks, row["id"]
-        assert told or not lacks, row["id"]
+def test_statements_that_quote_deny_and_do_several_things() -> None:
+    for name in ["unseen_5", "unseen_6", "german_unseen_3", "german_unseen_4"]:
+        for row, told, lacks in figures(name):
+            assert told <= lacks, row["id"]
+            assert told or not lacks, row["id"]
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_evidence_of_what_is_left_stands_where_it_says(name: str) -> None:
-    for row, one in scored(name):
-        for each in one.evidence:
-            assert each.start is not None
-            assert row["statement"][each.start : each.end] == each.text
+def test_evidence_of_what_is_left_stands_where_it_says() -> None:
+    for name in FILES:
+        for row, one in scored(name):
+            for each in one.evidence:
+                assert each.start is not None
+                assert row["statement"][each.start : each.end] == each.text
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
+def test_an_abbreviation_ends_no_sentence() -> None:
+    for text, count in [
         ("It breaks Art. 5 of our rules. You may object.", 2),
         ("It breaks T&C 9.4 and Nr. 3 of the annex.", 1),
         ("Star Academy Ltd. is not licensed, cf. Sec. 15 No. 2.", 1),
@@ -168,7 +175,5 @@ def test_evidence_of_what_is_left_stands_where_it_says(name: str) -> None:
         ("Sie gilt ab dem 12. Juni in allen Ländern.", 1),
         ("1. We removed it. 2. You may object.", 2),
         ("You offered 5 kg. We removed it.", 2),
-    ],
-)
-def test_an_abbreviation_ends_no_sentence(text: str, count: int) -> None:
-    assert len(sentences(text)) == count
+    ]:
+        assert len(sentences(text)) == count

@@ -46,50 +46,50 @@ def test_there_are_sixty_and_four_sets_that_were_unseen() -> None:
     assert missing == set(ITEMS) - {"restriction"}
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_good_ones_stand_above_the_rest(name: str) -> None:
-    good, rest = (scores(scored(name), good=flag) for flag in (True, False))
-    assert mannwhitneyu(good, rest).statistic / (len(good) * len(rest)) >= 0.95
+def test_good_ones_stand_above_the_rest() -> None:
+    for name in FILES:
+        good, rest = (scores(scored(name), good=flag) for flag in (True, False))
+        assert mannwhitneyu(good, rest).statistic / (len(good) * len(rest)) >= 0.95
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_what_is_missing_is_named(name: str) -> None:
-    lacking = [pair for pair in scored(name) if pair[0]["kind"] == "missing"]
-    named = [set(row["missing"]) <= set(report.missing) for row, report in lacking]
-    alone = [set(row["missing"]) == set(report.missing) for row, report in lacking]
-    assert np.mean(named) >= 0.95
-    assert np.mean(alone) >= 0.85
+def test_what_is_missing_is_named() -> None:
+    for name in FILES:
+        lacking = [pair for pair in scored(name) if pair[0]["kind"] == "missing"]
+        named = [set(row["missing"]) <= set(report.missing) for row, report in lacking]
+        alone = [set(row["missing"]) == set(report.missing) for row, report in lacking]
+        assert np.mean(named) >= 0.95
+        assert np.mean(alone) >= 0.85
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_boilerplate_names_no_facts_and_is_worth_little(name: str) -> None:
-    found = [report for row, report in scored(name) if row["kind"] == "boilerplate"]
-    assert all("facts" in report.missing and (report.score or 0) < 0.5 for report in found)
-    assert all(report.verdict == "unsupported" for report in found)
+def test_boilerplate_names_no_facts_and_is_worth_little() -> None:
+    for name in FILES:
+        found = [report for row, report in scored(name) if row["kind"] == "boilerplate"]
+        assert all("facts" in report.missing and (report.score or 0) < 0.5 for report in found)
+        assert all(report.verdict == "unsupported" for report in found)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_evidence_stands_where_it_says(name: str) -> None:
-    for row, report in scored(name):
-        for one in report.evidence:
-            assert one.start is not None
-            assert row["statement"][one.start : one.end] == one.text
-            if one.kind in ("quote", "word"):
-                assert one.post_start is not None
-                assert 0 <= one.post_start < (one.post_end or 0) <= len(row["text"])
+def test_evidence_stands_where_it_says() -> None:
+    for name in FILES:
+        for row, report in scored(name):
+            for one in report.evidence:
+                assert one.start is not None
+                assert row["statement"][one.start : one.end] == one.text
+                if one.kind in ("quote", "word"):
+                    assert one.post_start is not None
+                    assert 0 <= one.post_start < (one.post_end or 0) <= len(row["text"])
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_statement_about_another_post_names_no_facts_of_this_one(name: str) -> None:
-    good = [row for row, _ in scored(name) if row["kind"] == "good"]
-    swapped = zip(good, good[1:] + good[:1], strict=True)
-    requests = [
-        SorRequest(text=one["text"], statement=other["statement"]) for one, other in swapped
-    ]
-    reports = SERVICE.score_batch(requests)
-    assert np.mean(["facts" in report.missing for report in reports]) >= 0.9
-    own = [report.score for row, report in scored(name) if row["kind"] == "good"]
-    assert sum(report.score or 0 for report in reports) < sum(one or 0 for one in own) / 2
+def test_a_statement_about_another_post_names_no_facts_of_this_one() -> None:
+    for name in FILES:
+        good = [row for row, _ in scored(name) if row["kind"] == "good"]
+        swapped = zip(good, good[1:] + good[:1], strict=True)
+        requests = [
+            SorRequest(text=one["text"], statement=other["statement"]) for one, other in swapped
+        ]
+        reports = SERVICE.score_batch(requests)
+        assert np.mean(["facts" in report.missing for report in reports]) >= 0.9
+        own = [report.score for row, report in scored(name) if row["kind"] == "good"]
+        assert sum(report.score or 0 for report in reports) < sum(one or 0 for one in own) / 2
 
 
 def test_other_posts_of_the_request_are_the_null() -> None:
@@ -103,15 +103,12 @@ def test_other_posts_of_the_request_are_the_null() -> None:
     assert control.p_value == pytest.approx(1 / (1 + control.draws))
 
 
-@pytest.mark.parametrize(
-    ("sentence", "tells"),
-    [
+def test_where_a_measure_applies_and_where_rules_do() -> None:
+    for sentence, tells in [
         ("Scope: every market we serve.", True),
         ("It concerns viewers in Chile and Peru.", True),
         ("We care for the safety of all users.", False),
         ("Our rules apply in all countries.", False),
-    ],
-)
-def test_where_a_measure_applies_and_where_rules_do(sentence: str, tells: bool) -> None:
-    body = SorRequest(text="A picture.", statement=f"This is about your post. {sentence}")
-    assert ("territorial_scope" not in SERVICE.score(body).missing) is tells
+    ]:
+        body = SorRequest(text="A picture.", statement=f"This is about your post. {sentence}")
+        assert ("territorial_scope" not in SERVICE.score(body).missing) is tells
