@@ -198,7 +198,7 @@ def batch_lines(size: int) -> Callable[[], object]:
         json.dumps({"custom_id": str(n), "method": "POST", "url": contract.path, "body": _job(n)})
         for n in range(size)
     ]
-    return lambda: [reader.line(raw.encode(), n, 0, len(raw)) for n, raw in enumerate(lines, 1)]
+    return lambda: [reader.line(raw.encode(), n, len(raw)) for n, raw in enumerate(lines, 1)]
 
 
 def _job(number: int) -> dict[str, Any]:

@@ -79,13 +79,7 @@ class Scene:
     def feeder(self, **changed: Any) -> Feeder:
         """A scheduler's feeding."""
         chosen = self.chosen.model_copy(update=changed)
-        return Feeder(
-            self.engine,
-            chosen,
-            load_catalogue(chosen.models_file),
-            isolation=self.isolation(),
-            patience=PATIENCE_SECONDS,
-        )
+        return Feeder(self.engine, chosen, isolation=self.isolation())
 
     def filing(self, **changed: Any) -> BatchFileWorker:
         """A scheduler's filing."""

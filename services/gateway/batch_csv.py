@@ -233,8 +233,6 @@ def why_none(status: str, error: Mapping[str, Any] | None, batch: Batch) -> str 
     """Why a line of this status has no result."""
     if error is not None:
         return str(error.get("detail", ""))
-    if status == "failed":
-        return "the line could not be read any more"
     if status == "succeeded":
         return None
     if batch.status == "completed":

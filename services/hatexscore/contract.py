@@ -6,7 +6,7 @@ Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages and costs; th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal, NoReturn, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     Field,
@@ -23,7 +23,6 @@ from services.hatexscore.batch_messages import (
     HatexscoreBatchReport,
     HatexscoreBatchReportRequest,
 )
-from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
     NO_EXPLANATION,
     ConsistencyRule,
@@ -71,7 +70,6 @@ from shared.contracts.service import (
 DEFAULT_MODEL = "embedded-hate"
 
 MARKS = "\"'\uff02\u201c\u201e\u201f\u00ab\u300c\u300e\u300a\u2018\u201b"  # that open a quotation
-MOST_QUOTATIONS = 200  # different ones
 MOST_MASKED = 2_000_000  # characters of all random placements
 DRAWS: dict[Variant, int] = {"robust": 199, "paper": 20, "reference": 20}  # at most
 SECONDS_A_CHARACTER = 5e-5  # of text and explanation: words, groups, conclusion
@@ -118,14 +116,6 @@ class HatexscoreProbabilities(Message):
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
     masked: Probability | None = Field(
         description="P(hateful) of the text with the quoted spans masked, [0, 1]"
-    )
-
-
-def _raise_error(field: str, detail: str, value: int) -> NoReturn:
-    """An error that points to one field, though it concerns several."""
-    error = PydanticCustomError("too_much", "{detail}", {"detail": detail})
-    raise ValidationError.from_exception_data(
-        "HatexscoreRequest", [{"type": error, "loc": (field,), "input": value}]
     )
 
 
@@ -269,25 +259,12 @@ class HatexscoreRequest(ExplainableRequest):
     def _masks_within_reason(self) -> Self:
         masked = (self.control_draws or 0) * len(self.text)
         if self.control_draws is not None and masked > MOST_MASKED:
-            _raise_error(
-                "control_draws",
-                f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}",
-                self.control_draws,
+            detail = (
+                f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _quotes_within_reason(self) -> Self:
-        if self.variant == "reference" and not self.other_variants:
-            return self  # it reads no quotation marks
-        different = len({quotation.text for quotation in quotations(self.explanation)})
-        if different > MOST_QUOTATIONS:
-            _raise_error(
-                "explanation",
-                f"the explanation quotes {different:,} different passages, more than "
-                f"{MOST_QUOTATIONS}",
-                different,
-            )
+            error = PydanticCustomError("too_much", "{detail}", {"detail": detail})
+            fault = InitErrorDetails(type=error, loc=("control_draws",), input=self.control_draws)
+            raise ValidationError.from_exception_data(type(self).__name__, [fault])
         return self
 
     @field_validator("policy")

@@ -28,6 +28,7 @@ from services.hatexscore.model_calls import (
     ask_classifiers,
     one_sided,
 )
+from services.hatexscore.quotes import quotations
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
     NO_EXPLANATION,
@@ -45,6 +46,7 @@ from services.hatexscore.report import (
     QuotesMatter,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_stated
+from shared.contracts.errors import BadInput
 from shared.contracts.judgement import ece_perturbed
 from shared.contracts.messages import Languages, ReasonCode, Scored
 from shared.models.ports import models
@@ -57,6 +59,7 @@ SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"
 )
 
+MOST_QUOTATIONS = 200  # different ones in one explanation
 PARTS: tuple[Part, ...] = ("htc", "qf", "tgi", "cc")
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 MOST_TOLD = 10**15  # placements; more are not counted out
@@ -79,6 +82,8 @@ class HateXScore(
     variants = VARIANTS
 
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
+        for request in requests:
+            _check_quotations(request)
         parsed = [self.variant(request).read(request) for request in requests]
         read = list(map(where_rules_read, requests, parsed))
         pairs = zip(requests, read, strict=True)
@@ -411,6 +416,18 @@ def _undefined(reasons: Sequence[HatexscoreReason]) -> dict[Part, ReasonCode]:
         if reason.component != "score":
             found.setdefault(reason.component, reason.code)
     return found
+
+
+def _check_quotations(request: HatexscoreRequest) -> None:
+    """Raise BadInput for more different quotations than are searched for."""
+    if request.variant == "reference":
+        return  # it reads no quotation marks
+    different = len({quotation.text for quotation in quotations(request.explanation)})
+    if different > MOST_QUOTATIONS:
+        raise BadInput(
+            f"the explanation quotes {different:,} different passages, more than {MOST_QUOTATIONS}",
+            pointer="/explanation",
+        )
 
 
 def _quotations(explanation: str, quoting: QuotedSpans) -> dict[str, Any]:

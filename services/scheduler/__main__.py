@@ -67,7 +67,7 @@ def periodic_tasks(chosen: Settings, isolation: FailureIsolation) -> list[Period
     reread = CatalogueReload(catalogue, chosen.models_file)
     reread.update()
     reread.start()
-    feeder = Feeder(engine, chosen, catalogue, isolation=isolation)
+    feeder = Feeder(engine, chosen, isolation=isolation)
     filing = BatchFileWorker(engine, chosen, catalogue, isolation=isolation)
     tick = chosen.tick_seconds
     return [

@@ -42,7 +42,6 @@ from shared.contracts.request_cost import WorkLimit
 from shared.contracts.service import ServiceContract
 from shared.contracts.validation_messages import first_fault, plain
 from shared.ledger import batch_validation, batches, files
-from shared.ledger.batch_feed import OpenBatch
 from shared.ledger.batch_validation import ValidationStep, ValidLine
 from shared.ledger.batches import Batch, DueBatch, Fault, Kind, LineResult
 from shared.ledger.engine import transaction
@@ -296,7 +295,7 @@ class Reader:
                 limit = f"at most {self.most_lines} lines"
                 part.faults.append(Fault("too_many_lines", limit, part.read_lines))
                 return part.step(at_end=True, fatal=True)
-            found = self.line(raw, part.read_lines, part.read_bytes, length)
+            found = self.line(raw, part.read_lines, length)
             part.add(found, private=bool(PRIVATE.search(raw)) or len(raw) != length)
             part.read_bytes += length
             if (
@@ -316,44 +315,39 @@ class Reader:
                 length += len(piece)
             yield raw, length
 
-    def line(self, raw: bytes, number: int, start: int, length: int) -> ValidLine | Fault | None:
-        """One line; None where it is blank."""
+    def line(self, raw: bytes, number: int, length: int) -> ValidLine | Fault | None:
+        """Return the line, validated, or what is wrong with it; None for a blank line.
+
+        length: its bytes, of which `raw` holds the first.
+        """
         if length > self.most_body_bytes + ENVELOPE_BYTES:
             return Fault("line_too_long", f"the body may have {self.most_body_bytes} bytes", number)
-        if number == 1:
-            raw = raw.removeprefix(BYTE_ORDER_MARK)
+        raw = raw.removeprefix(BYTE_ORDER_MARK)
         if not raw.strip():
             return None
         try:
-            return self._valid(raw, number, start, length)
+            custom_id, request = self.read(raw)
+            asked = request.model_dump(mode="json")
+            scored = {name: value for name, value in asked.items() if name not in CALLER}
+            caller = {name: asked[name] for name in CALLER if name in asked}
+            return ValidLine(
+                number=number,
+                custom_id=custom_id,
+                fingerprint=fingerprint(self.contract.name, scored),
+                request=asked,
+                caller=caller if any(caller.values()) else None,
+                keeps_text=not request.do_not_store_text,
+            )
         except InvalidLine as error:
             return Fault(error.slug, error.detail, number, error.pointer)
-        except TooCostly as error:
-            return Fault("too_costly", error.detail, number, f"#/body{error.pointer or ''}")
         except Exception as error:  # whatever a line can hold, it is this line's fault alone
             told = untold(error) if PRIVATE.search(raw) else error
             logger.error("batch.line_crashed", line=number, exc_info=told)
             return Fault("unreadable_line", "this line cannot be read", number, "#")
 
-    def _valid(self, raw: bytes, number: int, start: int, length: int) -> ValidLine:
-        custom_id, asked = self.read(raw)
-        with as_checked(self.contract, asked) as (service, checked):
-            self.work_limit.check(self.catalogue.work(service, checked))
-        request = asked.model_dump(mode="json")
-        caller = {name: request.pop(name) for name in CALLER if name in request}
-        return ValidLine(
-            number=number,
-            custom_id=custom_id,
-            start=start,
-            length=length,
-            fingerprint=fingerprint(self.contract.name, request),
-            caller=caller if any(caller.values()) else None,
-            keeps_text=not asked.do_not_store_text,
-        )
-
     def read(self, raw: bytes) -> tuple[str, JobRequest]:
         """The line's custom_id and its request. Raises InvalidLine."""
-        line = self._envelope(raw.removeprefix(BYTE_ORDER_MARK))
+        line = self._envelope(raw)
         if line.url != self.endpoint:
             raise InvalidLine(
                 f"the batch is for {self.endpoint}", slug="mismatched_url", pointer="#/url"
@@ -363,14 +357,16 @@ class Reader:
             asked = parse_strict(self.contract.request, body, line.body)
             if self.accept_untrained_languages:
                 asked = with_untrained_languages(asked)
+            check_encryption_key(asked)
             with as_checked(self.contract, asked) as (service, checked):
                 self.catalogue.check_request(service, checked.model, checked)
-            check_encryption_key(asked)
+                self.work_limit.check(self.catalogue.work(service, checked))
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None
         except BadInput as error:
+            slug = "too_costly" if isinstance(error, TooCostly) else "invalid_request"
             place = f"#/body{error.pointer or ''}"
-            raise InvalidLine(error.detail, slug="invalid_request", pointer=place) from None
+            raise InvalidLine(error.detail, slug=slug, pointer=place) from None
         except ValueError as error:
             place = pointer(("body", *next(not_finite(line.body), ())))
             detail = "NaN and Infinity are not JSON, and a number must be below 1.8e308"
@@ -465,8 +461,6 @@ def _error(batch: Batch, answer: LineResult) -> dict[str, str]:
     job = answer.job
     if job is not None and job.error is not None:
         return {"code": type_name(job.error), "message": str(job.error["detail"])}
-    if answer.status == "failed":
-        return {"code": "line_lost", "message": "the line could not be read any more"}
     if batch.ending == "completed":
         return {"code": "job_cancelled", "message": "the job was cancelled"}
     how = "failed" if batch.ending == "failed" else f"was {batch.ending}"
@@ -474,7 +468,7 @@ def _error(batch: Batch, answer: LineResult) -> dict[str, str]:
     return {"code": f"batch_{batch.ending}", "message": message}
 
 
-def reader_for(batch: Batch | OpenBatch, chosen: Settings, catalogue: Catalogue) -> Reader:
+def reader_for(batch: Batch, chosen: Settings, catalogue: Catalogue) -> Reader:
     """What lines of this batch are measured against. Raises InvalidLine."""
     contract = contracts().get(batch.metric)
     if contract is None:

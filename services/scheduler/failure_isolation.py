@@ -177,6 +177,8 @@ class FailureIsolation:
         try:
             with transaction(self._engine) as connection:
                 batches.fail_batch(connection, find(connection, batch_id), [vars(fault)])
+            with transaction(self._engine) as connection:
+                batches.delete_waiting(connection, batch_id)
         except Unavailable:
             raise
         except Exception:

@@ -1,31 +1,35 @@
 """Batches in progress: a window of their lines has jobs, the rest waits as rows.
 
-Lines that ask the same share a job. A job is made and its lines marked in one transaction; the
-message is sent after the commit, and what is lost then is re-sent like any other. The lines are
-read from the file while no row is locked.
+Lines with the same fingerprint share a job. A job is made and its lines marked in one transaction.
+The message is sent after the commit, and a lost message is sent again like any other. The request
+of a line was stored when the file was validated, so that feeding reads no file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import (
     ARRAY,
+    ColumnElement,
     Connection,
+    Integer,
     String,
     and_,
     exists,
     func,
     insert,
     literal,
+    null,
     select,
     update,
 )
 
 from shared.ledger.batches import NOTICE, try_acquire
+from shared.ledger.jobs import new_id
 from shared.ledger.tables import IS_OPEN, IS_QUEUED, IS_WAITING, OPEN, batch_lines, batches, jobs
 
 SETTLING = 7_236_154_028  # an advisory lock: one scheduler settles at a time
@@ -40,28 +44,8 @@ class OpenBatch:
     id: str
     metric: str
     tenant: str
-    input_file_id: str
     left: int  # lines without an answer
     waiting_for_models: int = 0  # jobs
-    request_id: str | None = None  # of the HTTP request that made it
-    accept_untrained_languages: bool = False
-
-
-@dataclass(frozen=True)
-class WaitingLine:
-    number: int
-    start: int
-    length: int
-    fingerprint: str
-
-
-@dataclass(frozen=True)
-class NewJob:
-    """The job of all lines with this fingerprint."""
-
-    id: str
-    fingerprint: str
-    request: Mapping[str, Any]
 
 
 def open_batches(connection: Connection) -> list[OpenBatch]:
@@ -75,11 +59,8 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
             batches.c.id,
             batches.c.metric,
             batches.c.tenant,
-            batches.c.input_file_id,
             left.label("left"),
             waiting.label("waiting_for_models"),
-            batches.c.request_id,
-            batches.c.accept_untrained_languages,
         )
         .where(batches.c.status == "in_progress", exists().where(WAITING))
         .order_by(batches.c.fed_at.nulls_first(), batches.c.id)
@@ -110,90 +91,68 @@ def open_jobs(connection: Connection) -> list[Load]:
     return [Load(*row) for row in rows]
 
 
-def take(connection: Connection, batch_id: str, count: int) -> list[WaitingLine]:
-    """The next waiting lines of this batch, one a fingerprint; none where it is another's.
+def feed(connection: Connection, batch_id: str, count: int, resend_after: timedelta) -> list[str]:
+    """Make jobs of the next waiting lines, at most `count`; return their ids.
 
-    No other scheduler feeds the batch until the transaction ends.
+    A job is given to every waiting line with the same fingerprint. Return no ids if another
+    scheduler feeds the batch, or if it is no longer in progress.
     """
-    if not try_acquire(connection, batch_id):
+    if not (try_acquire(connection, batch_id) and _acquire_active(connection, batch_id)):
         return []
+    is_waiting = and_(batch_lines.c.batch_id == batch_id, batch_lines.c.status == "waiting")
     rows = connection.execute(
-        select(
-            batch_lines.c.number,
-            batch_lines.c.start,
-            batch_lines.c.length,
-            batch_lines.c.fingerprint,
-        )
-        .where(batch_lines.c.batch_id == batch_id, batch_lines.c.status == "waiting")
+        select(batch_lines.c.fingerprint, batch_lines.c.number)
+        .where(is_waiting)
         .order_by(batch_lines.c.number)
         .limit(count)
     )
-    first: dict[str, WaitingLine] = {}
+    first: dict[str, int] = {}
     for row in rows:
-        first.setdefault(row.fingerprint, WaitingLine(**row._asdict()))
-    return list(first.values())
+        first.setdefault(row.fingerprint, row.number)
+    if not first:
+        return []
+    ids = sorted(new_id() for _ in first)
+    made = (
+        func.unnest(
+            literal(ids, ARRAY(String)),
+            literal(list(first.values()), ARRAY(Integer)),
+            literal(list(first), ARRAY(String)),
+        )
+        .table_valued("job_id", "number", "fingerprint")
+        .render_derived("made")
+    )
+    values: dict[str, ColumnElement[Any]] = {
+        "id": made.c.job_id,
+        "metric": batches.c.metric,
+        "tenant": batches.c.tenant,
+        "request": batch_lines.c.request,  # a sealed request is copied as it is
+        "resend_at": func.now() + resend_after,
+        "batch_id": batches.c.id,
+        "request_id": batches.c.request_id,
+    }
+    lines = (
+        select(*values.values())
+        .select_from(
+            batch_lines.join(batches, batches.c.id == batch_lines.c.batch_id).join(
+                made, made.c.number == batch_lines.c.number
+            )
+        )
+        .where(is_waiting)
+    )
+    connection.execute(insert(jobs).from_select(list(values), lines))
+    connection.execute(
+        update(batch_lines)
+        .where(is_waiting, batch_lines.c.fingerprint == made.c.fingerprint)
+        .values(status="open", job_id=made.c.job_id, request=null())
+    )
+    connection.execute(update(batches).where(batches.c.id == batch_id).values(fed_at=func.now()))
+    return ids
 
 
-def acquire_active(connection: Connection, batch_id: str) -> bool:
-    """Whether the batch is in progress; nobody cancels it until the transaction ends."""
+def _acquire_active(connection: Connection, batch_id: str) -> bool:
+    """Return whether the batch is in progress; until the transaction ends it stays so."""
     query = select(batches.c.id).where(batches.c.id == batch_id, batches.c.status == "in_progress")
     return connection.execute(query.with_for_update()).one_or_none() is not None
-
-
-def feed(
-    connection: Connection, batch: OpenBatch, made: Sequence[NewJob], resend_after: timedelta
-) -> bool:
-    """Make these jobs, and give each to all lines that ask for the same; False where the batch is
-    in progress no more."""
-    if not acquire_active(connection, batch.id):
-        return False
-    _insert(connection, batch, made, resend_after)
-    fed = (
-        func.unnest(
-            literal([new.fingerprint for new in made], ARRAY(String)),
-            literal([new.id for new in made], ARRAY(String)),
-        )
-        .table_valued("fingerprint", "job_id")
-        .render_derived("fed")
-    )
-    connection.execute(
-        update(batch_lines)
-        .where(
-            batch_lines.c.batch_id == batch.id,
-            batch_lines.c.status == "waiting",
-            batch_lines.c.fingerprint == fed.c.fingerprint,
-        )
-        .values(status="open", job_id=fed.c.job_id)
-    )
-    connection.execute(update(batches).where(batches.c.id == batch.id).values(fed_at=func.now()))
-    return True
-
-
-def _insert(
-    connection: Connection, batch: OpenBatch, made: Sequence[NewJob], resend_after: timedelta
-) -> None:
-    connection.execute(
-        insert(jobs).values(
-            metric=batch.metric,
-            batch_id=batch.id,
-            resend_at=func.now() + resend_after,
-            tenant=batch.tenant,
-            request_id=batch.request_id,
-        ),
-        [{"id": new.id, "request": new.request} for new in made],
-    )
-
-
-def fail_input(connection: Connection, batch_id: str) -> None:
-    """The input file cannot be read any more: the lines without a job fail."""
-    if not acquire_active(connection, batch_id):
-        return
-    lost = connection.execute(
-        update(batch_lines)
-        .where(batch_lines.c.batch_id == batch_id, batch_lines.c.status == "waiting")
-        .values(status="failed")
-    )
-    _count(connection, batch_id, failed=lost.rowcount)
 
 
 def finish_lines(connection: Connection, only: Sequence[str] | None = None) -> int:

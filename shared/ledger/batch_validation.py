@@ -27,7 +27,7 @@ from shared.ledger.batches import (
 from shared.ledger.tables import batch_lines, batches
 from shared.ledger.webhooks import batch_changed
 
-STORED = ("number", "custom_id", "start", "length", "fingerprint", "caller")
+STORED = ("number", "custom_id", "fingerprint", "request", "caller")
 MOST_FAULTS = 100  # the rest of a file with so many is not worth reading
 
 
@@ -35,9 +35,8 @@ MOST_FAULTS = 100  # the rest of a file with so many is not worth reading
 class ValidLine:
     number: int  # in the file, from 1
     custom_id: str
-    start: int  # byte offset into the file
-    length: int  # bytes
     fingerprint: str
+    request: Mapping[str, Any]
     caller: Mapping[str, Any] | None = None  # metadata and context
     keeps_text: bool = True
 

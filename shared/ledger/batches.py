@@ -17,7 +17,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, exists, func, literal, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    delete,
+    exists,
+    func,
+    literal,
+    null,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.contracts.errors import UnknownBatch, UnknownJob
@@ -424,6 +436,7 @@ def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
     batch = batch_of(row)
     errors = [*(batch.errors or []), vars(fault)]
     if batch.status == "validating" or batch.ending is not None:
+        delete_waiting(connection, batch_id)
         fail_batch(connection, batch, errors)
         return "failed"
     _cancel_open(connection, [batch_id], "cancelled", ("queued", "running"))
@@ -440,6 +453,12 @@ def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
     values = {"status": "finalizing", "finalizing_at": func.now(), "ending": "failed"}
     _turn(connection, (batches.c.id == batch_id,), values | {"errors": errors})
     return "finalizing"
+
+
+def delete_waiting(connection: Connection, batch_id: str) -> None:
+    """Delete the lines without a job: they hold texts, and nobody will feed them."""
+    is_waiting = batch_lines.c.status == "waiting"
+    connection.execute(delete(batch_lines).where(batch_lines.c.batch_id == batch_id, is_waiting))
 
 
 def fail_batch(connection: Connection, batch: Batch, errors: list[dict[str, Any]]) -> None:
@@ -473,7 +492,7 @@ def _cancel_open(
     connection.execute(
         update(batch_lines)
         .where(batch_lines.c.batch_id.in_(batch_ids), batch_lines.c.status == "waiting")
-        .values(status=line_status)
+        .values(status=line_status, request=null())
     )
     cancelled = connection.execute(
         update(jobs_table)

@@ -1,6 +1,6 @@
 """Steps of a running job: what models answered so far, behind the fence of the attempt.
 
-A row lives as long as its job runs: a trigger drops it at the job's end (migration "job_steps").
+A row lives as long as its job runs: a trigger drops it at the job's end (`forget_steps`).
 """
 
 from __future__ import annotations

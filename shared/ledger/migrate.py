@@ -6,10 +6,12 @@ Safe to run from several processes at once: the migration holds an advisory lock
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.util import CommandError
 from sqlalchemy import Engine
 
 from shared.ledger import partitions
@@ -29,8 +31,15 @@ def configuration(engine: Engine) -> Config:
 
 
 def migrate(engine: Engine) -> None:
-    """Apply the migrations that this ledger lacks."""
-    command.upgrade(configuration(engine), "head")
+    """Apply the migrations that this ledger lacks. Exit where a version made it that was never
+    released."""
+    try:
+        command.upgrade(configuration(engine), "head")
+    except CommandError as error:
+        sys.exit(
+            f"the schema of this database is unknown ({error}): "
+            "start with an empty database, or with the version that made it"
+        )
     partitions.adopt(engine)
 
 

@@ -1,9 +1,9 @@
-"""Requests that say `do_not_store_text` rest encrypted while their job is open.
+"""Requests that say `do_not_store_text` rest encrypted while their line waits or their job is open.
 
 PostgreSQL writes every version of a row to its write-ahead log and leaves old ones in its pages
 until they are vacuumed, so that a text once written in clear stays in files after the job has
 ended. What is written of such a request is what is kept of it anyway, and the whole of it
-encrypted; a trigger drops the encrypted part when the job ends (migration "batches").
+encrypted. A trigger drops the encrypted part when the job ends (`forget_text`).
 """
 
 from __future__ import annotations

@@ -247,9 +247,8 @@ batch_lines = Table(
     Column("batch_id", ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
     Column("number", Integer, primary_key=True),  # of the line in the input file, from 1
     Column("custom_id", String, nullable=False),
-    Column("start", BigInteger, nullable=False),  # byte offset into the input file
-    Column("length", Integer, nullable=False),  # bytes
     Column("fingerprint", String, nullable=False),  # SHA-256 of what decides the score
+    Column("request", RequestJson),  # validated; moves to the job when there is one
     Column("status", String, nullable=False, server_default="waiting"),
     Column("job_id", String),  # lines with the same fingerprint share a job
     Column("caller", Json),  # metadata and context, which differ between such lines
@@ -259,6 +258,7 @@ batch_lines = Table(
         "status IN ('waiting', 'open', 'succeeded', 'failed', 'cancelled', 'expired')",
         name="status",
     ),
+    CheckConstraint("(status = 'waiting') = (request IS NOT NULL)", name="request"),
 )
 Index("ix_batch_lines_fingerprint", batch_lines.c.batch_id, batch_lines.c.fingerprint)
 Index(

@@ -57,7 +57,7 @@ def make_batch(
             [
                 {
                     "batch_id": batch_id, "number": number, "custom_id": f"line-{number}",
-                    "start": 0, "length": 0, "fingerprint": str(number), "status": "succeeded",
+                    "fingerprint": str(number), "status": "succeeded",
                     "job_id": job_id,
                 }
                 for number, (job_id, _) in rows

@@ -24,8 +24,6 @@ from cli.stack.servers import HOST, free_port
 from services.gateway import caller
 from services.gateway.routes.bulk import MAX_BULK_BYTES
 from shared.ledger import leases
-from shared.ledger.jobs import new_id
-from shared.ledger.migrations.versions.bulk_nul import MENDED
 from shared.process.settings import Settings
 from shared.queue import broker
 from tests.gateway.conftest import Opens
@@ -80,30 +78,6 @@ def test_what_the_database_cannot_hold_ends_as_any_job(
         if field != "metadata":
             assert claim.request[field] == "a\ufffdb\\u0000"
         assert leases.succeed(connection, claim, a_result(1))
-
-
-def test_jobs_that_came_before_with_such_a_letter_are_mended(engine: Engine) -> None:
-    ids = []
-    with engine.begin() as connection:
-        for odd in ("a\\u0000b", "a\\\\u0000b", "\\\\\\u0000"):
-            job_id = new_id()
-            document = json.dumps(GOOD | {"text": "HERE"}).replace("HERE", odd)
-            connection.execute(
-                text(
-                    "INSERT INTO jobs (id, metric, tenant, request, resend_at)"
-                    " VALUES (:id, 'hatexscore', 'default', CAST(:request AS json), now())"
-                ),
-                {"id": job_id, "request": document},
-            )
-            ids.append(job_id)
-        connection.execute(text(MENDED.replace(":", "\\:")))
-        found = [
-            connection.execute(
-                text("SELECT request ->> 'text' FROM jobs WHERE id = :id"), {"id": job_id}
-            ).scalar_one()
-            for job_id in ids
-        ]
-    assert found == ["a\ufffdb", "a\\u0000b", "\\\ufffd"]
 
 
 def test_of_too_many_faults_the_first_hundred_are_told(client: httpx.Client) -> None:

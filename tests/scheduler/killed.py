@@ -34,7 +34,7 @@ def main(waited_for: list[str]) -> None:
     chosen, engine = settings(), ledger()
     catalogue, isolation = load_catalogue(chosen.models_file), FailureIsolation(engine)
     filing = BatchFileWorker(engine, chosen, catalogue, isolation=isolation)
-    feeder = Feeder(engine, chosen, catalogue, isolation=isolation)
+    feeder = Feeder(engine, chosen, isolation=isolation)
     while True:
         filing.round()
         feeder.round()

@@ -79,6 +79,9 @@ def holds(scene: Scene, batch: Json, lines: list[Json]) -> None:
     blobs = {path.stem for path in store_folder(scene.chosen).iterdir()}
     known = {batch["input_file_id"], batch["output_file_id"], batch["error_file_id"]}
     assert blobs == known
+    with scene.engine.connect() as connection:
+        kept = text("SELECT count(*) FROM batch_lines WHERE request IS NOT NULL")
+        assert connection.execute(kept).scalar_one() == 0
 
 
 @hypothesis_settings(max_examples=12, suppress_health_check=SLOW)

@@ -11,11 +11,14 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import text, update
 
+from services.scheduler import batch_files
 from services.scheduler.fair_allocation import allocate
 from shared.contracts.errors import Unavailable
+from shared.ledger import batches as ledger_batches
+from shared.ledger.batches import Fault
 from shared.ledger.tables import batches
 from shared.queue import broker
-from tests.batches import Json, Scene, line, upload
+from tests.batches import Json, Scene, line, store_folder, upload
 
 SLOW = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 
@@ -275,6 +278,61 @@ def test_without_a_broker_the_lines_are_fed_all_the_same(
         scene.feeder().round()
     assert scene.job_count() == {"queued": 1}
     assert scene.finish(batch)["status"] == "completed"
+
+
+def requests_of_lines(scene: Scene) -> list[str]:
+    """The requests that lines hold, as they are stored."""
+    query = text("SELECT request::text FROM batch_lines WHERE request IS NOT NULL ORDER BY number")
+    with scene.engine.connect() as connection:
+        return list(connection.execute(query).scalars())
+
+
+def test_a_validated_batch_goes_on_without_its_file(scene: Scene) -> None:
+    batch = scene.read(scene.make([line(str(n), f"text {n}", seed=n) for n in range(6)]))
+    for blob in store_folder(scene.chosen).glob("*"):
+        blob.unlink()
+    with scene.engine.begin() as connection:
+        connection.execute(text("DELETE FROM files"))
+    batch = scene.finish(batch, batch_window=4)
+    assert (batch["status"], counts(batch)) == ("completed", (6, 6, 0))
+
+
+def test_a_request_moves_from_its_line_to_its_job(scene: Scene) -> None:
+    texts = ["a", "b", "a", "c"]
+    scene.read(scene.make([line(str(n), content) for n, content in enumerate(texts)]))
+    waiting = requests_of_lines(scene)
+    assert [json.loads(request)["text"] for request in waiting] == texts
+    scene.feeder(batch_window=2).round()
+    assert requests_of_lines(scene) == waiting[3:]
+    with scene.engine.connect() as connection:
+        fed = connection.execute(text("SELECT request::text FROM jobs ORDER BY id")).scalars()
+        assert list(fed) == waiting[:2]
+
+
+@pytest.mark.parametrize("ending", ["completed", "cancelled", "expired", "failed", "crashed"])
+def test_a_text_that_must_not_be_stored_is_sealed_and_then_gone(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    private = [line(str(n), f"secret {n}", do_not_store_text=True) for n in range(3)]
+    if ending == "crashed":  # while it is validated
+        monkeypatch.setattr(batch_files, "LINES_AT_ONCE", 2)
+    batch = scene.make(private)
+    scene.filing().round()
+    stored = requests_of_lines(scene)
+    assert len(stored) == (2 if ending == "crashed" else 3)
+    assert not any("secret" in request for request in stored)
+    if ending == "cancelled":
+        scene.client.post(f"/v1/batches/{batch['id']}/cancel")
+    elif ending == "expired":
+        with scene.engine.begin() as connection:
+            connection.execute(update(batches).values(expires_at=text("now()")))
+    elif ending in ("failed", "crashed"):
+        with scene.engine.begin() as connection:
+            found = ledger_batches.fail(connection, batch["id"], Fault("internal", "on purpose"))
+        assert found == ("failed" if ending == "crashed" else "finalizing")
+    if ending != "crashed":
+        assert scene.finish(batch)["status"] == ending
+    assert requests_of_lines(scene) == []
 
 
 def test_the_file_of_an_open_batch_cannot_be_deleted(scene: Scene) -> None:

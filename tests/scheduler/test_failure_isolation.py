@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import ProgrammingError
 
-from services.scheduler import batch_feed, batch_files
+from services.scheduler import batch_files
 from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import BatchFileWorker
 from services.scheduler.failure_isolation import FailureIsolation
@@ -77,7 +77,6 @@ def poisoned(scene: Scene, batch: Json, statement: str) -> Iterator[None]:
 
 STEPS: list[tuple[str, Any, str, int]] = [
     ("validating", batch_validation, "save_step", 1),
-    ("feeding", feed, "take", 1),
     ("feeding", feed, "feed", 1),
     ("writing", batches, "take_to_write", 1),
     ("writing", batches, "iter_lines", 1),
@@ -110,7 +109,7 @@ def test_a_batch_that_fails_under_way_keeps_the_results_that_it_has(
     bad = scene.read(scene.make([line(str(number), f"text {number}") for number in range(6)]))
     scene.feeder(batch_window=4).round()
     assert scene.work(most=3) == 3
-    monkeypatch.setattr(batch_feed.Feeder, "_jobs", trouble)
+    monkeypatch.setattr(feed, "feed", trouble)
     (bad,) = rounds(scene, bad)
     output, errors = scene.file(bad["output_file_id"]), scene.file(bad["error_file_id"])
     assert bad["status"] == "failed"
@@ -240,7 +239,7 @@ def test_a_batch_in_trouble_rests_before_it_is_tried_again(
     isolation = FailureIsolation(scene.engine, rest_seconds=3_600)
     settings, catalogue = scene.chosen, scene.filing()._catalogue
     files = BatchFileWorker(scene.engine, settings, catalogue, isolation=isolation, patience=60)
-    feeder = Feeder(scene.engine, settings, catalogue, isolation=isolation, patience=60)
+    feeder = Feeder(scene.engine, settings, isolation=isolation)
     for _ in range(5):
         files.round()
         feeder.round()

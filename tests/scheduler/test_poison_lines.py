@@ -88,7 +88,7 @@ def test_a_strange_value_anywhere_is_a_line_or_a_fault(scene: Scene) -> None:
     for place in places(FULL):
         for name, raw in raw_values():
             content = planted(FULL, place, raw).encode()
-            found = reader.line(content, 7, 0, len(content))
+            found = reader.line(content, 7, len(content))
             if isinstance(found, Fault):
                 assert (found.line, found.code) != (7, "unreadable_line"), (place, name)
                 assert str(found.param).startswith("#"), (place, name)

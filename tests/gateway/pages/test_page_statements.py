@@ -44,8 +44,8 @@ CROWD = (  # what other batches, tenants and days have; their jobs are of long a
     ),
 )
 MORE = (
-    "INSERT INTO batch_lines (batch_id, number, custom_id, start, length, fingerprint, status, "
-    "job_id, has_facts) SELECT batch_id, line, custom_id, 0, 0, line, 'succeeded', job_id, true "
+    "INSERT INTO batch_lines (batch_id, number, custom_id, fingerprint, status, "
+    "job_id, has_facts) SELECT batch_id, line, custom_id, line, 'succeeded', job_id, true "
     "FROM result_facts",
     "INSERT INTO judgements (id, tenant, job_id, reviewer, verified, verdict, blind, queue_id) "
     "SELECT 'jdg_' || id, tenant, id, 'Ann', false, 'agree', true, 'rq_' || substr(md5(id), 1, 2) "

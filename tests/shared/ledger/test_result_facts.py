@@ -34,8 +34,8 @@ VALUES (:job, :metric, :status, CAST(:request AS json), CAST(:result AS json),
 """
 LINE = """
 INSERT INTO batch_lines
-    (batch_id, number, custom_id, start, length, fingerprint, status, job_id, caller)
-VALUES (:batch, :number, :custom_id, 0, 0, :custom_id, :status, :job, CAST(:caller AS json))
+    (batch_id, number, custom_id, fingerprint, status, job_id, caller)
+VALUES (:batch, :number, :custom_id, :custom_id, :status, :job, CAST(:caller AS json))
 """
 
 

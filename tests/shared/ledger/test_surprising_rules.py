@@ -25,8 +25,8 @@ INSERT INTO jobs (id, metric, status, request, result, resend_at, finished_at, b
 VALUES (:job, 'm', 'succeeded', '{}', CAST(:result AS json), now(), now(), :batch)
 """
 LINE = """
-INSERT INTO batch_lines (batch_id, number, custom_id, start, length, fingerprint, status, job_id)
-VALUES (:batch, :number, :job, 0, 0, :job, 'succeeded', :job)
+INSERT INTO batch_lines (batch_id, number, custom_id, fingerprint, status, job_id)
+VALUES (:batch, :number, :job, :job, 'succeeded', :job)
 """
 
 

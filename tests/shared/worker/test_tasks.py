@@ -92,9 +92,8 @@ def with_lines(engine: Engine, lines: Sequence[Line]) -> None:
                     "batch_id": "batch_1",
                     "number": number,
                     "custom_id": custom_id,
-                    "start": 0,
-                    "length": 0,
                     "fingerprint": "",
+                    "request": {},
                     "job_id": job_id,
                     "caller": {"metadata": own} if own else None,
                 }

@@ -1,0 +1,64 @@
+"""The initial schema: the tables of the ledger, and the triggers on them.
+
+It creates whatever the metadata describes. Before the first release a change of a table is made in
+`shared/ledger/tables.py` alone, and needs an empty database. The first migration after a release
+writes the released tables out here.
+"""
+
+from __future__ import annotations
+
+from alembic import op
+
+from shared.ledger import judgements, keys, tables
+
+revision = "initial"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+# Every end of a job is an update of its row: a result, a failure, a cancellation, attempts used up.
+TRIGGERS = """
+CREATE FUNCTION touchstone_forget_text() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.request := (
+        SELECT json_object_agg(key, value) FROM json_each(NEW.request) WHERE key IN (
+            'model', 'variant', 'seed', 'metadata', 'context', 'webhook', 'do_not_store_text',
+            'trace'
+        )
+    );
+    RETURN NEW;
+END $$;
+CREATE TRIGGER forget_text BEFORE UPDATE ON jobs FOR EACH ROW
+WHEN (OLD.finished_at IS NULL AND NEW.finished_at IS NOT NULL
+      AND NEW.request ->> 'do_not_store_text' = 'true')
+EXECUTE FUNCTION touchstone_forget_text();
+
+CREATE FUNCTION touchstone_forget_steps() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM job_steps WHERE job_id = NEW.id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER forget_steps AFTER UPDATE ON jobs FOR EACH ROW
+WHEN (OLD.finished_at IS NULL AND NEW.finished_at IS NOT NULL)
+EXECUTE FUNCTION touchstone_forget_steps();
+
+CREATE FUNCTION touchstone_batch_of_judgement() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.batch_id := (SELECT batch_id FROM jobs WHERE id = NEW.job_id);
+    RETURN NEW;
+END $$;
+CREATE TRIGGER batch_of_judgement BEFORE INSERT ON judgements FOR EACH ROW
+EXECUTE FUNCTION touchstone_batch_of_judgement();
+"""
+
+
+def upgrade() -> None:
+    """Create the schema."""
+    # named, so that each module has registered its tables
+    [metadata] = {one.metadata for one in (tables.jobs, keys.api_keys, judgements.judgements)}
+    metadata.create_all(op.get_bind())
+    op.execute(TRIGGERS)
+
+
+def downgrade() -> None:
+    """There is nothing before."""
