@@ -10,17 +10,13 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pydantic import ValidationError
-
 import services
 from shared.contracts.facts import FAILED, FactPlan, SurprisingRules
-from shared.contracts.messages import Finding
 from shared.contracts.service import (
     MetricContract,
     ReportedContract,
@@ -34,8 +30,6 @@ from shared.process.settings_sources import QUEUES
 UNDEFINED = SurprisingRule(
     name="undefined", path="$ ? (@.score == null)", says="the metric is undefined here"
 )
-
-EARLIER = Finding("undecided", "An earlier version made this result.")
 
 
 @lru_cache(maxsize=1)
@@ -147,18 +141,8 @@ def fact_plan(name: str) -> FactPlan | None:
     contract = reported().get(name)
     if name in all_contracts() and (contract is None or contract.facts is None):
         return None
-    return FactPlan(surprising_rules(name), contract, lambda result: finding_of(name, result))
-
-
-def finding_of(name: str, result: Mapping[str, Any]) -> Finding:
-    """Of a result that has no verdict: of an earlier version, or of no metric."""
-    contract = reported().get(name)
-    try:
-        if isinstance(contract, MetricContract):
-            judged = contract.judged(contract.report.model_validate(result))
-            return Finding(judged.verdict, judged.reason)
-        if contract is not None and contract.finding is not None:
-            return contract.finding(contract.report.model_validate(result))
-    except ValidationError:
-        return EARLIER
-    return EARLIER
+    rules = surprising_rules(name)
+    if contract is None or contract.finding is None:
+        return FactPlan(rules, contract)
+    finding, report = contract.finding, contract.report
+    return FactPlan(rules, contract, lambda result: finding(report.model_validate(result)))

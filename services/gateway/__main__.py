@@ -6,7 +6,6 @@ import argparse
 import sys
 
 import uvicorn
-from fastapi import FastAPI
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
 from services.gateway.app import create_app
@@ -15,7 +14,6 @@ from services.gateway.site_security import KeyRequiredError, keys_needed
 from services.gateway.state import State
 from services.registry import process_settings
 from shared.process import telemetry
-from shared.process.settings import Settings
 
 OPEN = {
     None: "no API key is required until one is made; only this machine can reach the service",
@@ -43,14 +41,9 @@ def main() -> None:
         logger.warning("gateway.open", host=chosen.host, detail=OPEN[needed])
     if chosen.metrics_port is not None:
         start_metrics_server(app, chosen.metrics_host, chosen.metrics_port)
-    uvicorn.Server(config_of(trace_requests(app, chosen), chosen)).run()
-
-
-def trace_requests(app: FastAPI, chosen: Settings) -> FastAPI:
-    """The app, a span for each request where traces are wanted; probes have none."""
     if chosen.otlp_endpoint is not None:
         FastAPIInstrumentor.instrument_app(app, excluded_urls="healthz,readyz,metrics")
-    return app
+    uvicorn.Server(config_of(app, chosen)).run()
 
 
 if __name__ == "__main__":

@@ -12,13 +12,14 @@ from starlette.concurrency import run_in_threadpool
 from services.gateway import openapi, refusals
 from services.gateway.answer_headers import DefaultHeadersMiddleware, HeadMiddleware
 from services.gateway.caller import (
-    BulkCallLimiter,
+    BULK_CALLS,
+    PREVIEWS,
+    STREAMS,
+    ConcurrentLimiter,
     KeyCache,
     Limiter,
-    PreviewLimiter,
     RateLimitMiddleware,
     SessionStore,
-    StreamLimiter,
 )
 from services.gateway.pages import assets as pages
 from services.gateway.pages import guide
@@ -113,9 +114,9 @@ def _state(settings: Settings) -> State:
         messages=MessageSender(),
         key_cache=KeyCache(settings),
         limiter=Limiter(settings),
-        streams=StreamLimiter(),
-        bulk_calls=BulkCallLimiter(),
-        previews=PreviewLimiter(),
+        streams=ConcurrentLimiter(STREAMS),
+        bulk_calls=ConcurrentLimiter(BULK_CALLS),
+        previews=ConcurrentLimiter(PREVIEWS),
         sessions=SessionStore(settings),
         sealer=sealer_of(settings),
         files=FileStore(settings.files_url),

@@ -76,11 +76,7 @@ async def authenticate(gateway: State, secret: str) -> Caller:
     found = gateway.key_cache.get(secret)
     if found is not None:
         return found
-
-    def find_key(connection: Connection) -> Key | None:
-        return keys.authenticate(connection, secret)
-
-    key = await gateway.in_ledger(find_key)
+    key = await gateway.in_ledger(lambda connection: keys.authenticate(connection, secret))
     if key is None:
         raise NotAuthenticated("this API key is unknown, expired or revoked", wrong=True)
     return gateway.key_cache.store(secret, key)
@@ -92,24 +88,30 @@ def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
     It raises NotAuthenticated once the key is revoked or has expired, or where keys are asked for
     meanwhile and the stream was opened without one.
     """
-    asked = -math.inf
+    key = caller.key
+
+    async def check() -> None:
+        if key is None:
+            is_valid = not await requires_key(gateway)
+        else:
+            is_valid = await gateway.in_ledger(lambda one: keys.valid(one, key.id)) is not None
+        if not is_valid:
+            raise NotAuthenticated("this API key is expired or revoked", wrong=True)
+
+    return _with_check(check, look, -math.inf)
+
+
+def _with_check(check: Callable[[], Awaitable[object]], look: Look[T], checked: float) -> Look[T]:
+    """The same look, with a check before it now and then. checked: the last one, monotonic."""
 
     async def check_and_read() -> T:
-        nonlocal asked
-        if time.monotonic() - asked >= ASKED_AGAIN_SECONDS:
-            if not await _is_valid(caller, gateway):
-                raise NotAuthenticated("this API key is expired or revoked", wrong=True)
-            asked = time.monotonic()
+        nonlocal checked
+        if time.monotonic() - checked >= ASKED_AGAIN_SECONDS:
+            await check()
+            checked = time.monotonic()
         return await look()
 
     return check_and_read
-
-
-async def _is_valid(caller: Caller, gateway: State) -> bool:
-    key = caller.key
-    if key is None:
-        return not await requires_key(gateway)
-    return await gateway.in_ledger(lambda connection: keys.valid(connection, key.id)) is not None
 
 
 Scorer = Annotated[Caller, Depends(needs("score"))]
@@ -139,18 +141,12 @@ def check_access(connection: Connection, asked: JobRequest, tenant: str) -> None
 
 async def session_caller(request: Request, gateway: Gateway) -> Caller:
     """The caller of this session; may read jobs. Raises NotAuthenticated, QuotaExceeded."""
-    caller = await _known(request, gateway)
-    request.state.viewer = caller
-    return caller
-
-
-async def _known(request: Request, gateway: State) -> Caller:
+    caller = ANYBODY
     key = await _key_of_session(request, gateway)
-    if key is None:
-        return ANYBODY
-    request.state.caller = caller = Caller(key.tenant, frozenset(key.scopes), key)
-    grant = await gateway.limiter.take(key)
-    gateway.limiter.check(grant)
+    if key is not None:
+        request.state.caller = caller = Caller(key.tenant, frozenset(key.scopes), key)
+        gateway.limiter.check(await gateway.limiter.take(key))
+    request.state.viewer = caller
     return caller
 
 
@@ -174,16 +170,7 @@ def with_session_check(request: Request, gateway: State, look: Look[T]) -> Look[
     It raises NotAuthenticated once the session or its key has ended, and takes nothing of the
     quota.
     """
-    asked = time.monotonic()
-
-    async def check_and_read() -> T:
-        nonlocal asked
-        if time.monotonic() - asked >= ASKED_AGAIN_SECONDS:
-            await _key_of_session(request, gateway)
-            asked = time.monotonic()
-        return await look()
-
-    return check_and_read
+    return _with_check(lambda: _key_of_session(request, gateway), look, time.monotonic())
 
 
 def check_scope(caller: Caller, *scopes: Scope) -> None:

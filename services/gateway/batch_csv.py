@@ -71,7 +71,8 @@ def _tables(
     engine: Engine, batch: Batch, contract: ServiceContract | None
 ) -> Iterator[list[list[str]]]:
     """The header alone, then some rows at a time."""
-    columns = [*judged_columns(contract), *number_columns(contract)]
+    is_scored = contract is not None and issubclass(contract.report, Report)
+    columns = [*(JUDGED if is_scored else ()), *number_columns(contract)]
     with transaction(engine) as connection:
         keys = batch_lines.metadata_keys(connection, batch.id)
     people = [key for key in keys if has_gold({key: ""}, GoldColumns())]
@@ -83,23 +84,20 @@ def _tables(
         if not lines:
             return
         last = lines[-1].number
-        yield [[*_row(line, columns, batch), *_said_by_people(line, people)] for line in lines]
+        rows = []
+        for line in lines:
+            metadata = batch_lines.line_metadata(line.caller)
+            rows.append(
+                _row(line, columns, batch) + [csv_field(metadata.get(key)) for key in people]
+            )
+        yield rows
 
 
 def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
     """`numbers_of` the results of a batch of this service."""
-    return [] if contract is None else numbers_of(_result_type(contract))
-
-
-def judged_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
-    """A metric's verdict and the reason for it."""
-    is_scored = contract is not None and issubclass(contract.report, Report)
-    return list(JUDGED) if is_scored else []
-
-
-def _result_type(contract: ServiceContract) -> Any:
-    """The most that is known of the results."""
-    return contract.report if contract.answers is None else contract.answers()
+    if contract is None:
+        return []
+    return numbers_of(contract.report if contract.answers is None else contract.answers())
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
@@ -108,20 +106,16 @@ def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
     evidence how much there is of it, of a list of reports the score of each metric. No text of a
     caller is among them but a `Column`; warnings, which may name what they are about, stand apart.
     """
-    return [
-        path
-        for part in PARTS
-        if part in report.model_fields
-        for path in _paths(report.model_fields[part].annotation, (part,))
-    ] + list(_extra_values(report))
-
-
-def _extra_values(report: type[Message]) -> Iterator[tuple[str, ...]]:
-    """What every report has is in columns of its own, or about the whole batch."""
+    found: list[tuple[str, ...]] = []
+    for part in PARTS:
+        if part in report.model_fields:
+            found += _paths(report.model_fields[part].annotation, (part,))
+    # what every report has is in columns of its own, or about the whole batch
     told = Report.model_fields if issubclass(report, Report) else TOLD_ELSEWHERE
     for name, field in report.model_fields.items():
         if name not in told:
-            yield from _extra_paths(field_type(field), (name,))
+            found += _extra_paths(field_type(field), (name,))
+    return found
 
 
 def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -133,21 +127,18 @@ def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         if isinstance(kind, type) and kind not in MARKS and issubclass(kind, Message):
             for name, field in kind.model_fields.items():
                 yield from _extra_paths(field_type(field), (*path, name))
-        elif get_origin(kind) is tuple and _has_messages(kind):
-            yield from ((*path, *end) for end in _list_columns(kind))
+        elif get_origin(kind) is tuple:
+            yield from ((*path, *end) for end in _list_columns(_union_types(get_args(kind)[0])))
         elif get_origin(kind) is dict and get_origin(get_args(kind)[0]) is Literal:
             for key in get_args(get_args(kind)[0]):
                 yield from _extra_paths(get_args(kind)[1], (*path, key))
 
 
-def _has_messages(several: Any) -> bool:
-    one = _union_types(get_args(several)[0])
-    return bool(one) and all(isinstance(kind, type) and issubclass(kind, Message) for kind in one)
-
-
-def _list_columns(several: Any) -> list[tuple[str, ...]]:
-    """The score of each metric whose report such a list may hold; else how long it is."""
-    kinds = _union_types(get_args(several)[0])
+def _list_columns(kinds: Sequence[Any]) -> list[tuple[str, ...]]:
+    """Of a list of these messages: the score of each metric whose report it may hold, else how
+    long it is; of anything else none."""
+    if not kinds or not all(isinstance(kind, type) and issubclass(kind, Message) for kind in kinds):
+        return []
     if not all(issubclass(kind, Report) for kind in kinds):
         return [(COUNT,)]
     named = (kind.model_fields["metric"].annotation for kind in kinds)
@@ -210,12 +201,6 @@ def cells_of(result: Any, columns: Iterable[tuple[str, ...]]) -> list[str]:
     return [csv_field(_at(result, path)) for path in columns]
 
 
-def _said_by_people(line: FinishedLine, keys: Sequence[str]) -> Iterator[str]:
-    """Gold labels, marked passages and ratings, as the line's metadata has them."""
-    told = batch_lines.line_metadata(line.caller)
-    return (csv_field(told.get(key)) for key in keys)
-
-
 def _at(result: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         if name == COUNT and isinstance(result, list):
@@ -257,15 +242,11 @@ def is_formula(text: str) -> bool:
     for character in text:
         if character in BREAKS:
             return True
-        if not is_blank(character):
+        category = unicodedata.category(character)
+        # what is seen first: no space, control, format, blank, or mark without a letter
+        if not (category[0] in "CZ" or category in ("Mn", "Me") or character in BLANKS):
             return unicodedata.normalize("NFKC", character)[0] in FORMULA
     return False
-
-
-def is_blank(character: str) -> bool:
-    """Whether nothing of it is seen: spaces, controls, formats, marks without a letter, blanks."""
-    category = unicodedata.category(character)
-    return category[0] in "CZ" or category in ("Mn", "Me") or character in BLANKS
 
 
 def encode_rows(rows: Iterable[list[str]]) -> bytes:

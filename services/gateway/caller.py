@@ -23,7 +23,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,14 +69,7 @@ redis.call('HSET', KEYS[1], 'left', string.format('%.6f', left), 'at', string.fo
 redis.call('PEXPIRE', KEYS[1], math.ceil(window * 1000))
 return {granted, string.format('%.6f', left)}
 """
-STREAMS_POLICY = "open-streams"  # the policy's name in a refusal
-MOST_STREAMS_OF_A_KEY = 20
-MOST_STREAMS = 1_000
-BULK_POLICY = "bulk-calls"
 UPLOADS_POLICY = "uploads"
-MOST_BULK_CALLS_OF_A_KEY = 4
-MOST_PREVIEWS, MOST_PREVIEWS_OF_A_KEY = 6, 2
-MOST_BULK_CALLS = 16  # bodies of 16 MiB, and what is made of them
 HELD_RETRY_SECONDS = 10
 
 logger = telemetry.logger(__name__)
@@ -279,31 +272,41 @@ class RateLimitMiddleware:
         await self.app(scope, receive, send_with_headers)
 
 
-@dataclass(frozen=True)
+@dataclass
 class CountLimit:
-    """How many of something one process holds, and one key. what: in the plural."""
+    """How many of something a process holds, and a key. policy: its name in a refusal. what: a
+    plural."""
 
     policy: str
+    what: str
     most: int
     most_of_a_key: int
-    what: str
+
+
+STREAMS = CountLimit("open-streams", "event streams", 1_000, 20)
+# bodies of 16 MiB, held until their jobs are committed
+BULK_CALLS = CountLimit("bulk-calls", "calls of :batchCreate", 16, 4)
+# each takes a thread for up to two seconds
+PREVIEWS = CountLimit(UPLOADS_POLICY, "previews of tables", 6, 2)
 
 
 class ConcurrentLimiter:
     """Who holds how many of something that lasts. For the event loop's thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: CountLimit) -> None:
+        self._limit = limit
         self._open: Counter[str | None] = Counter()  # key's id; None: where keys are not asked for
 
     @contextmanager
-    def one_more(self, caller: Caller, ceiling: CountLimit) -> Iterator[None]:
-        """While the block lasts. Raises QuotaExceeded."""
-        key = None if caller.key is None else caller.key.id
-        if self._open.total() >= ceiling.most:
-            raise _too_many(ceiling, f"this service holds as many {ceiling.what} as it may")
-        if key is not None and self._open[key] >= ceiling.most_of_a_key:
-            detail = f"this key may hold {ceiling.most_of_a_key} {ceiling.what} at a time"
-            raise _too_many(ceiling, detail)
+    def acquire(self, caller: Caller) -> Iterator[None]:
+        """Hold one more while the block lasts. Raises QuotaExceeded."""
+        key, limit, detail = None if caller.key is None else caller.key.id, self._limit, ""
+        if self._open.total() >= limit.most:
+            detail = f"this service holds as many {limit.what} as it may"
+        elif key is not None and self._open[key] >= limit.most_of_a_key:
+            detail = f"this key may hold {limit.most_of_a_key} {limit.what} at a time"
+        if detail:
+            raise QuotaExceeded(detail, policy=limit.policy, retry_after=HELD_RETRY_SECONDS)
         self._open[key] += 1
         try:
             yield
@@ -311,34 +314,3 @@ class ConcurrentLimiter:
             self._open[key] -= 1
             if not self._open[key]:
                 del self._open[key]
-
-
-class StreamLimiter(ConcurrentLimiter):
-    """Event streams."""
-
-    def acquire(self, caller: Caller) -> AbstractContextManager[None]:
-        """One more while the block lasts. Raises QuotaExceeded."""
-        most = MOST_STREAMS, MOST_STREAMS_OF_A_KEY
-        return self.one_more(caller, CountLimit(STREAMS_POLICY, *most, "event streams"))
-
-
-class BulkCallLimiter(ConcurrentLimiter):
-    """Calls of `:batchCreate` until their jobs are committed: their bodies are large."""
-
-    def acquire(self, caller: Caller) -> AbstractContextManager[None]:
-        """One more while the block lasts. Raises QuotaExceeded."""
-        most = MOST_BULK_CALLS, MOST_BULK_CALLS_OF_A_KEY
-        return self.one_more(caller, CountLimit(BULK_POLICY, *most, "calls of :batchCreate"))
-
-
-class PreviewLimiter(ConcurrentLimiter):
-    """Uploaded tables that are read to be shown: each takes a thread for up to two seconds."""
-
-    def acquire(self, caller: Caller) -> AbstractContextManager[None]:
-        """One more while the block lasts. Raises QuotaExceeded."""
-        most = MOST_PREVIEWS, MOST_PREVIEWS_OF_A_KEY
-        return self.one_more(caller, CountLimit(UPLOADS_POLICY, *most, "previews of tables"))
-
-
-def _too_many(ceiling: CountLimit, detail: str) -> QuotaExceeded:
-    return QuotaExceeded(detail, policy=ceiling.policy, retry_after=HELD_RETRY_SECONDS)

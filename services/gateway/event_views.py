@@ -18,13 +18,6 @@ from shared.ledger.judgements import Opinion
 from shared.ledger.webhooks import EventType, TestType
 
 
-def _json_string(message: type[BaseModel]) -> Any:
-    """A string with the JSON of this message."""
-    reference = {"$ref": TEMPLATE.format(model=message.__name__)}
-    inside: Any = {"contentMediaType": "application/json", "contentSchema": reference}
-    return Annotated[str, Field(json_schema_extra=inside)]
-
-
 class JobProgress(BaseModel):
     """What an event says about its job; the result is at `GET /v1/jobs/{job_id}`."""
 
@@ -48,7 +41,12 @@ class StreamEvent(BaseModel):
 
 def _event(name: str, statuses: Any, data: type[BaseModel]) -> type[StreamEvent]:
     events: Any = Literal["end", *statuses]
-    fields: Any = {"event": (events, ...), "data": (_json_string(data), ...)}
+    reference = {"$ref": TEMPLATE.format(model=data.__name__)}
+    inside: Any = {"contentMediaType": "application/json", "contentSchema": reference}
+    fields: Any = {
+        "event": (events, ...),
+        "data": (Annotated[str, Field(json_schema_extra=inside)], ...),
+    }
     return create_model(name, __base__=StreamEvent, __doc__=StreamEvent.__doc__, **fields)
 
 

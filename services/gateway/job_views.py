@@ -24,19 +24,9 @@ from shared.contracts.service import (
 MORE = "whole where the call waited with `Prefer: wait`, else in these few words"
 
 
-def type_prefix(contract: ServiceContract) -> str:
-    """What the names of its types begin with: `cot2el-report` is Cot2elReport."""
-    return "".join(part.capitalize() for part in contract.name.split("-"))
-
-
 def job_type(contract: ServiceContract) -> str:
-    """The name of its job's type."""
-    return f"{type_prefix(contract)}Job"
-
-
-def report_type(contract: BatchReportContract) -> str:
-    """The name of its batch report's type."""
-    return f"{contract.metric.capitalize()}BatchReport"
+    """The name of its job's type: of `cot2el-report` Cot2elReportJob."""
+    return "".join(part.capitalize() for part in contract.name.split("-")) + "Job"
 
 
 def job_types() -> Iterator[type[BaseModel]]:
@@ -71,7 +61,9 @@ def _result_of(contract: ServiceContract) -> Any:
 
 
 def _report_of(contract: BatchReportContract) -> Any:
-    return tag_report(contract.report, report_type(contract), contract.metric)
+    return tag_report(
+        contract.report, f"{contract.metric.capitalize()}BatchReport", contract.metric
+    )
 
 
 def _partial_job(job: type[BaseModel]) -> type[BaseModel]:

@@ -153,6 +153,17 @@ def _task(job: JobRecord, said: Iterable[ReviewerJudgement]) -> dict[str, Any]:
     }
     if job.result.get("score") is not None:
         prediction["score"] = job.result["score"]
+    annotations = []
+    for one in said:
+        verdict = {"from_name": "verdict", "to_name": "text", "type": "choices"}
+        result: list[dict[str, Any]] = [verdict | {"value": {"choices": [one.verdict]}}]
+        for span in one.spans:  # by the field that holds it where that is not the text
+            words = str(texts.get(span["of"]) or "")[span["start"] : span["end"]]
+            value = {"start": span["start"], "end": span["end"], "text": words}
+            marked = {"from_name": "marked", "to_name": span["of"], "type": "labels"}
+            result.append(marked | {"value": value | {"labels": ["marked"]}})
+        meta = {"reviewer": one.reviewer, "about": one.about, "judgement": one.id}
+        annotations.append({"result": result, "meta": meta})
     return {
         "data": {
             "text": job.request.get(field),
@@ -162,7 +173,7 @@ def _task(job: JobRecord, said: Iterable[ReviewerJudgement]) -> dict[str, Any]:
             **job.place,
         },
         "predictions": [prediction],
-        "annotations": [_annotation(one, texts) for one in said],
+        "annotations": annotations,
     }
 
 
@@ -178,23 +189,6 @@ def _spans(evidence: Iterable[dict[str, Any]], judged: str) -> Iterator[dict[str
             yield {**names, "value": value | kind}
 
 
-def _annotation(one: ReviewerJudgement, request: dict[str, Any]) -> dict[str, Any]:
-    choice = {"from_name": "verdict", "to_name": "text", "type": "choices"}
-    return {
-        "result": [choice | {"value": {"choices": [one.verdict]}}, *_marked(one, request)],
-        "meta": {"reviewer": one.reviewer, "about": one.about, "judgement": one.id},
-    }
-
-
-def _marked(one: ReviewerJudgement, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """What somebody marked; by the field that holds it where that is not the text."""
-    for span in one.spans:
-        start, end = span["start"], span["end"]
-        words = str(request.get(span["of"]) or "")[start:end]
-        value = {"start": start, "end": end, "text": words, "labels": ["marked"]}
-        yield {"from_name": "marked", "to_name": span["of"], "type": "labels", "value": value}
-
-
 def read(raw: bytes) -> list[JudgementLine]:
     """Every line of an import; what an export adds of its own is left out. Raises InvalidBody with
     the faults by line, BadInput for too many lines."""
@@ -207,7 +201,15 @@ def read(raw: bytes) -> list[JudgementLine]:
     for place, line in enumerate(lines):
         bodies.append(None)
         try:
-            bodies[-1] = _parse_line(line)
+            value = json.loads(line)
+            if not isinstance(value, dict):
+                raise ValueError("no object")
+            known = JudgementLine.model_fields
+            bodies[-1] = {
+                name: one
+                for name, one in value.items()
+                if name in known or name not in OF_AN_EXPORT
+            }
             found.append(JudgementLine.model_validate(bodies[-1]))
         except ValidationError as error:
             faults += [{**one, "loc": (place, *one["loc"])} for one in error.errors()]
@@ -220,14 +222,6 @@ def read(raw: bytes) -> list[JudgementLine]:
     return found
 
 
-def _parse_line(line: bytes) -> dict[str, Any]:
-    value = json.loads(line)
-    if not isinstance(value, dict):
-        raise ValueError("no object")
-    known = JudgementLine.model_fields
-    return {name: one for name, one in value.items() if name in known or name not in OF_AN_EXPORT}
-
-
 def store(
     connection: Connection, lines: Sequence[JudgementLine], source: str, by: Origin
 ) -> tuple[int, int]:
@@ -236,22 +230,18 @@ def store(
     unchanged = 0
     for place, line in sorted(enumerate(lines), key=lambda one: one[1].job_id):  # no two deadlock
         try:
-            unchanged += not _store_line(connection, line, source, by)
+            values = line.model_dump(mode="json", exclude={"job_id", "reviewer", "queue"})
+            values["source"] = source
+            query = select(jobs.c.metric, jobs.c.request, jobs.c.result)
+            own = jobs.c.id == line.job_id, jobs.c.tenant == by.tenant
+            found = connection.execute(query.where(*own)).one_or_none()
+            if found is None:
+                raise BadInput(f"the job {line.job_id!r} does not exist", pointer="/job_id")
+            check_part(found.metric, line.about)
+            check_spans(with_elicited(found.request, found.result), values["spans"])
+            origin = Origin(**(vars(by) | {"reviewer": line.reviewer, "verified": False}))
+            _, is_known = judgements.write(connection, line.job_id, values, origin)
+            unchanged += is_known
         except BadInput as error:
             raise BadInput(error.detail, pointer=f"/{place}{error.pointer or ''}") from error
     return len(lines) - unchanged, unchanged
-
-
-def _store_line(connection: Connection, line: JudgementLine, source: str, by: Origin) -> bool:
-    values = line.model_dump(mode="json", exclude={"job_id", "reviewer", "queue"})
-    values["source"] = source
-    query = select(jobs.c.metric, jobs.c.request, jobs.c.result)
-    own = jobs.c.id == line.job_id, jobs.c.tenant == by.tenant
-    found = connection.execute(query.where(*own)).one_or_none()
-    if found is None:
-        raise BadInput(f"the job {line.job_id!r} does not exist", pointer="/job_id")
-    check_part(found.metric, line.about)
-    check_spans(with_elicited(found.request, found.result), values["spans"])
-    origin = Origin(**(vars(by) | {"reviewer": line.reviewer, "verified": False}))
-    _, is_known = judgements.write(connection, line.job_id, values, origin)
-    return not is_known

@@ -279,10 +279,8 @@ def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) 
 
 
 def field_of(evidence: Mapping[str, Any], judged: str) -> str:
-    """Which text its offsets are into. judged: the field that a metric judges; `group` evidence of
-    before it said so itself lies in the explanation."""
-    said = evidence.get("offsets_into") or evidence.get("field")
-    return str(said or ("explanation" if evidence.get("kind") == "group" else judged))
+    """Which text its offsets are into. judged: the field that a metric judges."""
+    return str(evidence.get("offsets_into") or evidence.get("field") or judged)
 
 
 def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) -> None:

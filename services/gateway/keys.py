@@ -34,15 +34,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--var", type=Path, help="the folder of a running `make serve`, mostly var")
     commands = made.add_subparsers(dest="command", required=True)
     create = commands.add_parser("create", help="make a key and print it")
-    _add_properties(create)
-    listing = commands.add_parser("list", help="show all keys, or a tenant's")
-    listing.add_argument("--tenant", type=_tenant)
-    revoke = commands.add_parser("revoke", help="let a key open nothing more")
-    revoke.add_argument("id", help="the key's id: key_…")
-    return made
-
-
-def _add_properties(create: argparse.ArgumentParser) -> None:
     create.add_argument("--tenant", type=_tenant, default=DEFAULT_TENANT, help="whose key")
     create.add_argument("--name", default="", help="what it is for, to tell it from others")
     create.add_argument(
@@ -65,6 +56,11 @@ def _add_properties(create: argparse.ArgumentParser) -> None:
         help="the person whose judgements it gives (default: its user says who it is)",
     )
     create.add_argument("--days", type=_count, help="valid for so long (default: until revoked)")
+    listing = commands.add_parser("list", help="show all keys, or a tenant's")
+    listing.add_argument("--tenant", type=_tenant)
+    revoke = commands.add_parser("revoke", help="let a key open nothing more")
+    revoke.add_argument("id", help="the key's id: key_…")
+    return made
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -86,7 +82,18 @@ def _run(asked: argparse.Namespace, engine: Engine, console: Console) -> int:
     with transaction(engine) as connection:
         match asked.command:
             case "create":
-                key, secret = keys.make(connection, _new_key(asked))
+                key, secret = keys.make(
+                    connection,
+                    NewKey(
+                        tenant=asked.tenant,
+                        name=asked.name,
+                        scopes=tuple(dict.fromkeys(asked.scope or ("score", "batch"))),
+                        requests_per_minute=asked.requests_per_minute,
+                        accept_untrained_languages=asked.accept_untrained_languages,
+                        lasts=None if asked.days is None else timedelta(days=asked.days),
+                        reviewer=asked.reviewer,
+                    ),
+                )
             case "list":
                 listed = Console(width=None if sys.stdout.isatty() else PIPE_COLUMNS)
                 listed.print(table(keys.all_of(connection, asked.tenant)))
@@ -112,18 +119,6 @@ def _engine(var: Path | None) -> Engine:
     except FileNotFoundError:
         raise ValueError(f"no service runs in {var}: it would have a stack.json") from None
     return connect(str(note["database_url"]))
-
-
-def _new_key(asked: argparse.Namespace) -> NewKey:
-    return NewKey(
-        tenant=asked.tenant,
-        name=asked.name,
-        scopes=tuple(dict.fromkeys(asked.scope or ("score", "batch"))),
-        requests_per_minute=asked.requests_per_minute,
-        accept_untrained_languages=asked.accept_untrained_languages,
-        lasts=None if asked.days is None else timedelta(days=asked.days),
-        reviewer=asked.reviewer,
-    )
 
 
 def table(found: list[Key]) -> Table:

@@ -17,7 +17,6 @@ from opentelemetry import trace
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from services.gateway.caller import Caller
 from services.gateway.refusals import internal_error
 from shared.contracts.redaction import PRIVATE, PRIVATE_BYTES, untold
 from shared.process import telemetry
@@ -76,7 +75,8 @@ class Record:
         level = logging.DEBUG if self._scope["path"] in QUIET else logging.INFO
         if not logging.getLogger(__name__).isEnabledFor(level):
             return
-        caller = self._caller
+        state: dict[str, Any] = self._scope.get("state", {})
+        caller = state.get("caller")
         context = trace.get_current_span().get_span_context()
         logger.log(
             level,
@@ -97,11 +97,6 @@ class Record:
     def _route(self) -> str:
         """As it is declared, never as it was asked for."""
         return str(getattr(self._scope.get("route"), "path", "unmatched"))
-
-    @property
-    def _caller(self) -> Caller | None:
-        state: dict[str, Any] = self._scope.get("state", {})
-        return state.get("caller")
 
 
 class RequestLogMiddleware:

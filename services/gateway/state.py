@@ -33,14 +33,7 @@ from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.background import running
-from services.gateway.caller import (
-    BulkCallLimiter,
-    KeyCache,
-    Limiter,
-    PreviewLimiter,
-    SessionStore,
-    StreamLimiter,
-)
+from services.gateway.caller import ConcurrentLimiter, KeyCache, Limiter, SessionStore
 from services.gateway.results.overview import ModelHistory
 from services.gateway.results.result_pages import ResultSummary
 from services.gateway.spool import Spool
@@ -81,18 +74,8 @@ class ModelBoard:
     """
 
     def __init__(self) -> None:
-        self._statuses: Mapping[str, Status] = {}
-        self._workers: Mapping[str, str] = {}
-
-    @property
-    def statuses(self) -> Mapping[str, Status]:
-        """model → status, of those that a worker reports."""
-        return self._statuses
-
-    @property
-    def workers(self) -> Mapping[str, str]:
-        """service → `ready`, or why its jobs wait."""
-        return self._workers
+        self._statuses: Mapping[str, Status] = {}  # by model
+        self.workers: Mapping[str, str] = {}  # service → `ready`, or why its jobs wait
 
     def check_models(self, contract: ServiceContract, request: JobRequest) -> None:
         """Raises ModelUnusable where a model that a request names, or the service's own, is not to
@@ -111,7 +94,7 @@ class ModelBoard:
     async def _watch_forever(self) -> None:
         while True:
             self._statuses = await run_in_threadpool(read_statuses)
-            self._workers = await run_in_threadpool(worker_board.read, contracts())
+            self.workers = await run_in_threadpool(worker_board.read, contracts())
             await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -139,9 +122,9 @@ class State:
     messages: MessageSender
     key_cache: KeyCache
     limiter: Limiter
-    streams: StreamLimiter
-    bulk_calls: BulkCallLimiter
-    previews: PreviewLimiter
+    streams: ConcurrentLimiter
+    bulk_calls: ConcurrentLimiter
+    previews: ConcurrentLimiter
     sessions: SessionStore
     sealer: Sealer | None  # None: no webhooks
     files: FileStore
@@ -282,7 +265,9 @@ class JobWatcher:
                 await self._receive()
             except (psycopg.Error, OSError) as error:
                 logger.warning("listener.lost", error=type(error).__name__)
-                self._notify_all()
+                for events in self._waiters.values():
+                    for event in events:
+                        event.set()
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _receive(self) -> None:
@@ -292,8 +277,3 @@ class JobWatcher:
             async for notice in connection.notifies():
                 for event in self._waiters.get(notice.payload, ()):
                     event.set()
-
-    def _notify_all(self) -> None:
-        for events in self._waiters.values():
-            for event in events:
-                event.set()

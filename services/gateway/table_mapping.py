@@ -105,14 +105,15 @@ def guess_columns(contract: MetricContract, names: Sequence[str]) -> dict[str, s
             free = [column for column in names if column not in found.values()]
             several = alike or [column for column in free if column.lower() in other]
             if name in IN_ORDER:
-                several = sorted(several, key=lambda column: _place(column, other))[:1]
+                several = sorted(
+                    several,
+                    key=lambda column: (
+                        other.index(column.lower()) if column.lower() in other else -1
+                    ),
+                )[:1]
             if len(several) == 1:
                 found[name] = several[0]
     return found
-
-
-def _place(column: str, words: Sequence[str]) -> int:
-    return words.index(column.lower()) if column.lower() in words else -1
 
 
 def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[str]) -> list[str]:
@@ -120,7 +121,11 @@ def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[s
     they are metadata by themselves. used: columns that become fields."""
     said = [name for name in names if has_gold({name: ""}, GoldColumns())]
     free = [one for one in names if one not in used and one not in said and len(one) <= LONGEST_KEY]
-    grouping = [name for name in free if _is_grouping([row.get(name) for row in rows])]
+    grouping = []
+    for name in free:
+        held = [cell for row in rows if (cell := row.get(name)) not in (None, "")]
+        if has_few_values(held, min(MOST_VALUES, len(held) // 2)):  # each in two, by and large
+            grouping.append(name)
     told = [*said, *grouping][:MOST_METADATA]
     return [name for name in names if name in told]
 
@@ -129,12 +134,6 @@ def has_few_values(cells: Iterable[Any], most: int) -> bool:
     """Whether these cells hold so few different short ones; empty ones say nothing."""
     held = {str(cell) for cell in cells if cell not in (None, "")}
     return 1 <= len(held) <= most and all(len(cell) <= LONGEST_VALUE for cell in held)
-
-
-def _is_grouping(cells: Sequence[Any]) -> bool:
-    """Whether each value stands in two of them, by and large."""
-    held = [cell for cell in cells if cell not in (None, "")]
-    return has_few_values(held, min(MOST_VALUES, len(held) // 2))
 
 
 def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
@@ -225,7 +224,16 @@ def _of_json(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
             found = {ID: found.get(ID), **found["body"]}
         _check_columns(number, found)
         if "\\u" in line:
-            _check_text(number, found)
+            # escapes may write what no text may hold
+            told = json.dumps(found, ensure_ascii=False)
+            if "\\u0000" in told:
+                raise TableError(number, "holds U+0000, which no text may")
+            try:
+                told.encode()
+            except UnicodeEncodeError:
+                raise TableError(
+                    number, "holds half a surrogate pair, which is no character"
+                ) from None
         yield number, found
 
 
@@ -233,17 +241,6 @@ def _check_columns(number: int, names: Collection[str]) -> None:
     if len(names) > MOST_COLUMNS or any(len(name) > LONGEST_NAME for name in names):
         told = f"{MOST_COLUMNS} columns, of names of at most {LONGEST_NAME} characters"
         raise TableError(number, f"may have at most {told}")
-
-
-def _check_text(number: int, row: Row) -> None:
-    """Escapes may write what no text may hold."""
-    told = json.dumps(row, ensure_ascii=False)
-    if "\\u0000" in told:
-        raise TableError(number, "holds U+0000, which no text may")
-    try:
-        told.encode()
-    except UnicodeEncodeError:
-        raise TableError(number, "holds half a surrogate pair, which is no character") from None
 
 
 def _value(cell: Any, contract: MetricContract, name: str) -> Any:
@@ -269,10 +266,5 @@ def _is_text(annotation: Any) -> bool:
         return True
     if parts and all(isinstance(one, str) for one in parts):  # Literal
         return True
-    return any(_is_text(one) for one in parts) if _is_union(annotation) else False
-
-
-def _is_union(annotation: Any) -> bool:
-    return type(annotation).__name__ in ("UnionType", "Union", "_UnionGenericAlias") or hasattr(
-        annotation, "__metadata__"
-    )
+    is_union = type(annotation).__name__ in ("UnionType", "Union", "_UnionGenericAlias")
+    return (is_union or hasattr(annotation, "__metadata__")) and any(map(_is_text, parts))

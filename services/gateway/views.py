@@ -170,6 +170,13 @@ def schema_response(
     }
 
 
+def body_schema(message: type[BaseModel], **more: Any) -> dict[str, Any]:
+    """The description of a JSON body that the handler reads itself. more: of its content."""
+    schema = {"$ref": TEMPLATE.format(model=message.__name__)}
+    content = {"application/json": {"schema": schema, **more}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
 @dataclass(frozen=True)
 class ProgressEvent:
     """One event. number: its id in the stream."""

@@ -20,7 +20,6 @@ from sqlalchemy import (
     Select,
     String,
     Text,
-    and_,
     case,
     cast,
     func,
@@ -125,33 +124,19 @@ def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
     return len(found)
 
 
-def update_rows(
-    connection: Connection, metric: str, plan: FactPlan, most: int, batch_id: str | None = None
-) -> int:
-    """Write anew the rows that other rules have made; how many. batch_id: as of `write_of_lines`"""
-    facts = result_facts.c
+def update_rows(connection: Connection, metric: str, plan: FactPlan, most: int) -> int:
+    """Write the rows again that other rules have made, and return how many."""
+    facts, rules = result_facts.c, plan.fingerprint
     stale = (
         select(*(facts[name] for name in (*KEY, "job_id", "batch_id", "custom_id", "status")))
         .add_columns(facts.tenant, facts.metric, facts.metadata)
-        .where(_is_stale(metric, plan, batch_id))
+        .where(facts.metric == metric, or_(facts.rules < rules, facts.rules > rules))
         .limit(most)
         .with_for_update(skip_locked=True)
     )
     found = connection.execute(stale).all()
     _write(connection, lambda _: plan, [row._asdict() for row in found])
     return len(found)
-
-
-def has_stale_rows(connection: Connection, metric: str, plan: FactPlan, batch_id: str) -> bool:
-    """Whether other rules have made rows of this batch."""
-    stale = select(literal(1)).where(_is_stale(metric, plan, batch_id)).limit(1)
-    return connection.execute(stale).first() is not None
-
-
-def _is_stale(metric: str, plan: FactPlan, batch_id: str | None) -> ColumnElement[bool]:
-    facts, own = result_facts.c, plan.fingerprint
-    stale = and_(facts.metric == metric, or_(facts.rules < own, facts.rules > own))
-    return stale if batch_id is None else and_(stale, facts.batch_id == batch_id)
 
 
 def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> None:

@@ -58,7 +58,7 @@ def test_a_row_opened_after_the_session_brings_one_back_to_the_table(
     with engine.begin() as connection:
         _, secret = keys.make(connection, NewKey("a", "browser", ("score", "batch")))
     page = visits(locked)
-    table = f"/batches/{batch}?contains=line-2&sort=score"
+    table = f"/batches/{batch}?custom_id=line-2&sort=score"
     page.goto(table)
     for _ in range(2):
         page.get_by_label("API key").fill(secret)

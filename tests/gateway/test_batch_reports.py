@@ -73,16 +73,6 @@ def test_the_first_ask_makes_the_job_and_the_end_is_the_report(scene: Scene, bat
     assert (answer.status_code, answer.json()) == (200, REPORT)
 
 
-def test_a_report_from_before_there_were_findings_gets_its_own(scene: Scene, batch: Json) -> None:
-    url = f"/v1/batches/{batch['id']}/report"
-    job = scene.client.get(url).headers["Location"]
-    end_report(scene, result={name: REPORT[name] for name in REPORT.keys() - {"finding"}})
-    answer = scene.client.get(url).json()
-    assert answer["finding"].startswith("Of 1 explanation 1 could be scored. That is few.")
-    assert answer == REPORT | {"finding": answer["finding"]}
-    assert scene.client.get(job).json()["result"] == answer
-
-
 def test_a_crowd_makes_one_job(scene: Scene, batch: Json) -> None:
     with ThreadPoolExecutor(16) as pool:
         asked = [

@@ -318,7 +318,7 @@ def test_a_quota_that_does_not_fit_all_takes_none(opens: Opens, engine: Engine) 
 def test_only_so_many_calls_are_read_at_a_time(
     opens: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(caller, "MOST_BULK_CALLS_OF_A_KEY", 1)
+    monkeypatch.setattr(caller.BULK_CALLS, "most_of_a_key", 1)
     client, other = opens("a"), opens("b")
     begun, released = threading.Event(), threading.Event()
 

@@ -215,7 +215,7 @@ def test_head_is_wherever_get_is(client: httpx.Client, engine: Engine) -> None:
 def test_head_of_a_stream_is_its_head_and_an_end(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.caller.MOST_STREAMS", 1)
+    monkeypatch.setattr("services.gateway.caller.STREAMS.most", 1)
     job_id = client.post(URL, json=GOOD).json()["id"]
     for _ in range(3):  # each lets go of its place: one at a time is allowed
         head = eventually(

@@ -10,14 +10,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from services.gateway import auth, caller
-from services.gateway.caller import (
-    ANYBODY,
-    MOST_STREAMS,
-    MOST_STREAMS_OF_A_KEY,
-    Caller,
-    StreamLimiter,
-)
+from services.gateway import auth
+from services.gateway.caller import ANYBODY, STREAMS, Caller, ConcurrentLimiter
 from services.gateway.routes import events as event_routes
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS
 from shared.contracts.errors import QuotaExceeded
@@ -44,10 +38,10 @@ def caller_with_key(number: int) -> Caller:
 
 
 def test_a_key_holds_so_many_and_lets_go_of_them() -> None:
-    held = StreamLimiter()
+    held = ConcurrentLimiter(STREAMS)
     for _ in range(3):
         with ExitStack() as stack:
-            for _ in range(MOST_STREAMS_OF_A_KEY):
+            for _ in range(STREAMS.most_of_a_key):
                 stack.enter_context(held.acquire(caller_with_key(1)))
             with pytest.raises(QuotaExceeded) as refused:
                 stack.enter_context(held.acquire(caller_with_key(1)))
@@ -56,9 +50,9 @@ def test_a_key_holds_so_many_and_lets_go_of_them() -> None:
 
 
 def test_a_process_holds_so_many_whoever_asks() -> None:
-    held = StreamLimiter()
+    held = ConcurrentLimiter(STREAMS)
     with ExitStack() as stack:
-        for number in range(MOST_STREAMS):
+        for number in range(STREAMS.most):
             stack.enter_context(held.acquire(ANYBODY if number % 2 else caller_with_key(number)))
         for who in (ANYBODY, caller_with_key(-1)):
             with pytest.raises(QuotaExceeded), held.acquire(who):
@@ -70,7 +64,7 @@ def test_a_process_holds_so_many_whoever_asks() -> None:
 def test_a_stream_too_many_is_refused_until_another_is_closed(
     opens: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(caller, "MOST_STREAMS_OF_A_KEY", 2)
+    monkeypatch.setattr(STREAMS, "most_of_a_key", 2)
     client, other = opens("a"), opens("a")
     job_id = client.post(URL, json=GOOD).json()["id"]
     path = f"/v1/jobs/{job_id}/events"
@@ -87,7 +81,7 @@ def test_a_stream_too_many_is_refused_until_another_is_closed(
 
 
 def test_a_page_too_many_is_told_so(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caller, "MOST_STREAMS_OF_A_KEY", 1)
+    monkeypatch.setattr(STREAMS, "most_of_a_key", 1)
     browser = entered(opens, "a")
     with browser.stream("GET", "/live") as one:
         assert one.status_code == 200

@@ -13,7 +13,7 @@ from typing import Any
 from services.gateway.pages.result_query import VERDICTS, ResultQuery
 from services.gateway.pages.terms import Term, terms
 from services.gateway.results.result_pages import ResultCounts
-from shared.contracts.service import TOO_FEW, MetricContract, ReportedContract, RivalGroup
+from shared.contracts.service import TOO_FEW, MetricContract, ReportedContract
 from shared.ledger.score_hours import edges_of
 from shared.reports.pages.page_text import significant
 from shared.reports.pages.report_summary import ResultTally, interval_in, record_at, sentences
@@ -54,7 +54,7 @@ class Scale:
 @dataclass(frozen=True)
 class PartRow:
     """A part of the score over the batch. interval: the report's. undefined, not_applicable: shares
-    of its results; None: not known, and of an earlier report `undefined` is both together."""
+    of its results; None: not known. Where only one is known, it counts both."""
 
     term: Term
     interval: Mapping[str, Any]
@@ -89,9 +89,15 @@ def outcome_of(
     report: Mapping[str, Any] | None,
 ) -> BatchOutcome:
     """report: the finished one; None: while it is being made."""
+    too_few = counts.reasons.get(TOO_FEW, 0)
+    found = {word: counts.values["verdict"].get(word, 0) for word in VERDICTS}
     return BatchOutcome(
-        sentences=_sentences(contract, _count_results(counts, why), report or {}),
-        verdicts=_verdicts(view, counts),
+        sentences=_sentences(
+            contract,
+            ResultTally(counts.rows, counts.scored, counts.values["verdict"], why, too_few),
+            report or {},
+        ),
+        verdicts=_bars(view, "verdict", {word: count for word, count in found.items() if count}),
         histogram=_histogram(view, contract, counts) if counts.scored else None,
         parts=_parts(contract, report or {}),
         undefined=_bars(view, "why", why),
@@ -107,16 +113,6 @@ def _sentences(
     if metric is None and report.get("finding"):
         return [str(report["finding"])]
     return sentences(metric, tally, report)
-
-
-def _count_results(counts: ResultCounts, why: Mapping[str, int]) -> ResultTally:
-    too_few = counts.reasons.get(TOO_FEW, 0)
-    return ResultTally(counts.rows, counts.scored, counts.values["verdict"], why, too_few)
-
-
-def _verdicts(view: ResultQuery, counts: ResultCounts) -> list[Bar]:
-    found = {word: counts.values["verdict"].get(word, 0) for word in VERDICTS}
-    return _bars(view, "verdict", {word: count for word, count in found.items() if count})
 
 
 def _bars(view: ResultQuery, name: str, counted: Mapping[str, int]) -> list[Bar]:
@@ -157,45 +153,32 @@ def scale_of(contract: ReportedContract | None) -> Scale:
 
 
 def _parts(contract: ReportedContract | None, report: Mapping[str, Any]) -> list[PartRow]:
-    """The parts that the report has an interval of, and what beats chance first."""
+    """The parts that the report has an interval of: of all results, or of each group of results
+    that a part says something else of."""
     if contract is None:
         return []
-    named = terms().of(contract.name).items()
-    rows = (row for name, term in named for row in _rows_of(contract, name, term, report))
+    groups = () if contract.facts is None else contract.facts.groups
+    rows = []
+    for name, term in terms().of(contract.name).items():
+        apart = [group for group in groups if name in group.better]
+        for group in apart:
+            means = record_at(report, group.path)
+            own = replace(term, name=f"{term.name}: {group.name}", better=group.better[name])
+            rows.append(_row(own, interval_in(means, name), means.get("results")))
+        if apart:
+            continue
+        scored = report.get("scored")
+        part: Any = (report.get("parts") or {}).get(name)
+        if part is None:
+            rows.append(_row(term, interval_in(report, name), scored))
+        else:
+            without = (part["undefined"], part["not_applicable"])
+            shares = (count / scored if scored else None for count in without)
+            rows.append(PartRow(term, part["mean"], *shares))
     return [row for row in rows if row is not None]
 
 
-def _rows_of(
-    contract: ReportedContract, name: str, term: Term, report: Mapping[str, Any]
-) -> list[PartRow | None]:
-    """One, or one for each group of results that it says something else of."""
-    groups = () if contract.facts is None else contract.facts.groups
-    apart = [one for one in groups if name in one.better]
-    if not apart:
-        return [_part(name, term, report)]
-    return [_part_of_group(one, name, term, report) for one in apart]
-
-
-def _part_of_group(
-    group: RivalGroup, name: str, term: Term, report: Mapping[str, Any]
-) -> PartRow | None:
-    means = record_at(report, group.path)
-    interval = interval_in(means, name)
+def _row(term: Term, interval: Mapping[str, Any] | None, results: int | None) -> PartRow | None:
     if interval is None:
         return None
-    own = replace(term, name=f"{term.name}: {group.name}", better=group.better[name])
-    results = means.get("results") or 0
-    return PartRow(own, interval, max(0.0, 1 - interval["of"] / results) if results else None)
-
-
-def _part(name: str, term: Term, report: Mapping[str, Any]) -> PartRow | None:
-    """None where the report says nothing of it."""
-    whole = (report.get("scored") or 0) or None
-    told: Any = (report.get("parts") or {}).get(name)
-    if told is not None:
-        without = (told["undefined"], told["not_applicable"])
-        return PartRow(term, told["mean"], *(None if whole is None else n / whole for n in without))
-    interval = interval_in(report, name)
-    if interval is None:
-        return None
-    return PartRow(term, interval, None if whole is None else max(0.0, 1 - interval["of"] / whole))
+    return PartRow(term, interval, max(0.0, 1 - interval["of"] / results) if results else None)

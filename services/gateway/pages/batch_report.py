@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
-from pydantic import ValidationError
 
 from services.gateway.pages.batch_outcome import outcome_of
 from services.gateway.pages.gold_section import gold_section
@@ -57,12 +56,8 @@ class TableEntry:
 def tables_of(report: Message | Record) -> list[ReportTable]:
     """All that the metric's own part of a report says."""
     own = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
-    return list(_record([entry for entry in own if _is_requested(entry)], ""))
-
-
-def _is_requested(entry: TableEntry) -> bool:
-    """No word is lost on what nobody asked for."""
-    return entry.name not in ASKED_FOR or bool(entry.value)
+    wanted = [entry for entry in own if entry.name not in ASKED_FOR or entry.value]
+    return list(_record(wanted, ""))
 
 
 def _record(entries: list[TableEntry], caption: str) -> Iterator[ReportTable]:
@@ -217,24 +212,41 @@ class ReportSummary:
 
 
 def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportSummary:
-    """inside: the pictures stand in the page itself; else they have addresses of their own.
-
-    A report of another version of the service is shown as it is.
-    """
-    metric = metrics().get(batch.metric)
+    """inside: the pictures stand in the page itself; else they have addresses of their own."""
+    metric, contract = metrics().get(batch.metric), reported().get(batch.metric)
     fields = {} if metric is None else metric.report.model_fields
+    named = {
+        "results": "scored",
+        "without a score": "undefined",
+        "level of intervals": "confidence",
+        "repeated results, counted once": "duplicates",
+        "bootstrap resamples": "resamples",
+        "version of the statistics": "statistics_version",
+        "seed": "seed",
+        "version of the service": "service_version",
+    }
+    facts = [(words, report[name]) for words, name in named.items() if name in report]
+    if (looks := report.get("sequence")) is not None:
+        ends = f"{significant(looks['low'])} to {significant(looks['high'])}"
+        facts.append(("mean score, however often looked at", f"{ends}, {looks['of']} texts"))
+    pictures = []
+    for plot in report.get("plots", ()):
+        url = f"/batches/{batch.id}/plots/{plot['name']}.svg"
+        urls = (url, f"{url}?theme=dark")
+        if inside:
+            urls = _data_url(plot["svg"]), _data_url(in_the_dark(plot["svg"]))
+        pictures.append(PlotImage(plot["title"], *urls))
     return ReportSummary(
         finding=str(report.get("finding", "")),
-        score=_score(report),
+        score=Interval.model_validate(report["score"]) if report.get("score") else None,
         range=None if metric is None else metric.score_range,
         direction=str(fields["direction"].default) if "direction" in fields else "",
-        facts=_facts(report),
+        facts=facts,
         warnings=fold_alike(str(warning) for warning in report.get("warnings", ())),
-        tables=_tables(batch, report),
-        pictures=[
-            _data_image(plot) if inside else _plot_image(batch, plot)
-            for plot in report.get("plots", ())
-        ],
+        tables=tables_of(
+            report if contract is None else contract.batch_report.model_validate(report)
+        ),
+        pictures=pictures,
     )
 
 
@@ -269,50 +281,6 @@ def file_of(batch: Batch, report: dict[str, Any], lines: FileLines) -> str:
         policy=FILE_POLICY,
         sheets=Markup(sheets),  # noqa: S704 (our own files)
     )
-
-
-def _score(report: dict[str, Any]) -> Interval | None:
-    try:
-        return Interval.model_validate(report.get("score"))
-    except ValidationError:
-        return None
-
-
-def _tables(batch: Batch, report: dict[str, Any]) -> list[ReportTable]:
-    contract = reported().get(batch.metric)
-    if contract is not None:
-        try:
-            return tables_of(contract.batch_report.model_validate(report))
-        except ValidationError:
-            pass
-    return tables_of(report)
-
-
-def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
-    named = {
-        "results": "scored",
-        "without a score": "undefined",
-        "level of intervals": "confidence",
-        "repeated results, counted once": "duplicates",
-        "bootstrap resamples": "resamples",
-        "version of the statistics": "statistics_version",
-        "seed": "seed",
-        "version of the service": "service_version",
-    }
-    facts = [(words, report[name]) for words, name in named.items() if name in report]
-    if (looks := report.get("sequence")) is not None:
-        ends = f"{significant(looks['low'])} to {significant(looks['high'])}"
-        facts.append(("mean score, however often looked at", f"{ends}, {looks['of']} texts"))
-    return facts
-
-
-def _plot_image(batch: Batch, plot: dict[str, Any]) -> PlotImage:
-    address = f"/batches/{batch.id}/plots/{plot['name']}.svg"
-    return PlotImage(plot["title"], address, f"{address}?theme=dark")
-
-
-def _data_image(plot: dict[str, Any]) -> PlotImage:
-    return PlotImage(plot["title"], _data_url(plot["svg"]), _data_url(in_the_dark(plot["svg"])))
 
 
 def _data_url(svg: str) -> str:

@@ -125,7 +125,8 @@ async def split_of(
     counts = await gateway.in_ledger(read)
     values = sum(count.value is not None for count in counts)
     job, why = await _report(batch, gateway, caller, view, values)
-    found = _found(job)
+    splits = (job.result or {}).get("splits", ()) if job is not None else ()
+    found = next(map(ScoreSplit.model_validate, splits), None)
     known = {} if found is None else {one.value: one.score for one in found.values}
     rows = tuple(
         _row(view, count, known.get(count.value)) for count in counts if count.value is not None
@@ -163,12 +164,6 @@ async def _report(
     if job.error is not None:
         return job, f"There are no intervals: {job.error.get('detail', 'the report failed')}."
     return job, ""
-
-
-def _found(job: Job | None) -> ScoreSplit | None:
-    if job is None or job.result is None:
-        return None
-    return next(map(ScoreSplit.model_validate, job.result.get("splits", ())), None)
 
 
 def _row(view: ResultQuery, count: result_pages.SplitCount, score: Any) -> SplitRow:

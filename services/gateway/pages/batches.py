@@ -6,7 +6,7 @@ The address of the results table is its view.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
@@ -18,7 +18,6 @@ from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
-from services.gateway.pages import templates
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
@@ -36,11 +35,11 @@ from services.gateway.pages.result_query import (
 from services.gateway.pages.review import batch_agreement
 from services.gateway.pages.row_excerpts import fitted_rows
 from services.gateway.pages.saved_views import saved_views
-from services.gateway.pages.templates import form_of, page
+from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import NoReport
 from services.gateway.results import result_pages
 from services.gateway.results.result_pages import ResultCounts, ResultRow, ResultSummary
-from services.gateway.routes.batch_results import renew_facts, report_job, write_facts
+from services.gateway.routes.batch_results import report_job, write_facts
 from services.gateway.routes.batches import BATCH_ID, find_batch, validate_id
 from services.gateway.routes.events import stream
 from services.gateway.state import Gateway, State
@@ -95,7 +94,6 @@ async def file_names(found: Sequence[Batch], gateway: State, caller: Caller) -> 
 
 
 FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while the page says so
-RENEW_SECONDS = 60  # of one stream, for some 100,000 rows of an earlier version
 
 
 @dataclass(frozen=True)
@@ -115,8 +113,7 @@ class BatchReportState:
 
 @dataclass(frozen=True)
 class Results:
-    """What the page shows of the results. complete: whether every line has its row; renewed:
-    whether none of them is of an earlier version, which knew fewer words of a result."""
+    """What the page shows of the results. complete: whether every line has its row."""
 
     view: ResultQuery
     rows: list[ResultRow]
@@ -125,7 +122,6 @@ class Results:
     judged: Mapping[str, Mapping[str, int]]  # job → opinion → people, of these rows
     next: str | None
     complete: bool
-    renewed: bool
     parts: Sequence[tuple[int, str]] = ()  # (place in a row, name) of those that are shown
     explanations: Mapping[str, str] = field(default_factory=dict)  # job → its beginning
 
@@ -153,12 +149,6 @@ async def batch_page(
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         return page(request, "line.html", batch_id=batch.id, opened=opened)
-    return await _whole_page(request, batch, gateway, caller, charts)
-
-
-async def _whole_page(
-    request: Request, batch: Batch, gateway: State, caller: Caller, charts: int
-) -> Response:
     ended = batch.is_final and batch.total > 0
     report = await _report(batch, gateway, caller) if ended else None
     results = await _results(batch, gateway, request) if ended else None
@@ -230,7 +220,6 @@ async def stream_batch(
         batch = await get_batch(batch_id, gateway, caller)
         if batch.is_final:
             await write_facts(gateway, batch)
-            await renew_facts(gateway, batch, RENEW_SECONDS)
         return batch
 
     watched = with_session_check(request, gateway, read)
@@ -243,7 +232,7 @@ async def batch_cancel(
 ) -> Response:
     """Cancel it; one that has ended meanwhile stays as it is."""
     check_scope(caller, "batch")
-    templates.check_csrf(request, await form_of(request))
+    await checked_form(request)
     await gateway.in_ledger(
         lambda connection: batches.cancel(connection, validate_id(batch_id), tenant=caller.tenant)
     )
@@ -271,13 +260,12 @@ async def _report(batch: Batch, gateway: State, caller: Caller) -> BatchReportSt
 
 async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     complete = await write_facts(gateway, batch, FACT_SECONDS)
-    renewed = await renew_facts(gateway, batch, FACT_SECONDS)
     view = parse_query(batch, batch.tenant, request.query_params.multi_items())
-    whole = await known_of(batch, gateway, complete=complete and renewed)
+    whole = await known_of(batch, gateway, complete=complete)
 
     def read(connection: Connection) -> Results:
         rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
-        ids = _job_ids(rows)
+        ids = [row.job_id for row in rows if row.job_id is not None]
         return Results(
             view=view,
             rows=fitted_rows(rows, view),
@@ -286,16 +274,13 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),
             complete=complete,
-            renewed=renewed,
             parts=_shown_parts(batch, view, rows),
-            explanations=_explanations(connection, batch, ids),
+            explanations={}  # the request of a metric has its explanation in it
+            if batch.metric in metrics()
+            else result_pages.explanations_of(connection, batch.tenant, ids),
         )
 
     return await gateway.in_ledger(read)
-
-
-def _job_ids(rows: Iterable[ResultRow]) -> list[str]:
-    return [row.job_id for row in rows if row.job_id is not None]
 
 
 def _shown_parts(
@@ -312,13 +297,6 @@ def _shown_parts(
         for place, name in named
         if name in used or any(row.parts[place : place + 1] != [None] for row in rows if row.parts)
     ]
-
-
-def _explanations(connection: Connection, batch: Batch, ids: Sequence[str]) -> dict[str, str]:
-    """What models said; the request of a metric has its explanation in it."""
-    if batch.metric in metrics():
-        return {}
-    return result_pages.explanations_of(connection, batch.tenant, ids)
 
 
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:

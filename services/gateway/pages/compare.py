@@ -41,7 +41,7 @@ from services.gateway.pages.comparison_sides import (
 from services.gateway.pages.comparison_view import PairRow, compare_context, pair_rows
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import VERDICTS, filled_pairs
-from services.gateway.pages.templates import form_of, page
+from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import NoReport
 from services.gateway.results import result_pairs
 from services.gateway.results.result_pairs import PairedLine, UnpairedLine
@@ -52,7 +52,6 @@ from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_words
 from shared.contracts.batches import MOST_FURTHER, Against
 from shared.contracts.errors import BadInput, UnknownBatch
-from shared.contracts.service import MetricContract
 from shared.ledger import batches
 from shared.ledger.batches import Batch, NewBatch
 from shared.ledger.engine import Slice
@@ -135,17 +134,6 @@ async def _form(
     wanted = Slice(RECENT, tenant=caller.tenant)
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     ended_ones = [one for one in recent if one.is_final and one.metric in metrics()]
-    chosen = await _sent_form(request, gateway, caller, fault)
-    called = await file_names(ended_ones, gateway, caller)
-    status = 200 if fault is None else 404
-    context = {"batches": ended_ones, "called": called, "chosen": chosen}
-    return page(request, "compare_form.html", status, **context)
-
-
-async def _sent_form(
-    request: Request, gateway: State, caller: Caller, fault: tuple[int, str] | None
-) -> CompareForm:
-    """Whatever batch is named, its parts are offered."""
     sent = request.query_params
     right, *more = list(dict.fromkeys(one.strip() for one in sent.getlist("right"))) or [""]
     form = CompareForm({"left": sent.get("left", "").strip(), "right": right}, more)
@@ -156,7 +144,11 @@ async def _sent_form(
         for name in form.sides
         if form.batch(name)
     }
-    return replace(form, refused=refused, offered=offered)
+    chosen = replace(form, refused=refused, offered=offered)
+    called = await file_names(ended_ones, gateway, caller)
+    status = 200 if fault is None else 404
+    context = {"batches": ended_ones, "called": called, "chosen": chosen}
+    return page(request, "compare_form.html", status, **context)
 
 
 async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
@@ -178,8 +170,7 @@ async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
 async def repeat_batch(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """A new batch over the same file, by this version of the metric; its page shows the rest."""
     check_scope(caller, "batch")
-    form = await form_of(request)
-    templates.check_csrf(request, form)
+    form = await checked_form(request)
     old = await find_batch(form.get("batch", ""), gateway, caller.tenant)
 
     def make(connection: Connection) -> Batch:
@@ -210,7 +201,9 @@ async def _result_page(
 ) -> Response:
     result: dict[str, Any] = job.result or {}
     comparisons = [result["comparison"], *result["further"]]
-    place, left = _place(request, len(comparisons)), wanted.left
+    shown = request.query_params.get("show", "0")
+    place = int(shown) if shown in map(str, range(len(comparisons))) else 0
+    left = wanted.left
     found_one, right = comparisons[place], wanted.rights[place]
     metric = metrics()[left.batch.metric]
     address = f"{wanted.address}&show={place}" if place else wanted.address
@@ -234,18 +227,11 @@ async def _result_page(
         chosen=chosen,
         alone=await _left_out(gateway, chosen) if is_listed else [],
         known=await known_of(right.batch, gateway, complete=True),
-        **_about(metric),
+        part_names=list(metric.parts),
+        text_field=metric.facts.text,
+        words=surprising_words(metric.name),
+        verdicts=VERDICTS,
     )
-
-
-def _about(metric: MetricContract) -> dict[str, Any]:
-    """What the page says of pairs whatever was found."""
-    return {
-        "part_names": list(metric.parts),
-        "text_field": metric.facts.text,
-        "words": surprising_words(metric.name),
-        "verdicts": VERDICTS,
-    }
 
 
 async def _left_out(gateway: State, chosen: PairQuery) -> list[tuple[str, list[UnpairedLine]]]:
@@ -259,11 +245,6 @@ async def _left_out(gateway: State, chosen: PairQuery) -> list[tuple[str, list[U
         ]
 
     return await gateway.in_ledger(read)
-
-
-def _place(request: Request, count: int) -> int:
-    asked = request.query_params.get("show", "0")
-    return int(asked) if asked in map(str, range(count)) else 0
 
 
 def _pair_query(

@@ -8,14 +8,13 @@ says that cannot be read filters nothing, and is told.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from services.gateway.pages.comparison_view import GRID, GRIDS, grid_bounds
 from services.gateway.pages.result_query import (
     NO_FILTER,
-    RENAMED,
     VERDICTS,
     Chip,
     Pair,
@@ -31,7 +30,7 @@ from shared.ledger.batches import Batch
 
 OF_RIGHT = (
     "verdict", "reason", "custom_id", "text", "label_sent", "label_stated", "language", "meta",
-    "judged", "judged_by", *RENAMED,
+    "judged", "judged_by",
 )  # fmt: skip
 PLACE = re.compile("[0-9]{1,2}")
 HERE = {"judged_by": "by"}  # `by` of this page is what slices are made by
@@ -76,35 +75,28 @@ def parse_pair_query(
 ) -> PairQuery:
     """sent: the pairs of the address; address: of this page without any filter."""
     left, right = batches
-    ranges = _ranges_of_right(metric)
+    named = ("chance", *metric.parts)
+    ranges = frozenset(f"{name}_{end}" for name in named for end in ("from", "to"))
     own = [
         (HERE.get(name, name), value) for name, value in sent if name in OF_RIGHT or name in ranges
     ]
     rows = parse_query(right, right.tenant, own)
-    bounds = _scale(metric)
+    bounds = metric.score_range
     there = {name: here for here, name in HERE.items()}
     of_right = [(there.get(name, name), value) for name, value in rows.filters]
-    query = (*_of_pairs(sent, bounds), *of_right)
-    chips = [
-        Chip(
-            _filter_label(name, value, metric, bounds),
-            f"{address}{_query_suffix(one for one in query if one != pair)}",
-        )
-        for pair in query
-        for name, value in (pair,)
-    ]
+    known = {name: value for name, value in sent if _is_known(name, value, bounds)}
+    query = (*known.items(), *of_right)
+    chips = []
+    for pair in query:
+        others = urlencode([one for one in query if one != pair])
+        url = f"{address}{'&' if others else ''}{others}#pairs"
+        chips.append(Chip(_filter_label(*pair, metric, bounds), url))
     found = replace(
         _filter(dict(query), (left, right), bounds),
         right=rows.filter if rows.filters else None,
         by_label=metric.explained is not None,
     )
     return PairQuery(found, query, chips, (*_ignored(sent, bounds, ranges), *rows.ignored))
-
-
-def _ranges_of_right(metric: MetricContract) -> frozenset[str]:
-    """Bounds of the right line's parts and of its figure against chance."""
-    named = ("chance", *metric.parts)
-    return frozenset(f"{name}_{end}" for name in named for end in ("from", "to"))
 
 
 def _ignored(
@@ -119,21 +111,6 @@ def _ignored(
         own = name in (*OWN, "verdicts", "cell")
         told.append(ignored_pair(name, value, "it cannot be read" if own else NO_FILTER))
     return told
-
-
-def _query_suffix(pairs: Iterable[Pair]) -> str:
-    query = urlencode(list(pairs))
-    return f"{'&' if query else ''}{query}#pairs"
-
-
-def _scale(metric: MetricContract) -> tuple[float, float] | None:
-    found = metric.report.model_fields["range"].default
-    return found if isinstance(found, tuple) else None
-
-
-def _of_pairs(sent: Sequence[Pair], bounds: tuple[float, float] | None) -> list[Pair]:
-    known = {name: value for name, value in sent if _is_known(name, value, bounds)}
-    return list(known.items())
 
 
 def _is_known(name: str, value: str, bounds: tuple[float, float] | None) -> bool:

@@ -62,6 +62,14 @@ class CompareSide:
         return {self.key.removeprefix(OWN): self.value} if self.key.startswith(OWN) else {}
 
     @property
+    def filter(self) -> ResultFilter:
+        """Of its lines."""
+        equal = {} if self.model is None else {"model": self.model}
+        return ResultFilter(
+            tenant=self.batch.tenant, batch_id=self.batch.id, equal=equal, metadata=self.metadata
+        )
+
+    @property
     def report_part(self) -> dict[str, Any]:
         """As a report names the part."""
         return {"of_model": self.model, "of_metadata": self.metadata}
@@ -75,12 +83,9 @@ class CompareSide:
     def batch_name(self) -> str:
         """As people call the batch."""
         own = self.batch.metadata
-        return own.get("name") or own.get("model") or self.file or f"batch …{self._end}"
-
-    @property
-    def _end(self) -> str:
-        """Of the batch's id, which tells it from others."""
-        return self.batch.id[-SHORT:]
+        return (
+            own.get("name") or own.get("model") or self.file or f"batch …{self.batch.id[-SHORT:]}"
+        )
 
     @property
     def name(self) -> str:
@@ -88,7 +93,7 @@ class CompareSide:
         if self.key and not self.value:
             return f"empty {self.key.removeprefix(OWN)}"
         named = self.value or self.batch_name
-        return f"{named} (…{self._end})" if self.is_alike else named
+        return f"{named} (…{self.batch.id[-SHORT:]})" if self.is_alike else named
 
     def is_within(self, other: CompareSide) -> bool:
         """Whether each of its lines is one of the other's, as far as their names say."""
@@ -174,7 +179,9 @@ async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
         )
     await write_facts(gateway, batch)
     found = await gateway.in_ledger(
-        lambda connection: next((one for one in listed if _has_lines(connection, one)), None)
+        lambda connection: next(
+            (one for one in listed if result_pages.count_of(connection, one.filter)), None
+        )
     )
     if found is None:
         raise UnknownBatch(f"{batch_id} has no result with {part[:MOST_NAME]}")
@@ -188,14 +195,6 @@ def _readings(part: str) -> list[tuple[str, str]]:
     if part.startswith("model="):
         return [("model", one.partition("=")[2]) for one in written]
     return [pair for one in written for pair in result_pages.readings_of(one)] or [(part, "")]
-
-
-def _has_lines(connection: Connection, side: CompareSide) -> bool:
-    equal = {} if side.model is None else {"model": side.model}
-    wanted = ResultFilter(
-        tenant=side.batch.tenant, batch_id=side.batch.id, equal=equal, metadata=side.metadata
-    )
-    return result_pages.count_of(connection, wanted) > 0
 
 
 async def named_sides(
@@ -249,7 +248,10 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
     """Why there is nothing to ask for; empty where there is."""
     for one in rights:
         if one.is_within(left) or left.is_within(one):
-            return f"{name_both(left, one)}: these are the same lines, and they differ in nothing."
+            both = f"{left.name} and {one.name}"
+            if left.name == one.name:
+                both = f"{left.name} on both sides"
+            return f"{both}: these are the same lines, and they differ in nothing."
     for one in (left, *rights):
         if not one.batch.is_final:
             return f"{one.name} is {one.batch.status.replace('_', ' ')}: compare it when it ends."
@@ -261,13 +263,6 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
                 f"{one.batch.metric}: score {one.name} again by {left.batch.metric}."
             )
     return ""
-
-
-def name_both(left: CompareSide, right: CompareSide) -> str:
-    """For a sentence that holds of both."""
-    if left.name == right.name:
-        return f"{left.name} on both sides"
-    return f"{left.name} and {right.name}"
 
 
 def slice_keys(known: ResultSummary) -> dict[str, str]:
@@ -332,10 +327,6 @@ async def sides_to_repeat(
 
 def settings_of(connection: Connection, side: CompareSide) -> dict[str, Any]:
     """`ALIKE` of its first line, as it was sent; empty where none is kept."""
-    equal = {} if side.model is None else {"model": side.model}
-    wanted = ResultFilter(
-        tenant=side.batch.tenant, batch_id=side.batch.id, equal=equal, metadata=side.metadata
-    )
-    rows = result_exports.requests_of(connection, wanted, 0, 1)
+    rows = result_exports.requests_of(connection, side.filter, 0, 1)
     sent = rows[0].request if rows else {}
     return {name: sent[name] for name in ALIKE if sent.get(name) is not None}

@@ -124,8 +124,7 @@ def compare_context(
 ) -> CompareContext:
     """found: a `SystemComparison` whose first system is the right one. names: left, right."""
     known = terms().of(metric.name)
-    scale = metric.report.model_fields["range"].default
-    bounds = scale if isinstance(scale, tuple) else None
+    bounds = metric.score_range
     return CompareContext(
         sentences=_sentences(found, names, metric),
         parts=[
@@ -146,7 +145,8 @@ def compare_context(
 def _sentences(found: Json, names: tuple[str, str], metric: MetricContract) -> list[str]:
     score = found["differences"][0]
     gap = score["difference"]
-    said = [_first(score, gap, names, _higher_is_better(metric))]
+    higher_is_better = metric.report.model_fields["direction"].default != "lower_is_better"
+    said = [_first(score, gap, names, higher_is_better)]
     gone = found["undefined_a"], found["undefined_b"]
     if gone[0] or gone[1]:
         lines = " and ".join(
@@ -189,12 +189,13 @@ def _first(score: Json, gap: Json, names: tuple[str, str], higher_is_better: boo
     return f"{lead}{new} is {size} {way}{ends}{moved} {judged}"
 
 
-def _higher_is_better(metric: MetricContract) -> bool:
-    return bool(metric.report.model_fields["direction"].default != "lower_is_better")
-
-
 def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -> list[GridCell]:
-    grid, counts = _fitting_grid(density)
+    for grid in GRIDS:  # the finest of which a page has room for every link
+        counts: Counter[tuple[int, int]] = Counter()
+        for one in density:
+            counts[one["second"] * grid // GRID, one["first"] * grid // GRID] += one["pairs"]
+        if len(counts) <= MOST_CELLS:
+            break
     size, joined = SIDE // grid, "" if grid == GRID else f",{grid}"
     found = []
     for (left, right), pairs in counts.items():
@@ -212,17 +213,6 @@ def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -
             )
         )
     return found
-
-
-def _fitting_grid(density: Sequence[Json]) -> tuple[int, Counter[tuple[int, int]]]:
-    """The finest one of which a page has room for every link, and the pairs of its cells."""
-    for grid in GRIDS:
-        counts: Counter[tuple[int, int]] = Counter()
-        for one in density:
-            counts[one["second"] * grid // GRID, one["first"] * grid // GRID] += one["pairs"]
-        if len(counts) <= MOST_CELLS:
-            break
-    return grid, counts
 
 
 def _shades(density: Sequence[Json]) -> list[Shade]:

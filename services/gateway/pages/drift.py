@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
 from typing import Annotated
-from urllib.parse import urlencode
 
 from fastapi import Query, Request
 from sqlalchemy import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.http_requests import InDigits
@@ -63,17 +61,21 @@ async def drift_page(
 ) -> Response:
     """Every metric and model that has scored in the window."""
     check_scope(caller, "score")
-    if (moved := _moved(request)) is not None:
-        return moved
     if metric and metric not in metrics():
         raise UnknownMetric(f"there is no metric {metric!r}; there are: {', '.join(metrics())}")
     until = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     since = until - timedelta(days=days)
-    times = since - timedelta(days=reference), since, until
-    earlier, later, last = await gateway.in_ledger(
-        lambda connection: _read(connection, caller.tenant, times, metric)
-    )
+    begin = since - timedelta(days=reference)
+
+    def read(connection: Connection) -> tuple[Found, Found, datetime | None]:
+        """Both windows, and the last hour with a result."""
+        earlier = score_hours.sums_of(connection, caller.tenant, begin, since)
+        later = score_hours.sums_of(connection, caller.tenant, since, until)
+        return earlier, later, score_hours.last_hour(connection, caller.tenant, metric)
+
+    earlier, later, last = await gateway.in_ledger(read)
     rows = [row for row in drift_rows(earlier, later) if metric in ("", row.metric)]
+    sums = [one for found in (earlier, later) for one in found.items()]
     return page(
         request,
         "drift.html",
@@ -86,35 +88,12 @@ async def drift_page(
         references=sorted({*REFERENCES, reference}),
         fewest=FEWEST,
         last=last,
-        edited=_edited(earlier, later, metric),
+        edited=sum(one.edited for source, one in sums if metric in ("", source.metric)),
         reach=None if last is None else min((until - last).days + 1, LONGEST_WINDOW),
     )
 
 
 Found = dict[ScoreSource, ScoreSums]
-
-
-def _read(
-    connection: Connection, tenant: str, times: tuple[datetime, datetime, datetime], metric: str
-) -> tuple[Found, Found, datetime | None]:
-    """(the window before, this one, the last hour with a result). times: where the first begins,
-    where it ends, and where the second does."""
-    earlier, later = (score_hours.sums_of(connection, tenant, *ends) for ends in pairwise(times))
-    return earlier, later, score_hours.last_hour(connection, tenant, metric)
-
-
-def _moved(request: Request) -> Response | None:
-    """To `reference`, which was called `before`: an input of that name hides a method of its
-    form."""
-    sent = request.query_params.multi_items()
-    named = [("reference" if name == "before" else name, value) for name, value in sent]
-    return None if named == sent else RedirectResponse(f"/drift?{urlencode(named)}", 303)
-
-
-def _edited(earlier: Found, later: Found, metric: str) -> int:
-    """Results of edited requests in both windows; metric: of this one, empty: of all."""
-    sums = [one for found in (earlier, later) for one in found.items()]
-    return sum(one.edited for source, one in sums if metric in ("", source.metric))
 
 
 def drift_rows(earlier: Found, later: Found) -> list[DriftRow]:
@@ -129,7 +108,11 @@ def drift_rows(earlier: Found, later: Found) -> list[DriftRow]:
 
 
 def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
-    before, after = (_sum_scores(metric, model, found) for found in (earlier, later))
+    before, after = ScoreSums(), ScoreSums()
+    for sums, found in ((before, earlier), (after, later)):
+        for source, one in found.items():
+            if (source.metric, source.model) == (metric, model):
+                sums.add(one)
     known = {(one.variant, one.metric_version) for one in earlier if one.metric == metric}
     new = {
         (one.variant, one.metric_version)
@@ -138,16 +121,8 @@ def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
     } - known
     changed = [f"{variant} {version}".strip() for variant, version in sorted(new)] if known else []
     edges = edges_of(metrics().get(metric))
-    found = score_shift(before, after)
-    return DriftRow(metric, model, found, sentence_of(found), changed, edges[0], edges[-1])
-
-
-def _sum_scores(metric: str, model: str, found: Found) -> ScoreSums:
-    sums = ScoreSums()
-    for source, one in found.items():
-        if (source.metric, source.model) == (metric, model):
-            sums.add(one)
-    return sums
+    shift = score_shift(before, after)
+    return DriftRow(metric, model, shift, sentence_of(shift), changed, edges[0], edges[-1])
 
 
 def sentence_of(found: ScoreShift) -> str:

@@ -54,9 +54,16 @@ def score_shift(earlier: ScoreSums, later: ScoreSums) -> ScoreShift:
     """Nothing is said below FEWEST results with a score in a window."""
     if min(earlier.scored, later.scored) < FEWEST:
         return ScoreShift(earlier, later)
+    # Newcombe (1998), Statistics in Medicine 17, method 10: Wilson's ends combined
+    before, after = earlier.undefined / earlier.results, later.undefined / later.results
+    low_before, high_before = wilson(before, earlier.results, Z_95)
+    low_after, high_after = wilson(after, later.results, Z_95)
+    more = after - before
+    down = math.hypot(after - low_after, high_before - before)
+    up = math.hypot(high_after - after, before - low_before)
     difference = (later.mean or 0.0) - (earlier.mean or 0.0)
     difference = difference if abs(difference) > SAME else 0.0
-    error = math.sqrt(_variance(earlier) / earlier.scored + _variance(later) / later.scored)
+    error = math.sqrt(variance(earlier) / earlier.scored + variance(later) / later.scored)
     reach = Z_95 * error
     return ScoreShift(
         earlier,
@@ -66,24 +73,14 @@ def score_shift(earlier: ScoreSums, later: ScoreSums) -> ScoreShift:
         high=difference + reach,
         psi=psi(earlier.bins, later.bins),
         psi_chance=psi_threshold(earlier.bins, later.bins),
-        undefined=_undefined_shift(earlier, later),
+        undefined=(more, more - down, more + up),
     )
 
 
-def _variance(sums: ScoreSums) -> float:
+def variance(sums: ScoreSums) -> float:
+    """Sample variance of at least two scores."""
     mean = sums.total / sums.scored
     return max(sums.squares - sums.scored * mean * mean, 0.0) / (sums.scored - 1)
-
-
-def _undefined_shift(earlier: ScoreSums, later: ScoreSums) -> tuple[float, float, float]:
-    """Newcombe (1998), Statistics in Medicine 17, method 10: Wilson's ends combined."""
-    before, after = earlier.undefined / earlier.results, later.undefined / later.results
-    low_before, high_before = wilson(before, earlier.results, Z_95)
-    low_after, high_after = wilson(after, later.results, Z_95)
-    difference = after - before
-    down = math.hypot(after - low_after, high_before - before)
-    up = math.hypot(high_after - after, before - low_before)
-    return difference, difference - down, difference + up
 
 
 def _bin_pairs(bins: list[int], other: list[int]) -> list[tuple[float, float]]:

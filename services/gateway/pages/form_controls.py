@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from services.gateway.pages.form_input import FormInput
+from services.gateway.pages.form_input import FormInput, Kind
 from services.registry import metrics
 from shared.contracts.messages import Input, Message
 from shared.contracts.service import MetricContract
@@ -42,7 +42,9 @@ def form_inputs(metric: str) -> tuple[FormInput, ...]:
         control
         for name, field in fields.items()
         if name not in texts | HIDDEN
-        for control in _inputs(name, field, is_basic=_is_basic(name, field))
+        for control in _inputs(
+            name, field, is_basic=name in FIRST or field.is_required() or Input in field.metadata
+        )
     ]
 
     def rank(one: FormInput) -> tuple[bool, bool, bool]:
@@ -57,10 +59,6 @@ def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
     for one in form_inputs(metric):
         found.setdefault(one.field, []).append(one)
     return [(field, inputs, inputs[0].is_basic) for field, inputs in found.items()]
-
-
-def _is_basic(name: str, field: FieldInfo) -> bool:
-    return name in FIRST or field.is_required() or Input in field.metadata
 
 
 def fill_inputs(
@@ -122,7 +120,7 @@ def _inputs(
     name: str, field: FieldInfo, *, is_basic: bool = False, depth: int = 0
 ) -> list[FormInput]:
     """The controls of a field: one, or those of a message's fields; none: it stays JSON."""
-    kinds = [kind for kind in _union_types(field.annotation) if kind is not NoneType]
+    kinds = _kinds(field)
     made = _single(name, field, kinds, is_basic) or _listed(name, field, kinds, is_basic)
     if made is not None:
         return [made]
@@ -149,7 +147,10 @@ def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
     choices = tuple(value for kind in named for value in get_args(kind))
     if choices and str not in kinds and all(isinstance(value, str) for value in choices):
         return FormInput(name, "choice", says, default, choices, is_basic=is_basic)
-    if _is_numbers(kinds):
+    plain = [kind for kind in kinds if kind in (int, float)]
+    lists = [kind for kind in kinds if get_origin(kind) is tuple]
+    inner = [held for kind in lists for held in _union_types(get_args(kind)[0])]
+    if lists and len(plain) + len(lists) == len(kinds) and set(inner) <= {int, float}:
         return FormInput(name, "numbers", says, default, is_basic=is_basic)
     if len(kinds) != 1 or kinds[0] not in (bool, int, float, str):
         return None
@@ -188,8 +189,9 @@ def _maps(name: str, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
     several = [held for one in lists for held in _union_types(one)[:1] if get_origin(held) is dict]
     if not (single or several):
         return None
-    held = _column("value", get_args((single or several)[0])[1])
-    columns = [FormInput("key", "word", ""), held]
+    [value] = _union_types(get_args((single or several)[0])[1])[:1]
+    kind: Kind = "number" if value in (int, float) else "word"
+    columns = [FormInput("key", "word", ""), FormInput("value", kind, "")]
     if not several:
         return FormInput(name, "map", "", columns=tuple(columns), is_basic=is_basic)
     columns.append(FormInput("source", "word", ""))
@@ -217,19 +219,6 @@ def _kinds(field: FieldInfo) -> list[Any]:
     return [kind for kind in _union_types(field.annotation) if kind is not NoneType]
 
 
-def _column(name: str, kind: Any) -> FormInput:
-    [held] = _union_types(kind)[:1]
-    return FormInput(name, "number" if held in (int, float) else "word", "")
-
-
-def _is_numbers(kinds: Sequence[Any]) -> bool:
-    """A number, or several."""
-    plain = [kind for kind in kinds if kind in (int, float)]
-    lists = [kind for kind in kinds if get_origin(kind) is tuple]
-    inner = [held for kind in lists for held in _union_types(get_args(kind)[0])]
-    return bool(lists) and len(plain) + len(lists) == len(kinds) and set(inner) <= {int, float}
-
-
 def _union_types(annotation: Any) -> list[Any]:
     while hasattr(annotation, "__metadata__"):
         annotation = annotation.__origin__
@@ -255,10 +244,7 @@ def _default(field: FieldInfo) -> str:
     if isinstance(field.default, bool):
         return "yes" if field.default else "no"
     if isinstance(field.default, tuple):
-        return ", ".join(map(str, field.default)) if _all_words(field.default) else ""
+        plain = all(isinstance(value, str | int | float) for value in field.default)
+        return ", ".join(map(str, field.default)) if plain else ""
     said = str(field.default) if isinstance(field.default, str | int | float) else ""
     return said if len(said) <= MOST_DEFAULT else ""
-
-
-def _all_words(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, str | int | float) for value in values)

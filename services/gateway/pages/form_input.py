@@ -97,8 +97,11 @@ class FormInput:
     def _table(self, rows: list[list[str]]) -> Any:
         if self.kind == "map":
             return {key: self.columns[1].value_of(value) for key, value in rows}
-        if self.kind == "maps":
-            return self._maps(rows)
+        if self.kind == "maps":  # one where no row names a source, else a list in their order
+            maps: dict[str, dict[str, Any]] = {}
+            for key, value, source in rows:
+                maps.setdefault(source.strip(), {})[key] = self.columns[1].value_of(value)
+            return maps[""] if set(maps) == {""} and not self.is_list else list(maps.values())
         return [
             {
                 column.name: column.value_of(cell)
@@ -107,13 +110,6 @@ class FormInput:
             }
             for row in rows
         ]
-
-    def _maps(self, rows: list[list[str]]) -> Any:
-        """One where no row names a source; else a list, in the order in which they are named."""
-        found: dict[str, dict[str, Any]] = {}
-        for key, value, source in rows:
-            found.setdefault(source.strip(), {})[key] = self.columns[1].value_of(value)
-        return found[""] if set(found) == {""} and not self.is_list else list(found.values())
 
     def text_of(self, value: Any) -> str | None:
         """As it stands in the input; None where it does not fit in."""
@@ -152,7 +148,12 @@ class FormInput:
     def _lines(self, value: Any) -> str | None:
         if not isinstance(value, list):
             return None
-        spans = [f"{one['start']}-{one['end']}" if _is_span(one) else one for one in value]
+        spans = [
+            f"{one['start']}-{one['end']}"
+            if isinstance(one, Mapping) and set(one) == {"start", "end"}
+            else one
+            for one in value
+        ]
         fits = all(isinstance(one, str) and one.strip() and "\n" not in one for one in spans)
         return "\n".join(spans) if fits else None
 
@@ -201,10 +202,6 @@ def _span(line: str) -> Any:
     """Offsets are a span; else a passage of the text."""
     found = OFFSETS.fullmatch(line.strip())
     return {"start": int(found[1]), "end": int(found[2])} if found else line
-
-
-def _is_span(value: Any) -> bool:
-    return isinstance(value, Mapping) and set(value) == {"start", "end"}
 
 
 def _is_number(value: Any) -> bool:

@@ -53,7 +53,11 @@ def gold_section(report: Record | None) -> GoldSection | None:
     labels = record(gold, "labels")
     if not integer(labels, "results"):
         return None
-    cells = Counter(dict(_cells(records(labels, "confusion"))))
+    cells: Cells = Counter()
+    for one in records(labels, "confusion"):
+        answer = one.get("decided")
+        place = str(one.get("gold")), None if answer is None else str(answer)
+        cells[place] = integer(one, "results")
     decided, confusion = _table(cells)
     warnings = gold.get("warnings")
     return GoldSection(
@@ -66,13 +70,6 @@ def gold_section(report: Record | None) -> GoldSection | None:
 
 
 Cells = Counter[tuple[str, str | None]]  # (gold label, decision or None) → results
-
-
-def _cells(found: Sequence[Record]) -> Iterator[tuple[tuple[str, str | None], int]]:
-    for one in found:
-        decided = one.get("decided")
-        place = str(one.get("gold")), None if decided is None else str(decided)
-        yield place, integer(one, "results")
 
 
 def _sentence(labels: Record, cells: Cells) -> str:
@@ -124,14 +121,11 @@ def _table(cells: Cells) -> tuple[list[str], list[ConfusionRow]]:
     given = [one for one in shown if any(gold in one[1] for gold, _ in cells)]
     unread: tuple[str, set[str | None]] = (UNREAD, {None})
     said = [one for one in (*shown, unread) if any(own in one[1] for _, own in cells)]
-    rows = [
-        ConfusionRow(
-            name, [(_count(cells, of, own), of == own and len(of) == 1) for _, own in said]
-        )
-        for name, of in given
-    ]
+    rows = []
+    for name, golds in given:
+        counts = []
+        for _, own in said:
+            count = sum(n for (gold, label), n in cells.items() if gold in golds and label in own)
+            counts.append((count, golds == own and len(golds) == 1))
+        rows.append(ConfusionRow(name, counts))
     return [name for name, _ in said], rows
-
-
-def _count(cells: Cells, golds: set[str | None], decided: set[str | None]) -> int:
-    return sum(count for (gold, own), count in cells.items() if gold in golds and own in decided)

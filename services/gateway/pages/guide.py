@@ -39,20 +39,18 @@ class Guide(StaticFiles):
 
 def policy(folder: Path) -> str:
     """Our own files, and the inline scripts of this build by their SHA-256."""
-    hashes = sorted({digest for file in folder.rglob("*.html") for digest in _inline(file)})
+    inline = {
+        hashlib.sha256(script.encode()).digest()
+        for file in folder.rglob("*.html")
+        for script in INLINE.findall(file.read_text("utf-8"))
+    }
+    hashes = sorted(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in inline)
     scripts = " ".join(["'self'", *hashes])
     return (
         f"default-src 'none'; script-src {scripts}; style-src 'self' 'unsafe-inline'; "
         "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
-
-
-def _inline(file: Path) -> list[str]:
-    digests = (
-        hashlib.sha256(script.encode()) for script in INLINE.findall(file.read_text("utf-8"))
-    )
-    return [f"'sha256-{base64.b64encode(one.digest()).decode()}'" for one in digests]
 
 
 def install(app: FastAPI) -> None:

@@ -163,6 +163,7 @@ async def load_overview(gateway: State, caller: Caller) -> Overview:
         recent, _ = jobs.summary_page(connection, JobPage(limit=RECENT_JOBS, tenant=caller.tenant))
         newest, _ = batches.page_of(connection, Slice(RECENT_BATCHES, tenant=caller.tenant))
         counts = overview.counts(connection, caller.tenant)
+        waited = overview.oldest_seconds(connection)
         return Overview(
             counts.by_state,
             known or overview.model_history(connection, caller.tenant),
@@ -172,18 +173,13 @@ async def load_overview(gateway: State, caller: Caller) -> Overview:
             statuses,
             workers,
             counts.lost,
-            _late(overview.oldest_seconds(connection)),
+            {name: seconds for name, seconds in sorted(waited.items()) if seconds > LATE_SECONDS},
         )
 
     found = await gateway.in_ledger(read)
     if known is None:
         gateway.signs[caller.tenant] = found.signs
     return found
-
-
-def _late(waited: dict[str, float]) -> dict[str, float]:
-    """Of services whose oldest job waits for longer than somebody would."""
-    return {name: seconds for name, seconds in sorted(waited.items()) if seconds > LATE_SECONDS}
 
 
 def _queue_depths() -> list[QueueDepth]:

@@ -81,25 +81,20 @@ def version_history(connection: Connection, job: Job, tenant: str) -> VersionHis
         parent = job if parent_id is None else jobs.find(connection, parent_id, tenant=tenant)
     except UnknownJob:
         return None
-    versions = _versions(connection, parent.id, tenant)
-    if len(versions) < 2:
-        return None
-    return VersionHistory(parent, versions, None if parent is job else comparison(parent, job))
-
-
-def _versions(connection: Connection, parent_id: str, tenant: str) -> list[Version]:
-    """The parent and what was made of it, the oldest first."""
     table = jobs_table.c
     score = table.result["score"]
     is_number = func.json_typeof(score) == "number"  # a report's is an interval
     rows = connection.execute(
         select(table.id, table.status, case((is_number, score.as_float())))
         .where(table.tenant == tenant)
-        .where(or_(table.parent_job_id == parent_id, table.id == parent_id))
+        .where(or_(table.parent_job_id == parent.id, table.id == parent.id))
         .order_by(table.id)
         .limit(MOST_VERSIONS)
     )
-    return [Version(*row) for row in rows]
+    versions = [Version(*row) for row in rows]
+    if len(versions) < 2:
+        return None
+    return VersionHistory(parent, versions, None if parent is job else comparison(parent, job))
 
 
 def other_results(connection: Connection, job: Job, tenant: str) -> list[OtherResult]:
@@ -129,37 +124,25 @@ def compared(connection: Connection, job: Job, other_id: str, tenant: str) -> Jo
 
 def comparison(other: Job, job: Job) -> JobComparison:
     """other: before; job: after."""
-    return JobComparison(other, _text_changes(other, job), _part_changes(other, job))
-
-
-def _text_changes(before: Job, after: Job) -> list[tuple[str, Sequence[WordChange]]]:
-    old = {text.name: plain_text(text) for text in texts_of(before)}
-    new = {text.name: plain_text(text) for text in texts_of(after)}
-    return [
+    old = {text.name: plain_text(text) for text in texts_of(other)}
+    new = {text.name: plain_text(text) for text in texts_of(job)}
+    texts = [
         (name, changes(old[name], new[name]))
         for name in new
         if name in old and old[name] != new[name]
     ]
-
-
-def _part_changes(before: Job, after: Job) -> list[PartChange]:
-    contract = metrics().get(after.metric)
-    if contract is None or before.result is None or after.result is None:
-        return []
-    own = part_changes({"score": "score", **contract.parts}, before.result, after.result)
-    return [*own, *_probability_changes(before.result, after.result)]
-
-
-def _probability_changes(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Iterator[PartChange]:
-    """Of every probability that a result tells, by the names that it tells them under."""
-    old, new = (dict(_probabilities(result)) for result in (before, after))
-    for name in list(dict.fromkeys((*old, *new)))[:MOST_LABELS]:
-        yield name, old.get(name), new.get(name)
+    parts: list[PartChange] = []
+    contract = metrics().get(job.metric)
+    if contract is not None and other.result is not None and job.result is not None:
+        parts = part_changes({"score": "score", **contract.parts}, other.result, job.result)
+        before, after = (dict(_probabilities(result)) for result in (other.result, job.result))
+        names = list(dict.fromkeys((*before, *after)))[:MOST_LABELS]
+        parts += [(name, before.get(name), after.get(name)) for name in names]
+    return JobComparison(other, texts, parts)
 
 
 def _probabilities(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Every probability that a result tells, by the name that it tells it under."""
     for name, value in result.items():
         if not name.startswith("probabilit"):
             continue

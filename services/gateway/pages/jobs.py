@@ -24,18 +24,17 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from services import registry
 from services.gateway import views
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
-from services.gateway.caller import Caller
 from services.gateway.pages import result_tables, reviewers, templates
 from services.gateway.pages.job_versions import compared, other_results, version_history
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.templates import base_url, form_of, page, render
+from services.gateway.pages.templates import base_url, checked_form, page, render
 from services.gateway.routes.events import stream
-from services.gateway.routes.jobs import BATCH_ID, JOB_ID, validate_id
+from services.gateway.routes.jobs import BATCH_ID, JOB_ID, find_job, validate_id
 from services.gateway.state import Gateway, State
 from services.registry import all_contracts, metrics
-from shared.contracts.messages import JobRequest, Message
+from shared.contracts.messages import JobRequest
 from shared.contracts.redaction import all_internal, repeats, sent
-from shared.contracts.service import ServiceContract
+from shared.contracts.service import MetricContract, ServiceContract
 from shared.ledger import jobs
 from shared.ledger.batch_lines import JobLine, lines_of_job
 from shared.ledger.job_json import job_json
@@ -97,7 +96,7 @@ async def job_page(
     beside: Annotated[str, Query(alias="with", max_length=64)] = "",
 ) -> Response:
     """The page of one job; `with` another one of its metric, what differs."""
-    job = await _found(job_id, gateway, caller)
+    job = await find_job(job_id, gateway, caller.tenant)
     lines = await _lines(job, gateway)
 
     def read(connection: Connection) -> dict[str, Any]:
@@ -110,7 +109,10 @@ async def job_page(
         }
 
     found = await gateway.in_ledger(read)
-    found["trace_link"] = _trace_link(job, gateway.settings.trace_url)
+    trace_id = (job.request.get("trace") or {}).get("trace_id")
+    found["trace_link"] = (
+        gateway.settings.trace_url.replace("{trace_id}", trace_id) if trace_id else ""
+    )
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
     is_scored = job.result is not None and "range" in job.result
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
@@ -122,7 +124,7 @@ async def job_page(
 @router.get("/jobs/{job_id}/result.json")
 async def result_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The job as the API gives it."""
-    job = await _found(job_id, gateway, caller)
+    job = await find_job(job_id, gateway, caller.tenant)
     name = f'attachment; filename="{job.id}.json"'
     return JSONResponse(job_json(job), headers={"Content-Disposition": name})
 
@@ -131,7 +133,7 @@ async def result_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response
 async def stream_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The job's own events, for a browser that cannot send a key."""
     return await stream(
-        with_session_check(request, gateway, lambda: _found(job_id, gateway, caller)),
+        with_session_check(request, gateway, lambda: find_job(job_id, gateway, caller.tenant)),
         job_id,
         gateway,
         request.headers.get("last-event-id"),
@@ -142,17 +144,11 @@ async def stream_job(request: Request, job_id: str, gateway: Gateway, caller: Vi
 async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """Cancel it; one that has ended meanwhile stays as it is."""
     check_scope(caller, "score", "batch")
-    templates.check_csrf(request, await form_of(request))
+    await checked_form(request)
     await gateway.in_ledger(
         lambda connection: jobs.cancel(connection, validate_id(job_id), tenant=caller.tenant)
     )
     return RedirectResponse(f"/jobs/{job_id}", 303)
-
-
-def _trace_link(job: Job, address: str) -> str:
-    """Where what was evaluated is shown; empty where that is not known."""
-    trace_id = (job.request.get("trace") or {}).get("trace_id")
-    return address.replace("{trace_id}", trace_id) if trace_id else ""
 
 
 async def _lines(job: Job, gateway: State) -> list[JobLine]:
@@ -170,19 +166,15 @@ def _metadata(job: Job, lines: list[JobLine]) -> dict[str, str]:
     return found
 
 
-async def _found(job_id: str, gateway: State, caller: Caller) -> Job:
-    return await gateway.in_ledger(
-        lambda connection: jobs.find(connection, validate_id(job_id), tenant=caller.tenant)
-    )
-
-
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
     """What the template shows. Waits for pictures: not for the event loop."""
     return {
         "job": job_json(job),
         "contract": all_contracts().get(job.metric),
         "steps": views.of_job(job),
-        "seconds": _run_time(job),
+        "seconds": (job.finished_at - job.started_at).total_seconds()
+        if job.started_at and job.finished_at
+        else None,
         "warnings": warnings(job),
         "failed": failed(job),
         "text_key": ((job.result or {}).get("provenance") or {}).get("text_key"),
@@ -192,12 +184,6 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
         "body": result_html(job),
         "snippets": _code_samples(job, request, with_key=with_key),
     }
-
-
-def _run_time(job: Job) -> float | None:
-    if job.started_at is None or job.finished_at is None:
-        return None
-    return (job.finished_at - job.started_at).total_seconds()
 
 
 def _code_samples(job: Job, request: Request, *, with_key: bool) -> CodeSamples | None:
@@ -234,7 +220,9 @@ class Failed:
 def warnings(job: Job) -> tuple[Reason, ...]:
     """Of a result, in its order."""
     found: list[str] = (job.result or {}).get("warnings") or []
-    ours = _is_text_free(job)
+    contract = all_contracts().get(job.metric)
+    own = None if contract is None else contract.report.model_fields.get("warnings")
+    ours = own is not None and all_internal(own.annotation)
     texts = None if ours or not found else _texts(job)
     return tuple(Reason(warning, ours or _is_plain(warning, texts)) for warning in found)
 
@@ -244,23 +232,13 @@ def failed(job: Job) -> Failed | None:
     if job.error is None:
         return None
     texts = _texts(job)
-    errors: list[dict[str, Any]] = job.error.get("errors") or []
+    errors = []
+    for error in job.error.get("errors") or ():
+        detail, where = error.get("detail", ""), error.get("pointer", "")
+        is_plain = _is_plain(detail, texts) and _is_plain(where, texts)
+        errors.append(Reason(detail, is_plain, where))
     detail = job.error.get("detail", "")
-    return Failed(
-        Reason(detail, _is_plain(detail, texts)),
-        tuple(_error(one.get("detail", ""), one.get("pointer", ""), texts) for one in errors),
-    )
-
-
-def _error(detail: str, where: str, texts: Sequence[str] | None) -> Reason:
-    return Reason(detail, _is_plain(detail, texts) and _is_plain(where, texts), where)
-
-
-def _is_text_free(job: Job) -> bool:
-    """Does the report's type say that its warnings never hold text?"""
-    contract = all_contracts().get(job.metric)
-    own = None if contract is None else contract.report.model_fields.get("warnings")
-    return own is not None and all_internal(own.annotation)
+    return Failed(Reason(detail, _is_plain(detail, texts)), tuple(errors))
 
 
 def _texts(job: Job) -> Sequence[str] | None:
@@ -331,20 +309,10 @@ def result_html(job: Job) -> str | None:
         return None
     own = registry.page(job.metric)
     page = result_tables if own is None or not hasattr(own, "TEMPLATE") else own
-    view = page.view(_scored_request(job, report), report)
-    return render(page.TEMPLATE, view=view, report=report)
-
-
-def _scored_request(job: Job, report: Message) -> JobRequest | None:
-    """The request, with the explanation that was elicited for it if one was."""
-    asked, contract = request_of(job), metrics().get(job.metric)
-    if asked is None or contract is None:
-        return asked
-    try:
-        found: JobRequest = contract.as_scored(asked, report)
-    except ValidationError:  # of an answer that this version takes no longer
-        return asked
-    return found
+    request = request_of(job)
+    if request is not None and isinstance(contract, MetricContract):
+        request = contract.as_scored(request, report)  # with the elicited explanation
+    return render(page.TEMPLATE, view=page.view(request, report), report=report)
 
 
 def request_of(job: Job) -> JobRequest | None:

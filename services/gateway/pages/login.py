@@ -15,6 +15,7 @@ from services.gateway.pages.templates import (
     REVEAL_COOKIE,
     SESSION_COOKIE,
     VISIT_COOKIE,
+    checked_form,
     form_of,
     page,
 )
@@ -78,7 +79,7 @@ def _resumed(request: Request, kept: str, action: str) -> Response | None:
 @router.post("/logout")
 async def logout(request: Request, gateway: Gateway) -> Response:
     """End the session."""
-    templates.check_csrf(request, await form_of(request))
+    await checked_form(request)
     token = templates.get_cookie(request, SESSION_COOKIE)
     if token is not None:
         await gateway.sessions.end(token)
@@ -90,8 +91,7 @@ async def logout(request: Request, gateway: Gateway) -> Response:
 @router.post("/settings")
 async def settings(request: Request) -> Response:
     """Whether texts are shown at once, or blurred until somebody asks for them."""
-    form = await form_of(request)
-    templates.check_csrf(request, form)
+    form = await checked_form(request)
     reveal, target = form.get("reveal") == "always", local(form.get("next", "/"))
     response = RedirectResponse(target, 303)
     if reveal:

@@ -23,7 +23,7 @@ from services.gateway.caller import Caller
 from services.gateway.pages import table_preview, templates
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.saved_views import LONGEST_NAME, is_name
-from services.gateway.pages.templates import form_of, page
+from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.results import saved_views
 from services.gateway.routes import files as file_routes
@@ -31,7 +31,7 @@ from services.gateway.state import Gateway, State
 from services.gateway.table_mapping import ID, TableError
 from services.registry import metrics
 from shared.contracts.elicitation import is_needed
-from shared.contracts.errors import BadInput, QuotaExceeded, ScoringError
+from shared.contracts.errors import BadInput, QuotaExceeded
 from shared.contracts.service import MetricContract
 from shared.ledger import batches, files
 from shared.ledger.engine import transaction
@@ -74,32 +74,23 @@ async def upload(request: Request, gateway: Gateway, caller: Viewer) -> Response
     with gateway.spool.upload(caller, declared) as place:
         form = await http_requests.form_of(request, place, limit=limit, part_bytes=PASTED_BYTES)
         try:
-            sent = _words(form)
+            sent = {name: value for name, value in form.items() if isinstance(value, str)}
             templates.check_csrf(request, sent)
             contract = metric_named(sent.get("metric", ""))
             file = await run_in_threadpool(_store_file, form, sent, gateway, caller, limit)
         except (BadInput, BodyTooLarge, QuotaExceeded) as error:
-            return _form_with_error(request, sent, error)
+            return page(
+                request,
+                "new_batch.html",
+                error.status,
+                metrics={name: one.summary for name, one in metrics().items()},
+                metric=sent.get("metric", FIRST),
+                rows=sent.get("rows", ""),
+                wrong=error.detail,
+            )
         finally:
             await form.close()
     return RedirectResponse(f"/batches/new/{file}?metric={contract.name}", 303)
-
-
-def _form_with_error(request: Request, sent: Mapping[str, str], error: ScoringError) -> Response:
-    """The form as it was filled; a browser lets nobody fill in the file."""
-    return page(
-        request,
-        "new_batch.html",
-        error.status,
-        metrics={name: one.summary for name, one in metrics().items()},
-        metric=sent.get("metric", FIRST),
-        rows=sent.get("rows", ""),
-        wrong=error.detail,
-    )
-
-
-def _words(form: FormData) -> dict[str, str]:
-    return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
 def metric_named(name: str) -> MetricContract:
@@ -115,7 +106,11 @@ def _store_file(
     """The id of the stored file; of a form that comes again with the same file the one that is
     there. sent: the form's words. Blocks."""
     name, table = _table(form)
-    key = templates.once_key(sent, "file", f"{name} {_digest(table)}")
+    digest = hashlib.sha256()
+    table.seek(0)
+    while piece := table.read(PIECE_BYTES):
+        digest.update(piece)
+    key = templates.once_key(sent, "file", f"{name} {digest.hexdigest()}")
     with transaction(gateway.engine) as connection:
         if (known := files.find_by_key(connection, caller.tenant, key)) is not None:
             return known.id
@@ -137,14 +132,6 @@ def _store_file(
     return file_id if known is None else known.id
 
 
-def _digest(table: BinaryIO) -> str:
-    digest = hashlib.sha256()
-    table.seek(0)
-    while piece := table.read(PIECE_BYTES):
-        digest.update(piece)
-    return digest.hexdigest()
-
-
 def _table(form: FormData) -> tuple[str, BinaryIO]:
     """(its name, its bytes): what is uploaded, else what is pasted. Raises InvalidBody."""
     sent, pasted = form.get("file"), str(form.get("rows", ""))
@@ -159,16 +146,8 @@ def _table(form: FormData) -> tuple[str, BinaryIO]:
 async def preview(request: Request, file_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The first rows, the mapping as selects, the first requests, and what is wrong."""
     check_scope(caller, "batch")
-    file = await _file(file_id, gateway, caller)
+    file = await file_routes.find_file(file_id, gateway, caller.tenant)
     return await _table_page(request, file, gateway, caller, request.query_params.multi_items())
-
-
-async def _file(file_id: str, gateway: State, caller: Caller) -> File:
-    """The tenant's file. Raises UnknownFile."""
-    known = file_routes.validate_id(file_id)
-    return await gateway.in_ledger(
-        lambda connection: files.find(connection, known, tenant=caller.tenant)
-    )
 
 
 async def _table_page(
@@ -201,7 +180,7 @@ async def _table_page(
         contract=contract,
         mapping=seen.mapping,
         seen=seen,
-        plain=seen.plain(contract),
+        plain=seen.plain,
         keep=chosen.get("keep", ""),
         fields=_fields(contract),
         saved=sorted(kept),
@@ -227,24 +206,31 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
     """Score it as the form says that was sent, shown before or not; where a line is wrong, nothing
     is, and the page says which."""
     check_scope(caller, "batch")
-    file = await _file(file_id, gateway, caller)
-    form = await form_of(request, limit=FORM_BYTES, fields=MOST_FIELDS)
-    templates.check_csrf(request, form)
+    file = await file_routes.find_file(file_id, gateway, caller.tenant)
+    form = await checked_form(request, limit=FORM_BYTES, fields=MOST_FIELDS)
     sent = [(name, value) for name, value in form.pairs if name != templates.FIELD]
     contract = metric_named(form.get("metric", ""))
     name = form.get("keep", "").strip()
     if name and not is_name(name):
         raise InvalidBody.at_root(f"a mapping needs a name of at most {LONGEST_NAME} characters")
     if name:
-        await _save_mapping(gateway, caller.tenant, contract, name, sent)
+        kept = [
+            list(pair)
+            for pair in sent
+            if pair[1] and (pair[0][:2] in ("c.", "v.") or pair[0] == "m")
+        ]
+        kind = f"columns {contract.name}"
+        await gateway.in_ledger(
+            lambda one: saved_views.save_view(one, caller.tenant, kind, name, kept)
+        )
     skips = request.query_params.get("faulty") == "skip"
-    private = table_preview.private_lines(gateway, file, contract, sent, skips=skips)
-    told = {"uploaded": file.filename[:200]}
+    lines = table_preview.TableLines(gateway, file, contract, sent, skips)
+    metadata = {"uploaded": file.filename[:200]}
     made = BatchInput(
         contract,
-        private.lines(told),
+        lines.read(metadata),
         file.filename,
-        told,
+        metadata,
         caller.accepts_untrained_languages,
         table_preview.upload_key(file, sent, skips=skips),
     )
@@ -252,26 +238,7 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
         batch = await make_batch(made, gateway, caller.owner(gateway.settings))
     except TableError as fault:
         return await _table_page(request, file, gateway, caller, sent, fault)
-    if private.found:
-        await _delete_file(gateway, file)
+    if lines.is_private:
+        await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id]))
+        await run_in_threadpool(gateway.files.remove, file.id)
     return RedirectResponse(f"/batches/{batch.id}", 303)
-
-
-async def _save_mapping(
-    gateway: State,
-    tenant: str,
-    contract: MetricContract,
-    name: str,
-    sent: Sequence[tuple[str, str]],
-) -> None:
-    """The mapping. Raises QuotaExceeded."""
-    told = [pair for pair in sent if pair[1] and (pair[0][:2] in ("c.", "v.") or pair[0] == "m")]
-    kept = [list(pair) for pair in told]
-    kind = f"columns {contract.name}"
-    await gateway.in_ledger(lambda one: saved_views.save_view(one, tenant, kind, name, kept))
-
-
-async def _delete_file(gateway: State, file: File) -> None:
-    """The table itself: the batch's own file goes when its texts must."""
-    await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id]))
-    await run_in_threadpool(gateway.files.remove, file.id)

@@ -17,7 +17,6 @@ from services.gateway.state import State
 from services.registry import metrics, page_details
 from shared.contracts.elicitation import is_needed
 from shared.contracts.errors import ScoringError
-from shared.contracts.messages import JobRequest
 from shared.contracts.service import MetricContract
 from shared.contracts.validation_messages import first_fault, plain
 
@@ -66,7 +65,9 @@ def request_for(
         body["model"] = model
     missing = [name for name in fields if is_needed(target.request, name) and not body.get(name)]
     if missing:
-        return OtherRequest(target.name, None, f"needs {_join_names(missing)}")
+        *named, last = (NOUNS.get(name, f"a {name.replace('_', ' ')}") for name in missing)
+        listed = f"{', '.join(named)} and {last}" if named else last
+        return OtherRequest(target.name, None, f"needs {listed}")
     try:
         target.request.model_validate(body)
     except ValidationError as error:
@@ -112,7 +113,7 @@ def _check_model(gateway: State, target: MetricContract, found: OtherRequest) ->
     if found.body is None:
         return found
     try:
-        asked = validated(target, found.body)
+        asked = target.request.model_validate(found.body)
         gateway.catalogue.check_request(target, asked.model, asked)
         gateway.models.check_models(target, asked)
     except ScoringError as error:
@@ -121,11 +122,6 @@ def _check_model(gateway: State, target: MetricContract, found: OtherRequest) ->
             return OtherRequest(target.name, None, f"needs a model to be named ({kinds})")
         return OtherRequest(target.name, None, error.detail)
     return found
-
-
-def validated(target: MetricContract, body: dict[str, Any]) -> JobRequest:
-    """As a message. Raises ValidationError."""
-    return target.request.model_validate(body)
 
 
 def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -143,10 +139,3 @@ def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict
         and isinstance(one.get("end"), int)
     ]
     return {"rationale": spans} if spans else {"attribution": "attention"}
-
-
-def _join_names(fields: list[str]) -> str:
-    named = [NOUNS.get(name, f"a {name.replace('_', ' ')}") for name in fields]
-    if len(named) == 1:
-        return named[0]
-    return f"{', '.join(named[:-1])} and {named[-1]}"

@@ -101,7 +101,8 @@ async def _login(request: Request) -> Response:
     """The log-in: at an address of its own, or, where a form was sent whose session has ended, with
     what was typed in it. It stands in the page alone: in no address, log or storage."""
     form = await _unsent_form(request)
-    if form is None and _is_upload(request):
+    kind = request.headers.get("content-type", "")
+    if form is None and (request.method == "POST" and kind.startswith("multipart/form-data")):
         shown = {"next": request.url.path, "wrong": None, "kept": "", "action": "", "lost": True}
         return page(request, "login.html", 401, **shown)
     if form is None:
@@ -109,12 +110,6 @@ async def _login(request: Request) -> Response:
     kept = urlencode([pair for pair in form.pairs if pair[0] != FIELD])
     action = _url(request, any_method=True)
     return page(request, "login.html", 401, next="/", wrong=None, kept=kept, action=action)
-
-
-def _is_upload(request: Request) -> bool:
-    """Whether it brings a file, which is read for nobody without a session."""
-    kind = request.headers.get("content-type", "")
-    return request.method == "POST" and kind.startswith("multipart/form-data")
 
 
 async def _unsent_form(request: Request) -> SentForm | None:

@@ -6,7 +6,7 @@ The columns of `items.csv` have the same names and places here; what only the ta
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,12 +86,8 @@ def file_chunks(engine: Engine, batch: Batch, view: ResultQuery, ending: str) ->
         yield (
             encode_rows(columns.row(one, batch) for one in some)
             if ending == "csv"
-            else _jsonl(some, batch)
+            else "".join(f"{json.dumps(_to_dict(one, batch))}\n" for one in some).encode()
         )
-
-
-def _jsonl(some: Iterable[ExportedRow], batch: Batch) -> bytes:
-    return "".join(f"{json.dumps(_to_dict(one, batch))}\n" for one in some).encode()
 
 
 def _to_dict(one: ExportedRow, batch: Batch) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 from services.gateway.pages.terms import terms
-from services.gateway.results.result_pages import EQUAL, Bounds, ResultFilter, ResultOrder
+from services.gateway.results.result_pages import EQUAL, ResultFilter, ResultOrder
 from services.registry import reported, surprising_rules, surprising_words
 from shared.contracts.errors import BadInput
 from shared.contracts.language_names import language_name
@@ -45,7 +45,6 @@ NAMES = {  # of a filter → how a chip says it
     "judged": "judged",
     "by": "judged by",
 }
-RENAMED = {"contains": "custom_id"}  # of addresses, views and queues of before
 ANSWERS = {"yes": True, "no": False}
 # Names of an address that say nothing of the rows.
 ELSEWHERE = frozenset({"after", "batch", "charts"})
@@ -167,18 +166,27 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     pairs = [(name, value.replace("\0", "")) for name, value in sent[:MOST_PAIRS]]
     known, ignored = _sorted_out(pairs, parts, rules.names)
     chosen = {name: value for name, value in known if name != "meta"}
+    equal = {name: value for name, value in chosen.items() if name in EQUAL}
+    if "why" in chosen:
+        equal["sentence"] = chosen["why"]
+    bounded = {
+        name.rpartition("_")[0] for name in chosen if name.rpartition("_")[2] in ("from", "to")
+    }
     wanted = ResultFilter(
         tenant=tenant,
         batch_id=batch.id,
         parts=parts,
         top=edges_of(contract)[-1],
-        equal=_equal(chosen),
+        equal=equal,
         reason=chosen.get("reason", ""),
         facets=[value for name, value in known if name == "facet"],
         contains=chosen.get("custom_id", ""),
         text=chosen.get("text", ""),
         pairs=[value for name, value in known if name == "meta"],
-        ranges=_ranges(chosen),
+        ranges={
+            name: (as_number(chosen.get(f"{name}_from")), as_number(chosen.get(f"{name}_to")))
+            for name in sorted(bounded)
+        },
         judged=ANSWERS.get(chosen.get("judged", "")),
         reviewer=chosen.get("by", ""),
         lines=[int(value) for name, value in known if name == "line"][:MOST_LINES],
@@ -208,8 +216,7 @@ def _sorted_out(
     pairs: Sequence[Pair], parts: Sequence[str], reasons: Sequence[str]
 ) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
     """(pairs that are known, what is wrong with the others). Empty values are those of a form."""
-    renamed = ((RENAMED.get(name, name), value) for name, value in pairs)
-    sent = [pair for pair in dict.fromkeys(renamed) if pair[1] and pair[0] not in ELSEWHERE]
+    sent = [pair for pair in dict.fromkeys(pairs) if pair[1] and pair[0] not in ELSEWHERE]
     wrong = {pair: _fault(*pair, parts=parts, reasons=reasons) for pair in sent}
     last = {_subject(*pair): pair for pair in sent if not wrong[pair]}
     known, ignored = [], []
@@ -227,7 +234,7 @@ def _sorted_out(
 def _subject(name: str, value: str) -> Pair:
     """What can be said once only."""
     if name == "meta":
-        return name, _pair(value)[0]
+        return name, value.partition("=")[0]
     return name, value if name in REPEATED else ""
 
 
@@ -247,10 +254,6 @@ def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str
     column, _, end = name.rpartition("_")
     if end in ("from", "to") and column in ("score", "chance", *parts):
         return "" if as_number(value) is not None else "it is no number"
-    return _fault_of_form(name, value, parts)
-
-
-def _fault_of_form(name: str, value: str, parts: Sequence[str]) -> str:
     if name == "sort":
         known = value in (*SORTS, *parts) or value.startswith("metadata.")
         return "" if known else "there is no such column"
@@ -267,21 +270,6 @@ def _fault_of_form(name: str, value: str, parts: Sequence[str]) -> str:
     return "" if known else NO_FILTER
 
 
-def _equal(chosen: dict[str, str]) -> dict[str, str]:
-    found = {name: value for name, value in chosen.items() if name in EQUAL}
-    return found | ({"sentence": chosen["why"]} if "why" in chosen else {})
-
-
-def _ranges(chosen: dict[str, str]) -> dict[str, Bounds]:
-    named = {
-        name.rpartition("_")[0] for name in chosen if name.rpartition("_")[2] in ("from", "to")
-    }
-    return {
-        name: (as_number(chosen.get(f"{name}_from")), as_number(chosen.get(f"{name}_to")))
-        for name in sorted(named)
-    }
-
-
 def as_number(value: str | None) -> float | None:
     """The finite number that is written; None: none is."""
     written = value or ""
@@ -292,11 +280,6 @@ def as_number(value: str | None) -> float | None:
     except ValueError:
         return None
     return found if math.isfinite(found) else None
-
-
-def _pair(value: str) -> Pair:
-    key, _, rest = value.partition("=")
-    return key, rest
 
 
 def _key(pairs: Sequence[Pair]) -> list[str | float | int]:
@@ -337,8 +320,8 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
         return value.replace("=", ": ", 1)
     if name == "reason":
         return f"{NAMES[name]}: {surprising_words(metric).get(value, value)}"
-    if (known := RENAMED.get(name, name)) in NAMES:
-        return f"{NAMES[known]}: {value_name(known, value)}"
+    if name in NAMES:
+        return f"{NAMES[name]}: {value_name(name, value)}"
     end = "from" if name.endswith("_from") else "below"
     return f"{_number_name(name, metric)} {end} {value}"
 

@@ -104,13 +104,14 @@ def view(request: JobRequest | None, report: Message) -> ResultContext:
     summed = isinstance(report, BatchReport)
     left_out = SUMS if summed else ON_THE_PAGE if isinstance(report, Report) else set()
     answer = _answer(request, report)
+    whole = TableFormatter(ours=summed, answer=answer).section(
+        "result", report.model_dump(mode="json", exclude=left_out)
+    )
+    plain = Section(whole.title, whole.path, facts=whole.facts, table=whole.table)
     return ResultContext(
         lead=answer.lead,
         batch=request.batch if isinstance(request, BatchReportRequest) else None,
-        sections=_sections(
-            TableFormatter(ours=summed, answer=answer),
-            report.model_dump(mode="json", exclude=left_out),
-        ),
+        sections=(*((plain,) if plain.facts or plain.table else ()), *whole.sections),
         plots=tuple(plot.title for plot in report.plots) if isinstance(report, BatchReport) else (),
     )
 
@@ -147,13 +148,6 @@ def _mean(report: BatchReport) -> str:
     )
 
 
-def _sections(how: TableFormatter, shown: dict[str, Any]) -> tuple[Section, ...]:
-    """Single values together first, then a section for each of the others."""
-    whole = how.section("result", shown)
-    plain = Section(whole.title, whole.path, facts=whole.facts, table=whole.table)
-    return (*((plain,) if plain.facts or plain.table else ()), *whole.sections)
-
-
 @dataclass(frozen=True)
 class TableFormatter:
     """How results become sections.
@@ -173,15 +167,19 @@ class TableFormatter:
         if isinstance(value, list):
             if _needs_sections(value):
                 return Section(title, path, sections=self._item_sections(name, value, path, ours))
-            return Section(title, path, table=self._list_table(name, value, ours))
+            names = [Cell("ours", str(place)) for place in range(1, len(value) + 1)]
+            answers = name == self.answer.field
+            if answers and len(value) == len(self.answer.subjects):
+                names = [cell(subject, self.ours) for subject in self.answer.subjects]
+            columns = self.answer.columns if answers else ()
+            return Section(
+                title, path, table=self._table(list(zip(names, value, strict=True)), ours, columns)
+            )
         if not isinstance(value, Mapping):
             return Section(title, path, facts=((title, cell(value, ours)),))
         if _has_same_keys(list(value.values())):
             rows = [(self._name(key), held) for key, held in value.items()]
             return Section(title, path, table=self._table(rows, ours))
-        return self._mixed(title, value, path, ours)
-
-    def _mixed(self, title: Cell, value: Mapping[str, Json], path: str, ours: bool) -> Section:
         deep = path.count("-") >= MOST_DEPTH
         plain = [name for name in value if deep or self._is_plain(name, value[name])]
         rest = [name for name in value if name not in plain]
@@ -205,14 +203,6 @@ class TableFormatter:
             self.section(f"{name} {place}", value, f"{path}-{place}", ours=ours)
             for place, value in enumerate(values, 1)
         )
-
-    def _list_table(self, name: str, values: list[Json], ours: bool) -> Table[Cell]:
-        names = [Cell("ours", str(place)) for place in range(1, len(values) + 1)]
-        answers = name == self.answer.field
-        if answers and len(values) == len(self.answer.subjects):
-            names = [cell(subject, self.ours) for subject in self.answer.subjects]
-        columns = self.answer.columns if answers else ()
-        return self._table(list(zip(names, values, strict=True)), ours, columns)
 
     def _table(
         self, rows: list[tuple[Cell, Json]], ours: bool, columns: Sequence[str] = ()

@@ -33,7 +33,7 @@ from services.gateway.pages.reviewers import (
     read_spans,
 )
 from services.gateway.pages.span_input import texts_to_mark
-from services.gateway.pages.templates import form_of, page
+from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import InvalidBody, NoReport
 from services.gateway.results import review_progress, review_queues
 from services.gateway.results.review_progress import ReviewProgress
@@ -41,13 +41,13 @@ from services.gateway.results.review_queues import QUESTIONS, ReviewItem, Review
 from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes import review_queues as queue_routes
 from services.gateway.routes.batches import find_batch as found_batch
-from services.gateway.routes.jobs import BATCH_ID, validate_id
+from services.gateway.routes.jobs import BATCH_ID, find_job, validate_id
 from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
 from services.registry import reported
 from shared.contracts.problems import validation_problem
 from shared.contracts.service import FactPaths
-from shared.ledger import jobs, judgements
+from shared.ledger import judgements
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import OPINIONS, JudgementFilter, Origin, ReviewerJudgement
@@ -170,8 +170,7 @@ def _selected_query(request: Request, batch: Batch | None) -> str:
 async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """A new one, by the form or by a button elsewhere."""
     check_scope(caller, "batch")
-    form = await form_of(request, limit=NOTE_BYTES)
-    templates.check_csrf(request, form)
+    form = await checked_form(request, limit=NOTE_BYTES)
     rubric = ["agree", *(name for name in QUESTIONS[1:] if form.get(f"ask_{name}"))]
     body: dict[str, Any] = {
         "batch": form.get("batch", ""),
@@ -225,7 +224,7 @@ async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: 
 async def close(request: Request, queue_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """Give out no more lines."""
     check_scope(caller, "batch")
-    templates.check_csrf(request, await form_of(request))
+    await checked_form(request)
     await gateway.in_ledger(
         lambda connection: review_queues.close(
             connection, queue_routes.validate_id(queue_id), caller.tenant
@@ -264,8 +263,10 @@ async def judge_page(
         return page(request, "reviewer.html", queue=queue, has_key=caller.key is not None)
     given = await _find_current(after, gateway, caller) if after else None
     if given is not None and queue.blind:
-        job = await _job(given.job_id, gateway, caller)
-        progress = await _progress(queue, gateway, name)
+        job = await find_job(given.job_id, gateway, caller.tenant)
+        progress = await gateway.in_ledger(
+            lambda connection: review_progress.progress(connection, queue, name)
+        )
         return _line_page(request, queue, line_of(job, given), progress, given=given)
 
     def take(connection: Connection) -> tuple[ReviewItem | None, ReviewProgress]:
@@ -275,7 +276,7 @@ async def judge_page(
     item, progress = await gateway.in_ledger(take)
     if item is None:
         return page(request, "queue_done.html", queue=queue, progress=progress, name=name)
-    job = await _job(item.job_id, gateway, caller)
+    job = await find_job(item.job_id, gateway, caller.tenant)
     return _line_page(request, queue, line_of(job), progress, item=item)
 
 
@@ -291,6 +292,10 @@ def _line_page(
     """given: the answer, where there is one already."""
     seconds = (progress.seconds or 0.0) * progress.left
     held = _held(request.query_params)
+    turned = {}
+    for name, value in HELD.items():  # the address with this one set otherwise
+        others = {other: kept for other, kept in held.items() if other != name}
+        turned[name] = f"?{urlencode(others if name in held else others | {name: value})}"
     return page(
         request,
         "judge.html",
@@ -302,7 +307,7 @@ def _line_page(
         minutes=max(1, round(seconds / 60)) if progress.seconds else None,
         now=int(time.time()),
         held=held,
-        turned={name: _turned(held, name) for name in HELD},
+        turned=turned,
         revealed="texts" in held,
     )
 
@@ -313,20 +318,13 @@ def _held(sent: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in HELD.items() if sent.get(name) == value}
 
 
-def _turned(held: Mapping[str, str], name: str) -> str:
-    """The address with this one set otherwise."""
-    others = {other: value for other, value in held.items() if other != name}
-    return f"?{urlencode(others if name in held else others | {name: HELD[name]})}"
-
-
 @router.post("/queues/{queue_id}/judge")
 async def handle_form(
     request: Request, queue_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
     """Agree, disagree, unsure; skip; or undo the last answer."""
     check_scope(caller, "review")
-    form = await form_of(request, limit=NOTE_BYTES)
-    templates.check_csrf(request, form)
+    form = await checked_form(request, limit=NOTE_BYTES)
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
     origin, action = get_origin(request, caller), form.get("action", "")
     query = _held(form)
@@ -380,15 +378,3 @@ async def _find_current(
         lambda connection: judgements.find(connection, judgement_id, caller.tenant)
     )
     return found if found.current and found.verdict in OPINIONS else None
-
-
-async def _job(job_id: str, gateway: State, caller: Caller) -> Job:
-    return await gateway.in_ledger(
-        lambda connection: jobs.find(connection, job_id, tenant=caller.tenant)
-    )
-
-
-async def _progress(queue: ReviewQueue, gateway: State, name: str) -> ReviewProgress:
-    return await gateway.in_ledger(
-        lambda connection: review_progress.progress(connection, queue, name)
-    )

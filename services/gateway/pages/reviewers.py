@@ -24,15 +24,15 @@ from services.gateway.pages.login import local
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import as_number
 from services.gateway.pages.span_input import marked_words, parse_spans, texts_to_mark
-from services.gateway.pages.templates import form_of
+from services.gateway.pages.templates import checked_form
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes import judgements as judgement_routes
-from services.gateway.routes.jobs import validate_id
+from services.gateway.routes.jobs import find_job
 from services.gateway.routes.judgements import JUDGEMENT_ID
 from services.gateway.state import Gateway, State
 from shared.contracts.errors import BadInput
 from shared.contracts.problems import validation_problem
-from shared.ledger import jobs, judgements
+from shared.ledger import judgements
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import (
     JudgementFilter,
@@ -102,7 +102,10 @@ def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementR
     """A form's answer. Raises InvalidBody."""
     body: dict[str, Any] = {"verdict": verdict, **more}
     if form.get("human_score", "").strip():
-        body["human_score"] = _number(form["human_score"])
+        number = as_number(form["human_score"].strip())
+        if number is None:
+            raise BadInput("the score is a number from 0 to 1", pointer="/human_score")
+        body["human_score"] = number
     for name in ("human_label", "note", "about"):
         if form.get(name, "").strip():
             body[name] = form[name].replace("\r\n", "\n").strip()  # a browser counts one, sends two
@@ -119,25 +122,15 @@ async def read_spans(
     typed = form.get("spans", "")
     if not typed.strip():
         return {}
-    job = await gateway.in_ledger(
-        lambda connection: jobs.find(connection, job_id, tenant=caller.tenant)
-    )
+    job = await find_job(job_id, gateway, caller.tenant)
     return {"spans": parse_spans(typed, texts_to_mark(job))}
-
-
-def _number(text: str) -> float:
-    number = as_number(text.strip())
-    if number is None:
-        raise BadInput("the score is a number from 0 to 1", pointer="/human_score")
-    return number
 
 
 @router.post("/reviewer")
 async def set_name(request: Request, caller: Viewer) -> Response:
     """Keep the name for this session."""
     check_scope(caller, "review")
-    form = await form_of(request)
-    templates.check_csrf(request, form)
+    form = await checked_form(request)
     name = get_origin(request, caller, form.get("reviewer")).reviewer
     response = RedirectResponse(local(form.get("next", "/queues")), 303)
     set_name_cookie(request, response, name)
@@ -148,10 +141,9 @@ async def set_name(request: Request, caller: Viewer) -> Response:
 async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """One of the three buttons."""
     check_scope(caller, "review")
-    form = await form_of(request, limit=NOTE_BYTES)
-    templates.check_csrf(request, form)
+    form = await checked_form(request, limit=NOTE_BYTES)
     origin = get_origin(request, caller, form.get("reviewer"))
-    marked = await read_spans(form, validate_id(job_id), gateway, caller)
+    marked = await read_spans(form, job_id, gateway, caller)
     asked = parse_form(form, form.get("verdict", ""), **marked)
     await judgement_routes.judge(gateway, job_id, asked, origin)
     response = RedirectResponse(f"/jobs/{job_id}#judgements", 303)
@@ -166,7 +158,7 @@ async def withdraw(
 ) -> Response:
     """One's own, from the job's page."""
     check_scope(caller, "review")
-    templates.check_csrf(request, await form_of(request))
+    await checked_form(request)
     if not JUDGEMENT_ID.fullmatch(judgement_id):
         raise UnknownJudgement("there is no such judgement")
     origin = get_origin(request, caller)

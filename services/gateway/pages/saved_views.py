@@ -14,10 +14,9 @@ from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, check_scope
-from services.gateway.pages import templates
 from services.gateway.pages.login import local
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.templates import form_of, page
+from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import InvalidBody
 from services.gateway.results import saved_views as ledger
 from services.gateway.state import Gateway, State
@@ -95,8 +94,7 @@ def _summary(value: Any) -> str:
 async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Keep it, and go back to the table. Raises InvalidBody, QuotaExceeded."""
     check_scope(caller, "batch")
-    form = await form_of(request)
-    templates.check_csrf(request, form)
+    form = await checked_form(request)
     name, metric = form.get("name", "").strip(), form.get("metric", "")
     query = urlencode(parse_qsl(form.get("query", "")))
     if not is_name(name):
@@ -115,8 +113,7 @@ async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Respo
 async def delete_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Delete it, if it is there."""
     check_scope(caller, "batch")
-    form = await form_of(request)
-    templates.check_csrf(request, form)
+    form = await checked_form(request)
     kind = form.get("kind", "results")
     if kind not in KINDS:
         raise InvalidBody.at_root("nothing of this kind is kept")

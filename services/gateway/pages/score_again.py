@@ -12,14 +12,13 @@ from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_input import BatchInput, Line, make_batch
-from services.gateway.caller import Caller
 from services.gateway.pages import templates
 from services.gateway.pages.comparison_sides import ALIKE, settings_of, side_of
 from services.gateway.pages.new_batches import FORM_BYTES, metric_named
 from services.gateway.pages.other_metrics import OtherRequest, request_for
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, parse_query, query_to_take
-from services.gateway.pages.templates import form_of, page
+from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.results import result_exports, result_pages
 from services.gateway.results.result_exports import RequestRow
@@ -88,8 +87,7 @@ async def score_selected(
 ) -> Response:
     """A new batch of these lines. Raises BadInput where none of them can be scored so."""
     check_scope(caller, "batch")
-    form = await form_of(request, limit=FORM_BYTES)
-    templates.check_csrf(request, form)
+    form = await checked_form(request, limit=FORM_BYTES)
     batch = await find_batch(batch_id, gateway, caller.tenant)
     await write_facts(gateway, batch)
     try:
@@ -98,7 +96,12 @@ async def score_selected(
         raise InvalidBody.at_root("the query of the lines cannot be read") from None
     view = query_to_take(batch, batch.tenant, pairs)
     target = metric_named(form.get("metric", metric))
-    like = await _settings_like(form.get("like", ""), target, gateway, caller)
+    like = None
+    if form.get("like"):
+        side = await side_of(form["like"], gateway, caller)
+        if side.batch.metric != target.name:
+            raise BadInput(f"{side.name} was scored by {side.batch.metric}")
+        like = await gateway.in_ledger(lambda connection: settings_of(connection, side))
     made = BatchInput(
         target,
         _selected_lines(gateway, view, SelectedLines(batch, target, form.get("model"), like)),
@@ -112,19 +115,6 @@ async def score_selected(
     except (BadInput, BodyTooLarge, QuotaExceeded) as error:
         return await _choice(request, batch, gateway, pairs, error)
     return RedirectResponse(f"/batches/{new.id}", 303)
-
-
-async def _settings_like(
-    named: str, target: MetricContract, gateway: State, caller: Caller
-) -> dict[str, Any] | None:
-    """What must be alike for two sides to be compared, as this side has it; None: no side is named.
-    Raises UnknownBatch, and BadInput for a side of another metric."""
-    if not named:
-        return None
-    side = await side_of(named, gateway, caller)
-    if side.batch.metric != target.name:
-        raise BadInput(f"{side.name} was scored by {side.batch.metric}")
-    return await gateway.in_ledger(lambda connection: settings_of(connection, side))
 
 
 @dataclass(frozen=True)
@@ -148,7 +138,11 @@ class SelectedLines:
 def _selected_lines(gateway: State, view: ResultQuery, chosen: SelectedLines) -> Iterator[Line]:
     """What lacks something is left out. Raises BadInput where nothing is left."""
     lacks, made, last = "", 0, 0
-    while some := _requests(gateway, view, last):
+    while True:
+        with transaction(gateway.engine) as connection:
+            some = result_exports.requests_of(connection, view.filter, last, AT_ONCE)
+        if not some:
+            break
         last = some[-1].line
         for one in pause_between(some):
             other = chosen.request(one)
@@ -160,8 +154,3 @@ def _selected_lines(gateway: State, view: ResultQuery, chosen: SelectedLines) ->
     if not made:
         why = f"it {lacks}" if lacks else "no text of theirs is kept"
         raise BadInput(f"none of these lines can be scored by {chosen.target.name}: {why}")
-
-
-def _requests(gateway: State, view: ResultQuery, after_line: int) -> list[RequestRow]:
-    with transaction(gateway.engine) as connection:
-        return result_exports.requests_of(connection, view.filter, after_line, AT_ONCE)

@@ -12,12 +12,12 @@ from statistics import NormalDist
 from sqlalchemy import Connection
 
 from services.gateway.pages.drift import DriftRow, drift_rows
+from services.gateway.pages.drift_statistics import LEVEL, variance
 from services.registry import metrics
 from shared.ledger import score_hours
 from shared.ledger.score_hours import ScoreSums, edges_of
 from shared.reports.pages.page_text import percent
 
-LEVEL = 0.95
 MOST_LINES = 12
 MUCH, ENOUGH = 0.3, 50  # an undefined share that needs eyes, and of how many results
 WIDTH, HEIGHT = 600.0, 90.0
@@ -82,18 +82,17 @@ def trend_of(connection: Connection, tenant: str, days: int, now: datetime) -> S
     first = until.replace(hour=0) - timedelta(days=days - 1)
     hours = score_hours.days_of(connection, tenant, first, until)
     edited = sum(sums.edited for own in hours.values() for sums in own.values())
-    found = {key: own for key, days_of in hours.items() if (own := _with_results(days_of))}
+    found = {
+        key: own
+        for key, days_of in hours.items()
+        if (own := {day: sums for day, sums in days_of.items() if sums.results})
+    }
     begins = score_hours.first_days(connection, tenant, first)
     lines = [_line(key, own, first, days, begins) for key, own in list(found.items())[:MOST_LINES]]
     since = until - timedelta(days=1)
     earlier = score_hours.sums_of(connection, tenant, since - timedelta(days=28), since)
     later = score_hours.sums_of(connection, tenant, since, until)
     return ScoreTrend(days, lines, list(_warnings(drift_rows(earlier, later))), edited)
-
-
-def _with_results(own: Mapping[datetime, ScoreSums]) -> dict[datetime, ScoreSums]:
-    """The days of more than edited requests."""
-    return {day: sums for day, sums in own.items() if sums.results}
 
 
 def _line(
@@ -119,23 +118,15 @@ def _day(
     mean = sums.mean
     if mean is None:
         return TrendDay(day, x, sums, None, None, None)
-    reach = _half_interval(sums, mean)
-    ends = (None, None) if reach is None else (mean - reach, mean + reach)
-    return TrendDay(day, x, sums, *(_y_position(one, bounds) for one in (mean, *ends)))
-
-
-def _half_interval(sums: ScoreSums, mean: float) -> float | None:
-    if sums.scored < 2:
-        return None
-    variance = max(sums.squares - sums.scored * mean * mean, 0.0) / (sums.scored - 1)
-    return NormalDist().inv_cdf((1 + LEVEL) / 2) * math.sqrt(variance / sums.scored)
-
-
-def _y_position(value: float | None, bounds: tuple[float, float]) -> float | None:
-    if value is None:
-        return None
     low, high = bounds
-    return HEIGHT * (1 - min(max((value - low) / (high - low), 0.0), 1.0))
+
+    def y_position(value: float) -> float:
+        return HEIGHT * (1 - min(max((value - low) / (high - low), 0.0), 1.0))
+
+    if sums.scored < 2:
+        return TrendDay(day, x, sums, y_position(mean), None, None)
+    reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * math.sqrt(variance(sums) / sums.scored)
+    return TrendDay(day, x, sums, *map(y_position, (mean, mean - reach, mean + reach)))
 
 
 def _warnings(rows: Sequence[DriftRow]) -> Iterator[tuple[str, str]]:

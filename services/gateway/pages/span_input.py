@@ -32,7 +32,13 @@ def parse_spans(typed: str, texts: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
     """Words that stand in a text are those words, even if they look like offsets."""
-    places = [place for name, text in texts.items() for place in _first_two(line, name, text)]
+    places = []
+    for name, text in texts.items():  # up to two places each, which may overlap
+        start = text.find(line)
+        if start >= 0:
+            places.append((name, start))
+            if (again := text.find(line, start + 1)) >= 0:
+                places.append((name, again))
     if not places and (found := OFFSETS.fullmatch(line)):
         first = next(iter(texts), "text")
         return {"of": found[1] or first, "start": int(found[2]), "end": int(found[3])}
@@ -41,15 +47,6 @@ def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
         raise BadInput(f"the words {line[:80]!r} stand {count}", pointer="/spans")
     [(name, start)] = places
     return {"of": name, "start": start, "end": start + len(line)}
-
-
-def _first_two(line: str, name: str, text: str) -> Iterator[tuple[str, int]]:
-    """Where they stand, up to twice; two places may overlap."""
-    start = text.find(line)
-    if start >= 0:
-        yield name, start
-        if (again := text.find(line, start + 1)) >= 0:
-            yield name, again
 
 
 def marked_words(spans: Sequence[Mapping[str, Any]], job: Job) -> Iterator[str]:

@@ -65,7 +65,10 @@ class TableFaults:
             if said:
                 self._count(number, said)
             return
-        absent = _absent(error)
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        absent = [
+            str(one["loc"][0]) for one in found if one["type"] == "missing" and len(one["loc"]) == 1
+        ]
         if any(name not in how.columns for name in absent):
             request = self.contract.request
             needed = [one for one in request.model_fields if is_needed(request, one)]
@@ -74,7 +77,10 @@ class TableFaults:
         else:
             name, said = named_fault(error, body)
             told = f"{said}{_cell(row, how.columns.get(name))}"
-            if told not in self.by_kind and repeats(told, _texts(row)):
+            if told not in self.by_kind and repeats(
+                told,
+                [cell for cell in row.values() if isinstance(cell, str) and len(cell) >= SHORTEST],
+            ):
                 self.quoting.add(told)
             self._count(number, told)
 
@@ -103,18 +109,6 @@ def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]
     first = validation_problem(error, body)["errors"][0]
     place = first["pointer"].lstrip("#/")
     return place.partition("/")[0], f"{place}: {first['detail']}"
-
-
-def _texts(row: Row) -> list[str]:
-    """Cells that are looked for in a sentence: shorter ones stand in every one."""
-    return [cell for cell in row.values() if isinstance(cell, str) and len(cell) >= SHORTEST]
-
-
-def _absent(error: ValidationError) -> list[str]:
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    return [
-        str(one["loc"][0]) for one in found if one["type"] == "missing" and len(one["loc"]) == 1
-    ]
 
 
 def _cell(row: Row, column: str | None) -> str:

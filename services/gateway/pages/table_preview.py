@@ -44,38 +44,12 @@ MOST_VALUES = 8  # of a column whose cells are mapped one by one
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class TablePreview:
-    """What would be scored. complete: whether every line was read.
-    cells: of fields with choices, field → what the mapped column holds."""
-
-    mapping: TableMapping
-    names: list[str]
-    rows: list[list[str]]
-    requests: list[str]
-    faults: TableFaults
-    lines: int
-    complete: bool
-    cells: dict[str, list[str]] = field(default_factory=dict)
-
-    def plain(self, contract: MetricContract) -> set[str]:
-        """Columns that are no texts: ids, labels and metadata, as far as they are short."""
-        fields = [ID, *(one.name for one in contract.form if one.choices)]
-        told = {self.mapping.columns.get(name) for name in fields} | {*self.mapping.metadata}
-        return {
-            name
-            for place, name in enumerate(self.names)
-            if name in told and all(len(row[place]) <= LONG_CELL for row in self.rows)
-        }
-
-
 def read_preview(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
 ) -> TablePreview:
     """Blocks, for two seconds at most; the rest of a large file is checked when it is sent."""
     until = time.monotonic() + CHECK_SECONDS
-    mapping = _read_mapping(gateway, file, contract, sent)
-    seen = TableReader(contract, mapping)
+    seen = TablePreview(contract, _read_mapping(gateway, file, contract, sent))
     try:
         for number, row in _rows_of_batch(gateway, file):
             seen.add_row(number, row)
@@ -86,7 +60,7 @@ def read_preview(
         seen.faults.add(fault)
         seen.faults.is_broken = True
         seen.complete = False
-    return seen.preview
+    return seen
 
 
 def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
@@ -100,39 +74,6 @@ def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
             yield number, row
 
 
-def lines_of(
-    gateway: State,
-    file: File,
-    contract: MetricContract,
-    sent: Sequence[Pair],
-    left_out: list[int] | None = None,
-) -> Iterator[Line]:
-    """All of them. Raises TableError at the first line that is no request; where `left_out` is
-    given, its number goes there instead."""
-    mapping, ids, count = _read_mapping(gateway, file, contract, sent), CustomIds(), 0
-    for count, (number, row) in enumerate(_rows_of_batch(gateway, file), 1):
-        body, custom_id = mapping.body(row, contract), mapping.custom_id(row, count)
-        error = validation_error(contract, body)
-        said = named_fault(error, body)[1] if error else ids.fault(custom_id)
-        if not said:
-            yield custom_id, body
-        elif left_out is None:
-            raise TableError(number, said)
-        else:
-            left_out.append(number)
-    if count == len(left_out or ()):
-        raise TableError(1, "there is no row")
-
-
-def private_lines(
-    gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair], *, skips: bool
-) -> PrivateLines:
-    """skips: whether faulty lines are left out."""
-    left_out: list[int] = []
-    found = lines_of(gateway, file, contract, sent, left_out if skips else None)
-    return PrivateLines(found, left_out)
-
-
 def upload_key(file: File, sent: Sequence[tuple[str, str]], *, skips: bool) -> str:
     """Of these columns of this file: pressed twice, they are one batch."""
     chosen = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skips])
@@ -140,23 +81,39 @@ def upload_key(file: File, sent: Sequence[tuple[str, str]], *, skips: bool) -> s
 
 
 @dataclass
-class PrivateLines:
-    """The lines as they come; found: whether the texts of one must not be stored. left_out: lines
-    of the file that are faulty."""
+class TableLines:
+    """The lines of a batch, read from a table. skips: leave out faulty lines. is_private: whether a
+    text of the lines read so far must not be stored."""
 
-    source: Iterator[Line]
-    left_out: list[int]
-    found: bool = False
+    gateway: State
+    file: File
+    contract: MetricContract
+    sent: Sequence[Pair]
+    skips: bool
+    is_private: bool = False
 
-    def lines(self, told: dict[str, str]) -> Iterator[Line]:
-        """told: of the batch; at the end it says what was left out."""
-        for custom_id, body in self.source:
-            self.found |= bool(body.get("do_not_store_text"))
-            yield custom_id, body
-        if self.left_out:
-            first = ", ".join(map(str, self.left_out[:MOST_TOLD]))
-            more = "" if len(self.left_out) <= MOST_TOLD else " …"
-            told["left_out"] = f"{len(self.left_out)} lines of the file: {first}{more}"
+    def read(self, metadata: dict[str, str]) -> Iterator[Line]:
+        """Note in the batch's metadata at the end which lines were left out. Raises TableError at
+        the first faulty line unless it is skipped, and where no line is left."""
+        mapping = _read_mapping(self.gateway, self.file, self.contract, self.sent)
+        ids, left_out, count = CustomIds(), list[int](), 0
+        for count, (number, row) in enumerate(_rows_of_batch(self.gateway, self.file), 1):
+            body, custom_id = mapping.body(row, self.contract), mapping.custom_id(row, count)
+            error = validation_error(self.contract, body)
+            fault = named_fault(error, body)[1] if error else ids.fault(custom_id)
+            if not fault:
+                self.is_private |= bool(body.get("do_not_store_text"))
+                yield custom_id, body
+            elif self.skips:
+                left_out.append(number)
+            else:
+                raise TableError(number, fault)
+        if count == len(left_out):
+            raise TableError(1, "there is no row")
+        if left_out:
+            first = ", ".join(map(str, left_out[:MOST_TOLD]))
+            more = "" if len(left_out) <= MOST_TOLD else " …"
+            metadata["left_out"] = f"{len(left_out)} lines of the file: {first}{more}"
 
 
 def _read_mapping(
@@ -169,7 +126,14 @@ def _read_mapping(
     columns = {name[2:]: value for name, value in sent if name.startswith("c.") and value in names}
     metadata = [value for name, value in sent if name == "m" and value in names]
     if not is_told:
-        columns = _guess(contract, names, rows)
+        chosen = {one.name for one in contract.form if one.choices}
+        columns = {
+            name: column
+            for name, column in guess_columns(contract, names).items()
+            if name not in chosen
+            or column.lower() == name
+            or has_few_values([row.get(column) for row in rows], MOST_VALUES)
+        }
         metadata = metadata or guess_metadata(names, rows, columns.values())
     values: dict[str, dict[str, str]] = {}
     for name, value in sent:
@@ -195,34 +159,38 @@ def _first_rows(gateway: State, file: File, most: int) -> list[Row]:
     return found
 
 
-def _guess(contract: MetricContract, names: Sequence[str], rows: Sequence[Row]) -> dict[str, str]:
-    """A column of another name is a field with choices only where it holds few words."""
-    chosen = {one.name for one in contract.form if one.choices}
-    return {
-        name: column
-        for name, column in guess_columns(contract, names).items()
-        if name not in chosen
-        or column.lower() == name
-        or has_few_values([row.get(column) for row in rows], MOST_VALUES)
-    }
-
-
 @dataclass
-class TableReader:
-    """What has been seen of a table's rows so far."""
+class TablePreview:
+    """What would be scored of the rows read so far. complete: whether every line was read."""
 
     contract: MetricContract
     mapping: TableMapping
     names: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
-    cells: dict[str, dict[str, None]] = field(default_factory=dict)
     lines: int = 0
     complete: bool = True
     faults: TableFaults = field(init=False)
 
     def __post_init__(self) -> None:
         self.faults = TableFaults(self.contract)
+        self._cells: dict[str, dict[str, None]] = {one.name: {} for one in self.contract.form}
+
+    @property
+    def cells(self) -> dict[str, list[str]]:
+        """Field with choices → what its column holds, where that is few values."""
+        return {name: list(one) for name, one in self._cells.items() if len(one) <= MOST_VALUES}
+
+    @property
+    def plain(self) -> set[str]:
+        """Columns that are no texts: ids, labels and metadata, as far as they are short."""
+        fields = [ID, *(one.name for one in self.contract.form if one.choices)]
+        told = {self.mapping.columns.get(name) for name in fields} | {*self.mapping.metadata}
+        return {
+            name
+            for place, name in enumerate(self.names)
+            if name in told and all(len(row[place]) <= LONG_CELL for row in self.rows)
+        }
 
     def add_row(self, number: int, row: Row) -> None:
         """One row more."""
@@ -231,34 +199,17 @@ class TableReader:
         self.lines += 1
         if len(self.rows) < SHOWN:
             self.rows.append([_cut(row.get(name)) for name in self.names])
-        self._collect_values(row)
+        for one in self.contract.form:
+            cell = row.get(self.mapping.columns.get(one.name, ""))
+            seen = self._cells[one.name]
+            if one.choices and cell and len(seen) <= MOST_VALUES and len(str(cell)) < LONG_CELL:
+                seen[str(cell)] = None
         body = self.mapping.body(row, self.contract)
         custom_id = self.mapping.custom_id(row, self.lines)
         if len(self.requests) < REQUESTS:
             told = json.dumps({ID: custom_id, "body": body}, ensure_ascii=False, indent=1)
             self.requests.append(_cut(told, LONGEST_REQUEST))
         self.faults.check_row(number, row, body, self.mapping, custom_id)
-
-    def _collect_values(self, row: Row) -> None:
-        for one in self.contract.form:
-            cell = row.get(self.mapping.columns.get(one.name, ""))
-            seen = self.cells.setdefault(one.name, {})
-            if one.choices and cell and len(seen) <= MOST_VALUES and len(str(cell)) < LONG_CELL:
-                seen[str(cell)] = None
-
-    @property
-    def preview(self) -> TablePreview:
-        told = {name: list(some) for name, some in self.cells.items() if len(some) <= MOST_VALUES}
-        return TablePreview(
-            self.mapping,
-            self.names,
-            self.rows,
-            self.requests,
-            self.faults,
-            self.lines,
-            self.complete,
-            told,
-        )
 
 
 def _cut(value: Any, most: int = 120) -> str:

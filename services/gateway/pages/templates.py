@@ -128,7 +128,9 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
         **context,
     )
     response = HTMLResponse(html, status)
-    set_visit_cookie(request, response)
+    made: str | None = getattr(request.state, "visit", None)
+    if made is not None:
+        set_cookie(request, response, VISIT_COOKIE, made)
     return response
 
 
@@ -197,7 +199,13 @@ def drop_cookie(request: Request, response: Response, name: str) -> None:
 
 def token_of(request: Request) -> str:
     """The token that forms of the answer to this request carry."""
-    return _derive_token(_secret(request))
+    opened: str | None = getattr(request.state, "session", None)  # by this very request
+    secret = opened or get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
+    if secret is None:
+        if not hasattr(request.state, "visit"):
+            request.state.visit = secrets.token_urlsafe(32)
+        secret = str(request.state.visit)
+    return _derive_token(secret)
 
 
 def check_csrf(request: Request, form: Mapping[str, str]) -> None:
@@ -213,13 +221,6 @@ def check_csrf(request: Request, form: Mapping[str, str]) -> None:
         raise Forbidden("this form is out of date; load the page again and repeat")
 
 
-def set_visit_cookie(request: Request, response: Response) -> None:
-    """Give a visitor without any cookie the one that its forms were made for."""
-    made: str | None = getattr(request.state, "visit", None)
-    if made is not None:
-        set_cookie(request, response, VISIT_COOKIE, made)
-
-
 def set_cookie(
     request: Request, response: Response, name: str, value: str, seconds: int | None = None
 ) -> None:
@@ -232,17 +233,6 @@ def set_cookie(
         samesite="lax",
         secure=is_https(request),
     )
-
-
-def _secret(request: Request) -> str:
-    opened: str | None = getattr(request.state, "session", None)  # by this very request
-    known = opened or get_cookie(request, SESSION_COOKIE) or get_cookie(request, VISIT_COOKIE)
-    if known is not None:
-        return known
-    if not hasattr(request.state, "visit"):
-        request.state.visit = secrets.token_urlsafe(32)
-    made: str = request.state.visit
-    return made
 
 
 def _derive_token(secret: str) -> str:
@@ -298,6 +288,15 @@ async def form_of(
         raise InvalidBody.at_root("the form holds U+0000, which is not kept")
     form = SentForm(pairs)
     request.state.form = form  # to be shown again where it is refused
+    return form
+
+
+async def checked_form(
+    request: Request, *, limit: int = FORM_BYTES, fields: int = MOST_FIELDS
+) -> SentForm:
+    """The form, if a page of ours has it. Raises Forbidden, and what `form_of` raises."""
+    form = await form_of(request, limit=limit, fields=fields)
+    check_csrf(request, form)
     return form
 
 

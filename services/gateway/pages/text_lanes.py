@@ -70,29 +70,19 @@ def heat_marks(runs: Iterable[TokenRun]) -> Iterator[tuple[int, int, int]]:
 
 
 def _stack(text: str, lanes: Sequence[TextLane]) -> StackedText:
-    marks = [
-        Mark(start, end, _kind(place, level))
-        for place, lane in enumerate(lanes)
-        for start, end, level in lane.marks
-    ]
+    marks, passages = [], []
+    for place, lane in enumerate(lanes):
+        for start, end, level in lane.marks:  # the kind is a class of lanes.css
+            step = math.ceil(STEPS * abs(level) / LEVELS)
+            kind = f"lane{place}-{'p' if level > 0 else 'n'}{step}" if level else f"lane{place}"
+            marks.append(Mark(start, end, kind))
+        # of a strip of heat the upper half of its range
+        strong = [one for one in lane.marks if not one[2] or 2 * abs(one[2]) > LEVELS]
+        strong.sort(key=lambda one: (-abs(one[2]), one[0]))
+        words = (text[start:end].strip() for start, end, _ in strong)
+        passages.append([*dict.fromkeys(filter(None, words)), *lane.said][:MOST_PASSAGES])
     stretches = [
         LaneStretch(one.text, " ".join(dict.fromkeys(mark.kind for mark in one.marks)))
         for one in pieces(text, marks)
     ]
-    return StackedText(text, lanes, stretches, [_passages(text, lane) for lane in lanes])
-
-
-def _kind(place: int, level: int) -> str:
-    """A class of lanes.css."""
-    if not level:
-        return f"lane{place}"
-    step = math.ceil(STEPS * abs(level) / LEVELS)
-    return f"lane{place}-{'p' if level > 0 else 'n'}{step}"
-
-
-def _passages(text: str, lane: TextLane) -> list[str]:
-    """Its words; of a strip of heat those of the upper half of its range."""
-    strong = [one for one in lane.marks if not one[2] or 2 * abs(one[2]) > LEVELS]
-    strong.sort(key=lambda one: (-abs(one[2]), one[0]))
-    words = (text[start:end].strip() for start, end, _ in strong)
-    return [*dict.fromkeys(filter(None, words)), *lane.said][:MOST_PASSAGES]
+    return StackedText(text, lanes, stretches, passages)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fastapi import Request
-from pydantic import ValidationError
 from sqlalchemy import Connection, func, select
 from starlette.responses import RedirectResponse, Response
 
@@ -20,17 +19,17 @@ from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
 from services.gateway.pages.job_texts import plain_text, result_spans, texts_of
-from services.gateway.pages.other_metrics import OtherRequest, build_requests, validated
+from services.gateway.pages.other_metrics import build_requests
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.templates import form_of, page
+from services.gateway.pages.templates import checked_form, page
 from services.gateway.pages.text_lanes import MOST_LANES, TextLane, heat_marks, stacked
 from services.gateway.refusals import InvalidBody
-from services.gateway.routes.jobs import validate_id
-from services.gateway.routes.scores import check_request, commit
-from services.gateway.state import Gateway, State
+from services.gateway.routes.jobs import find_job
+from services.gateway.routes.scores import check_request, commit, wait_for_job
+from services.gateway.state import Gateway
 from services.registry import metrics
 from shared.contracts.errors import UnknownJob
-from shared.ledger import bulk_jobs, jobs
+from shared.ledger import bulk_jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import jobs as jobs_table
 from shared.ledger.tables import result_facts
@@ -139,41 +138,31 @@ def _lanes(job: Job, place: str) -> Iterator[tuple[str, TextLane]]:
     texts = texts_of(job)
     if not texts:
         return
-    named = f"{job.metric} {_model(job)}".strip()
+    models = ((job.result or {}).get("provenance") or {}).get("models") or [{}]
+    named = f"{job.metric} {models[0].get('name') or ''}".strip()
     text, name = plain_text(texts[0]), f"{named}, {place}" if place else named
     marks = [(mark.start, mark.end, 0) for mark in result_spans(job)]
     weights = list(heat_marks(_token_weights(job)))
-    said = () if marks else _statements(job)
+    said: list[str] = []  # what it rests on that lies in no text of the request, as reasons
+    if not marks:
+        evidence = (job.result or {}).get("evidence") or ()
+        said = [one["text"] for one in evidence if isinstance(one, Mapping) and one.get("text")]
     if marks or said or not weights:
         yield text, TextLane(name, marks, said)
     if weights:
         yield text, TextLane(f"{name}: how much each word counts", weights)
 
 
-def _statements(job: Job) -> list[str]:
-    """What a result rests on that lies in no text of the request, such as a model's reasons."""
-    evidence = (job.result or {}).get("evidence") or ()
-    return [one["text"] for one in evidence if isinstance(one, Mapping) and one.get("text")]
-
-
 def _token_weights(job: Job) -> tuple[TokenRun, ...]:
     """Empty where the metric's page colours no tokens, or the job did not ask for values."""
     heatmap_of = getattr(registry.page(job.metric), "heatmap_of", None)
-    if heatmap_of is None or not job.request.get("token_values"):
+    if heatmap_of is None or job.result is None or not job.request.get("token_values"):
         return ()
     contract = metrics()[job.metric]
-    try:
-        report = contract.report.model_validate(job.result)
-        request = contract.as_scored(contract.request.model_validate(job.request), report)
-        found: tuple[TokenRun, ...] = heatmap_of(request, report)
-    except ValidationError:  # of an older version
-        return ()
+    report = contract.report.model_validate(job.result)
+    request = contract.as_scored(contract.request.model_validate(job.request), report)
+    found: tuple[TokenRun, ...] = heatmap_of(request, report)
     return found
-
-
-def _model(job: Job) -> str:
-    models = ((job.result or {}).get("provenance") or {}).get("models") or [{}]
-    return str(models[0].get("name") or "")
 
 
 @router.post("/texts/{text_key}")
@@ -182,13 +171,8 @@ async def score_metrics(
 ) -> Response:
     """Score the text under all metrics that are ready; one job each."""
     check_scope(caller, "score")
-    form = await form_of(request)
-    templates.check_csrf(request, form)
-    source = await gateway.in_ledger(
-        lambda connection: jobs.find(
-            connection, validate_id(form.get("job", "")), tenant=caller.tenant
-        )
-    )
+    form = await checked_form(request)
+    source = await find_job(form.get("job", ""), gateway, caller.tenant)
     chosen = {value for name, value in form.pairs if name == "metric"}
     ready = [
         one
@@ -198,15 +182,10 @@ async def score_metrics(
     if not ready:
         raise InvalidBody.at_root("no metric is chosen that could score this text")
     for one in ready:
-        await _accept(
-            one, gateway, caller, templates.once_key(form, f"text {one.metric}", source.id)
-        )
+        contract = metrics()[one.metric]
+        asked = caller.apply_defaults(contract.request.model_validate(one.body))
+        check_request(contract, asked, gateway)
+        key = templates.once_key(form, f"text {one.metric}", source.id)
+        accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
+        await wait_for_job(accepted, gateway, 0)
     return RedirectResponse(f"/texts/{text_key}", 303)
-
-
-async def _accept(one: OtherRequest, gateway: State, caller: Caller, key: str | None) -> None:
-    contract = metrics()[one.metric]
-    asked = caller.apply_defaults(validated(contract, one.body or {}))
-    check_request(contract, asked, gateway)
-    accepted = await commit(contract, asked, gateway, key, caller.owner(gateway.settings))
-    gateway.messages.add(accepted.job.metric, accepted.job.id)

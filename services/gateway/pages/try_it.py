@@ -31,17 +31,16 @@ from services.gateway.pages.form_controls import (
 from services.gateway.pages.job_versions import set_parent
 from services.gateway.pages.jobs import CodeSamples, code_samples, request_of
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.templates import base_url, form_of, page
+from services.gateway.pages.templates import base_url, checked_form, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
-from services.gateway.routes.jobs import JOB_ID, validate_id
-from services.gateway.routes.scores import check_request, commit
+from services.gateway.routes.jobs import find_job
+from services.gateway.routes.scores import check_request, commit, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.contracts.errors import BadInput, ScoringError, UnknownJob
 from shared.contracts.messages import EDITED, MOST_METADATA, JobRequest
 from shared.contracts.problems import parse_strict, problem, validation_problem
 from shared.contracts.service import MetricContract
-from shared.ledger import jobs
 from shared.ledger.jobs import Job
 
 REST = "rest"  # the form's field with all other options
@@ -168,9 +167,7 @@ async def try_form(
 
 async def _form_of_job(request: Request, gateway: State, caller: Caller, source: str) -> Response:
     """The form as this job's request fills it. Raises UnknownJob."""
-    job = await gateway.in_ledger(
-        lambda connection: jobs.find(connection, validate_id(source), tenant=caller.tenant)
-    )
+    job = await find_job(source, gateway, caller.tenant)
     chosen = metrics().get(job.metric)
     asked = request_of(job)
     if chosen is None or asked is None:
@@ -185,15 +182,23 @@ async def _form_of_job(request: Request, gateway: State, caller: Caller, source:
 async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Commit a job and go to its page; or say what is wrong, or what the request would be."""
     check_scope(caller, "score")
-    form = await form_of(
+    form = await checked_form(
         request, limit=ENCODED * gateway.settings.max_body_bytes, fields=MOST_CONTROLS
     )
-    templates.check_csrf(request, form)
     form["parent"] = await _own_parent(form.get("parent", ""), gateway, caller)
     chosen = _find_metric(form.get("metric", ""))
     entered, only_show = sent(chosen, form), form.get("action") == "show"
     if form.get("action") == "fill":
-        return _filled_page(request, gateway, caller, chosen, form)
+        typed, parent = form.get("whole", "").replace("\r\n", "\n"), form.get("parent", "")
+        try:
+            body = _parse_object(typed, "this is")
+            if HALVES.search(json.dumps(body, ensure_ascii=False)):
+                raise InvalidBody.at_root("this holds half a character")
+            entered = form_of_body(chosen, body)
+        except InvalidBody as error:
+            trial = TryForm(chosen, Form({}, "{}"), None, _errors(error), parent, typed)
+            return _form_page(request, gateway, caller, trial, error)
+        return _form_page(request, gateway, caller, TryForm(chosen, entered, parent=parent))
     if form.get("action") == "json":
         return Response(_as_json(body_of(chosen, entered)), media_type="application/json")
     try:
@@ -221,23 +226,18 @@ async def _commit_once(
     """The job of this form; its message is sent. However often it is pressed, it makes one."""
     key = templates.once_key(form, f"try {metric.name}")
     accepted = await commit(metric, asked, gateway, key, caller.owner(gateway.settings))
-    job = accepted.job
     if parent := form.get("parent"):
-        await gateway.in_ledger(lambda one: set_parent(one, job.id, parent, caller.tenant))
-    if not accepted.replayed:
-        gateway.messages.add(job.metric, job.id)
-    return job
+        job_id = accepted.job.id
+        await gateway.in_ledger(lambda one: set_parent(one, job_id, parent, caller.tenant))
+    return await wait_for_job(accepted, gateway, 0)
 
 
 async def _own_parent(named: str, gateway: State, caller: Caller) -> str:
     """The job that is edited; nothing where the tenant has none of this name."""
-    if not JOB_ID.fullmatch(named):
-        return ""
     try:
-        await gateway.in_ledger(lambda one: jobs.find(one, named, tenant=caller.tenant))
+        return (await find_job(named, gateway, caller.tenant)).id
     except UnknownJob:
         return ""
-    return named
 
 
 def _marked(asked: JobRequest, parent: str) -> JobRequest:
@@ -247,27 +247,6 @@ def _marked(asked: JobRequest, parent: str) -> JobRequest:
     if not parent or len(own) >= MOST_METADATA:
         return asked
     return asked.model_copy(update={"metadata": own | {EDITED: parent}})
-
-
-def _filled_page(
-    request: Request,
-    gateway: State,
-    caller: Caller,
-    metric: MetricContract,
-    form: Mapping[str, str],
-) -> Response:
-    """The form that says the JSON that was typed; whether that is a request is told when it is
-    scored."""
-    typed, parent = form.get("whole", "").replace("\r\n", "\n"), form.get("parent", "")
-    try:
-        body = _parse_object(typed, "this is")
-        if HALVES.search(json.dumps(body, ensure_ascii=False)):
-            raise InvalidBody.at_root("this holds half a character")
-        entered = form_of_body(metric, body)
-    except InvalidBody as error:
-        trial = TryForm(metric, Form({}, "{}"), None, _errors(error), parent, typed)
-        return _form_page(request, gateway, caller, trial, error)
-    return _form_page(request, gateway, caller, TryForm(metric, entered, parent=parent))
 
 
 def _find_metric(name: str) -> MetricContract:

@@ -71,25 +71,6 @@ def oldest_seconds(connection: Connection) -> dict[str, float]:
 def model_history(connection: Connection, tenant: str) -> ModelHistory:
     """Of this tenant's models. Looks into results: to be kept for some seconds."""
     own = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
-    return ModelHistory(_last_responses(connection, own), _unavailable(connection, own))
-
-
-def _counts(connection: Connection, *which: ColumnElement[bool]) -> JobCounts:
-    rows = connection.execute(
-        select(jobs.c.metric, jobs.c.status, func.count(), func.count().filter(*EXPIRED))
-        .where(*which)
-        .group_by(jobs.c.metric, jobs.c.status)
-    ).all()
-    by_state = {(metric, status): count for metric, status, count, _ in rows}
-    return JobCounts(by_state, sum(row[-1] for row in rows))
-
-
-def _oldest() -> str:
-    """Ids sort by time: a day is a range of them."""
-    return first_id(datetime.now(UTC) - timedelta(days=1))
-
-
-def _last_responses(connection: Connection, own: tuple[Any, ...]) -> dict[str, LastResponse]:
     newest = (  # first of all: no result is opened only to be sorted
         select(jobs.c.id)
         .where(*own, jobs.c.status == "succeeded")
@@ -106,7 +87,22 @@ def _last_responses(connection: Connection, own: tuple[Any, ...]) -> dict[str, L
     for job_id, at, models in rows:
         for model in models or ():
             found.setdefault(model["name"], LastResponse(job_id, at))
-    return found
+    return ModelHistory(found, _unavailable(connection, own))
+
+
+def _counts(connection: Connection, *which: ColumnElement[bool]) -> JobCounts:
+    rows = connection.execute(
+        select(jobs.c.metric, jobs.c.status, func.count(), func.count().filter(*EXPIRED))
+        .where(*which)
+        .group_by(jobs.c.metric, jobs.c.status)
+    ).all()
+    by_state = {(metric, status): count for metric, status, count, _ in rows}
+    return JobCounts(by_state, sum(row[-1] for row in rows))
+
+
+def _oldest() -> str:
+    """Ids sort by time: a day is a range of them."""
+    return first_id(datetime.now(UTC) - timedelta(days=1))
 
 
 def _unavailable(connection: Connection, own: tuple[Any, ...]) -> dict[tuple[str, str | None], int]:

@@ -148,7 +148,10 @@ def rows_of(
         .order_by(*(one.value.desc() if one.descending else one.value for one in columns))
         .limit(limit + 1)
     )
-    if is_later := _fit(keyed, order.after):
+    if is_later := len(order.after) == len(keyed) and all(  # the key comes from an address
+        isinstance(value, str) == column.is_text
+        for column, value in zip(keyed, order.after, strict=True)
+    ):
         query = query.where(_after_row(columns, _last_values(wanted, columns, order.after)))
     width = len(ResultRow._fields) + 1
     found = connection.execute(query).all()
@@ -201,13 +204,6 @@ def _numbers(parts: Sequence[str]) -> dict[str, ColumnElement[Any]]:
         name: FACTS.parts[place] for place, name in enumerate(parts, 1)
     }
     return named | {"score": FACTS.score, "chance": FACTS.chance}
-
-
-def _fit(columns: Sequence[SortColumn], key: Sequence[Any]) -> bool:
-    """Whether this is a key of such a row: it comes from an address."""
-    return len(key) == len(columns) and all(
-        isinstance(value, str) == column.is_text for column, value in zip(columns, key, strict=True)
-    )
 
 
 def _last_values(
@@ -342,7 +338,9 @@ def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[floa
     values: dict[str, dict[str, int]] = {name: {} for name in COUNTED}
     bins, rows, having = [0] * (len(edges) - 1), 0, Counter[str]()
     for row in connection.execute(grouped):
-        name = names[_place(row.by, len(names))]
+        # the column by which the row is grouped is the one whose bit is not set
+        unset = ~row.by & ((1 << len(names)) - 1)
+        name = names[len(names) - unset.bit_length()]
         value = getattr(row, name)
         if name == "bucket" and value is not None:
             bins[min(max(value, 1), len(bins)) - 1] += row.rows
@@ -356,12 +354,6 @@ def counts_of(connection: Connection, wanted: ResultFilter, edges: Sequence[floa
         rows, having["score"], {name: _most_common(found) for name, found in values.items()}, bins,
         _reasons(connection, wanted), having,
     )  # fmt: skip
-
-
-def _place(grouping: int, width: int) -> int:
-    """The column by which a row is grouped: the one whose bit is not set."""
-    unset = ~grouping & ((1 << width) - 1)
-    return width - unset.bit_length()
 
 
 def _most_common(counted: Mapping[str, int]) -> dict[str, int]:

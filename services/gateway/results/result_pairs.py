@@ -124,7 +124,13 @@ def _choose_pairs(
         parts = [_named(wanted, (_narrow(wanted, 0), _narrow(wanted, 1)), limit)]
     else:
         sides = _side(wanted, 0), _side(wanted, 1)
-        parts = [_named(wanted, sides, limit), _of_one_text(wanted, sides, limit)]
+        left, right = _free(sides[0], sides[1]), _free(sides[1], sides[0])
+        place = and_(left.c.text_key == right.c.text_key, left.c.label == right.c.label)
+        query = select(
+            left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
+            right.c.score.label("right_score"), literal(False).label("is_named"),
+        ).join_from(left, right, place)  # fmt: skip
+        parts = [_named(wanted, sides, limit), _top_pairs(query, wanted, left.c, right.c, limit)]
     chosen = connection.execute(union_all(*(select(*part.c) for part in parts))).all()
     connection.execute(LOOPED)
     of = sum({one.is_named: one.of for one in chosen}.values())
@@ -226,17 +232,6 @@ def _named(wanted: PairFilter, sides: tuple[FromClause, FromClause], limit: int)
         left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
         right.c.score.label("right_score"), literal(True).label("is_named"),
     ).join_from(left, right, _is_named(left, right))  # fmt: skip
-    return _top_pairs(query, wanted, left.c, right.c, limit)
-
-
-def _of_one_text(wanted: PairFilter, sides: tuple[CTE, CTE], limit: int) -> Subquery:
-    """Of what has no such partner, the first result of each text and label."""
-    left, right = _free(sides[0], sides[1]), _free(sides[1], sides[0])
-    place = and_(left.c.text_key == right.c.text_key, left.c.label == right.c.label)
-    query = select(
-        left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
-        right.c.score.label("right_score"), literal(False).label("is_named"),
-    ).join_from(left, right, place)  # fmt: skip
     return _top_pairs(query, wanted, left.c, right.c, limit)
 
 

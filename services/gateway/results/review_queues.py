@@ -106,8 +106,12 @@ def make(
     """
     given = dict(values)
     most, once = given.pop("most"), given.pop("once", None)
-    if once and (known := _find_made(connection, wanted, once)):
-        return find(connection, known, wanted.tenant)
+    if once:  # the same form, pressed twice at once, waits here for the queue that it has made
+        connection.execute(select(func.pg_advisory_xact_lock(int(once[:15], 16))))
+        own = review_queues.c.tenant == wanted.tenant, review_queues.c.batch_id == wanted.batch_id
+        query = select(review_queues.c.id).where(*own, review_queues.c.id.endswith(once))
+        if known := connection.execute(query.limit(1)).scalar_one_or_none():
+            return find(connection, known, wanted.tenant)
     opened = select(func.count()).where(
         review_queues.c.tenant == wanted.tenant, review_queues.c.closed_at.is_(None)
     )
@@ -160,14 +164,6 @@ def _border(wanted: ResultFilter) -> ColumnElement[Any]:
     median = func.percentile_cont(0.5).within_group(FACTS.score)
     half_way = func.coalesce((supported + unsupported) / 2, median)
     return select(half_way).where(*facts).correlate(None).scalar_subquery()
-
-
-def _find_made(connection: Connection, wanted: ResultFilter, once: str) -> str | None:
-    """The queue that the same form has made; who presses twice at once waits here."""
-    connection.execute(select(func.pg_advisory_xact_lock(int(once[:15], 16))))
-    own = (review_queues.c.tenant == wanted.tenant, review_queues.c.batch_id == wanted.batch_id)
-    query = select(review_queues.c.id).where(*own, review_queues.c.id.endswith(once))
-    return connection.execute(query.limit(1)).scalar_one_or_none()
 
 
 def find(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:

@@ -37,7 +37,7 @@ from shared.contracts.service import ServiceContract
 from shared.ledger import batches, result_facts
 from shared.ledger.batches import Batch
 from shared.ledger.job_json import job_json
-from shared.ledger.jobs import Accepted, Job
+from shared.ledger.jobs import Job
 from shared.ledger.score_hours import edges_of
 from shared.process.telemetry import JOBS_ACCEPTED
 
@@ -127,11 +127,6 @@ async def get_batch_items(batch_id: str, gateway: Gateway, caller: Batcher) -> R
 
 async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     """The job that reports on this batch, its end waited for so long. Raises NoReport."""
-    return await wait_for_job(await _accept_report(batch, gateway), gateway, seconds)
-
-
-async def _accept_report(batch: Batch, gateway: State) -> Accepted:
-    """The batch's report job. Raises NoReport."""
     if not batch.is_final:
         raise NoReport(
             f"the batch is {batch.status}; a report on what it has is POST /v1/reports/{{metric}}"
@@ -145,7 +140,7 @@ async def _accept_report(batch: Batch, gateway: State) -> Accepted:
     )
     if not accepted.replayed:
         JOBS_ACCEPTED.labels(contract.name).inc()
-    return accepted
+    return await wait_for_job(accepted, gateway, seconds)
 
 
 def report_status(job: Job) -> JSONResponse:
@@ -238,41 +233,15 @@ async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -
     def is_missing(connection: Connection) -> bool:
         return result_pages.has_missing_rows(connection, batch.id)
 
-    return await _repeat(gateway, step, is_missing, seconds)
-
-
-async def renew_facts(gateway: State, batch: Batch, seconds: float) -> bool:
-    """Write this batch's rows of an earlier version anew before the scheduler comes to them, for so
-    long; whether none is left. While both versions run each writes the other's."""
-    plan = fact_plan(batch.metric)
-    if plan is None:
-        return True
-
-    def step(connection: Connection) -> int:
-        return result_facts.update_rows(connection, batch.metric, plan, AT_ONCE, batch.id)
-
-    def is_stale(connection: Connection) -> bool:
-        return result_facts.has_stale_rows(connection, batch.metric, plan, batch.id)
-
-    return await _repeat(gateway, step, is_stale, seconds)
-
-
-async def _repeat(
-    gateway: State,
-    step: Callable[[Connection], int],
-    is_open: Callable[[Connection], bool],
-    seconds: float,
-) -> bool:
-    """Steps, which say how many rows they wrote, while any is open; whether none is left."""
     until, waited = time.monotonic() + seconds, 0.0
-    while await gateway.in_ledger(is_open):
+    while await gateway.in_ledger(is_missing):
         if await gateway.in_ledger(step):
             waited = 0.0
         else:
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
             waited += LOOK_AGAIN_SECONDS
         if time.monotonic() > until or waited > MOST_WAITED_SECONDS:
-            return not await gateway.in_ledger(is_open)
+            return not await gateway.in_ledger(is_missing)
     return True
 
 

@@ -14,7 +14,6 @@ from sqlalchemy import Connection
 
 from services.gateway import http_requests, views
 from services.gateway.auth import Batcher
-from services.gateway.caller import Caller
 from services.gateway.http_requests import (
     ById,
     Limit,
@@ -31,13 +30,10 @@ from services.gateway.views import BatchList, BatchSchema, batch_json
 from services.registry import contracts
 from shared.contracts.errors import BadInput, UnknownBatch, UnknownFile
 from shared.contracts.messages import Message, MetadataKey, MetadataValue
-from shared.contracts.service import ServiceContract
 from shared.ledger import batches, files
 from shared.ledger.batches import Batch, NewBatch
 
 BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
-SCHEMA = {"$ref": "#/components/schemas/BatchRequest"}
-
 REFUSED = views.error_responses(403, 409, 413, 415, 422)
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
@@ -77,9 +73,7 @@ def validate_id(batch_id: str) -> str:
     summary="Score every line of a file",
     response_model=None,
     responses={200: views.schema_response("BatchSchema", "it", ["Location"]), **REFUSED},
-    openapi_extra={
-        "requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMA}}}
-    },
+    openapi_extra=views.body_schema(BatchRequest),
 )
 async def create_batch(
     request: Request,
@@ -91,7 +85,21 @@ async def create_batch(
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
     asked = await http_requests.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
-    new = _new(asked, contract_at(asked.endpoint), gateway, caller)
+    found = {contract.path: contract for contract in contracts().values()}
+    if asked.endpoint not in found:
+        offered = ", ".join(sorted(found))
+        raise BadInput(f"there is no such endpoint; there are: {offered}", pointer="/endpoint")
+    expiry = asked.output_expires_after
+    new = NewBatch(
+        metric=found[asked.endpoint].name,
+        endpoint=asked.endpoint,
+        input_file_id=asked.input_file_id,
+        metadata=asked.metadata,
+        output_seconds=None if expiry is None else expiry.seconds,
+        expires_after=timedelta(hours=gateway.settings.batch_hours),
+        tenant=caller.tenant,
+        accept_untrained_languages=caller.accepts_untrained_languages,
+    )
     key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 
     def work(connection: Connection) -> tuple[Batch, bool]:
@@ -103,31 +111,6 @@ async def create_batch(
     if replayed:
         headers["Idempotent-Replayed"] = "true"
     return JSONResponse(batch_json(batch), headers=headers)
-
-
-def contract_at(endpoint: str) -> ServiceContract:
-    """The service whose jobs are posted there. Raises BadInput."""
-    found = {contract.path: contract for contract in contracts().values()}
-    if endpoint not in found:
-        offered = ", ".join(sorted(found))
-        raise BadInput(f"there is no such endpoint; there are: {offered}", pointer="/endpoint")
-    return found[endpoint]
-
-
-def _new(
-    asked: BatchRequest, contract: ServiceContract, gateway: State, caller: Caller
-) -> NewBatch:
-    expiry = asked.output_expires_after
-    return NewBatch(
-        metric=contract.name,
-        endpoint=asked.endpoint,
-        input_file_id=asked.input_file_id,
-        metadata=asked.metadata,
-        output_seconds=None if expiry is None else expiry.seconds,
-        expires_after=timedelta(hours=gateway.settings.batch_hours),
-        tenant=caller.tenant,
-        accept_untrained_languages=caller.accepts_untrained_languages,
-    )
 
 
 def check_input(connection: Connection, file_id: str, tenant: str) -> None:

@@ -102,19 +102,6 @@ def _check_count(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
     return requests
 
 
-async def create(
-    contract: MetricContract, request: Request, gateway: State, caller: Caller
-) -> Response:
-    """Commit all jobs of the call, send their messages, and wait if the caller prefers to."""
-    owner = caller.owner(gateway.settings)
-    key = key_of(request.headers.get("idempotency-key"))
-    with gateway.bulk_calls.acquire(caller):
-        raw = await http_requests.read(request, limit=MAX_BULK_BYTES)
-        asked = await run_in_threadpool(_read, contract, raw, gateway, caller)
-        accepted = await commit_all(contract, asked, gateway, key, owner)
-    return await answer_list(accepted, request, gateway, owner.tenant)
-
-
 async def answer_list(
     accepted: AcceptedJobs, request: Request, gateway: State, tenant: str
 ) -> Response:
@@ -126,7 +113,9 @@ async def answer_list(
         states = [{"object": "job", **one._asdict()} for one in accepted.states]
         return _list_response([_encode(one) for one in states], 202, headers | {"Retry-After": "1"})
     headers["Preference-Applied"] = f"wait={seconds}"
-    all_ended = await _send_and_wait(accepted, gateway, seconds)
+    async with gateway.job_watcher.watch(*accepted.ids) as event:
+        _send(accepted, gateway)  # once no end can be missed any more
+        all_ended = await _wait_for_all(accepted.ids, event, gateway, seconds)
     found = await _jobs(accepted.ids, gateway, tenant)
     if all_ended:
         return _list_response(found, 200, headers)
@@ -177,9 +166,10 @@ def invalid_requests(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
     kind = type(faults[0][1])
     if any(type(fault) is not kind for _, fault in faults):
         kind = BadInput
-    errors = [
-        entry for number, fault in faults for entry in _with_location(number, _entries(fault))
-    ]
+    errors = []
+    for number, fault in faults:
+        nowhere = [{"detail": fault.detail, "pointer": "#"}]
+        errors += _with_location(number, problem(fault).get("errors", nowhere))
     one = faults[0][1].detail
     detail = one if len(faults) == 1 else f"{len(faults)} requests are not valid"
     found = make(kind.slug, kind.title, BadInput.status, detail)
@@ -192,12 +182,6 @@ def _with_location(number: int, entries: Sequence[Mapping[str, str]]) -> list[di
         {"detail": entry["detail"], "pointer": f"#/requests/{number}{entry['pointer'][1:]}"}
         for entry in entries
     ]
-
-
-def _entries(fault: BadInput) -> list[dict[str, str]]:
-    nowhere = [{"detail": fault.detail, "pointer": "#"}]
-    found: list[dict[str, str]] = problem(fault).get("errors", nowhere)
-    return found
 
 
 def _truncate(found: Problem) -> Problem:
@@ -245,13 +229,6 @@ def _send(accepted: AcceptedJobs, gateway: State) -> None:
         gateway.messages.add_all(accepted.states[0].metric, accepted.ids)
 
 
-async def _send_and_wait(accepted: AcceptedJobs, gateway: State, seconds: int) -> bool:
-    """Send the messages; whether all have ended within this time."""
-    async with gateway.job_watcher.watch(*accepted.ids) as event:
-        _send(accepted, gateway)  # once no end can be missed any more
-        return await _wait_for_all(accepted.ids, event, gateway, seconds)
-
-
 async def _wait_for_all(
     ids: Sequence[str], event: asyncio.Event, gateway: State, seconds: int
 ) -> bool:
@@ -264,20 +241,6 @@ async def _wait_for_all(
         await asyncio.sleep(min(max(0.0, deadline - clock()), TOGETHER_SECONDS))
         event.clear()
     return True
-
-
-async def get(request: Request, gateway: State, tenant: str) -> Response:
-    """These jobs, their ends waited for if the caller prefers to."""
-    limit = gateway.settings.max_body_bytes
-    ids = (await http_requests.parse(request, JobIds, limit=limit)).ids
-    bulk_jobs.check_known(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
-    seconds = parse_wait(request.headers.get("prefer"))
-    headers = {"Preference-Applied": f"wait={seconds}"} if seconds else {}
-    if seconds:
-        await gateway.in_ledger(lambda connection: bulk_jobs.states_of(connection, ids, tenant))
-        async with gateway.job_watcher.watch(*ids) as event:
-            await _wait_for_all(ids, event, gateway, seconds)
-    return _list_response(await _jobs(ids, gateway, tenant), 200, headers)
 
 
 async def _jobs(ids: Sequence[str], gateway: State, tenant: str) -> list[bytes]:
@@ -300,12 +263,6 @@ def _list_response(data: list[bytes], status: int, headers: dict[str, str]) -> R
     return Response(body, status, headers, media_type="application/json")
 
 
-def _body(name: str) -> dict[str, Any]:
-    schema = {"$ref": f"#/components/schemas/{name}"}
-    content = {"application/json": {"schema": schema}}
-    return {"requestBody": {"required": True, "content": content}}
-
-
 @router.post(
     "/v1/jobs:batchGet",
     operation_id="get_jobs",
@@ -316,14 +273,23 @@ def _body(name: str) -> dict[str, Any]:
         200: views.schema_response("Jobs", "all of them"),
         **views.error_responses(404, 413, 415, 422),
     },
-    openapi_extra=_body(JobIds.__name__),
+    openapi_extra=views.body_schema(JobIds),
 )
 async def get_jobs(
     request: Request, gateway: Gateway, caller: Reader, prefer: Prefer = None
 ) -> Response:
     """All of them, or 404 with a pointer to each that is not there; with `Prefer: wait=N` when all
     have ended, or after this time as they are then."""
-    return await get(request, gateway, caller.tenant)
+    limit, tenant = gateway.settings.max_body_bytes, caller.tenant
+    ids = (await http_requests.parse(request, JobIds, limit=limit)).ids
+    bulk_jobs.check_known(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
+    seconds = parse_wait(prefer)
+    headers = {"Preference-Applied": f"wait={seconds}"} if seconds else {}
+    if seconds:
+        await gateway.in_ledger(lambda connection: bulk_jobs.states_of(connection, ids, tenant))
+        async with gateway.job_watcher.watch(*ids) as event:
+            await _wait_for_all(ids, event, gateway, seconds)
+    return _list_response(await _jobs(ids, gateway, tenant), 200, headers)
 
 
 def add_metric(router: APIRouter, contract: MetricContract) -> None:
@@ -336,7 +302,13 @@ def add_metric(router: APIRouter, contract: MetricContract) -> None:
         idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
         prefer: Prefer = None,
     ) -> Response:
-        return await create(contract, request, gateway, caller)
+        owner = caller.owner(gateway.settings)
+        key = key_of(request.headers.get("idempotency-key"))
+        with gateway.bulk_calls.acquire(caller):
+            raw = await http_requests.read(request, limit=MAX_BULK_BYTES)
+            asked = await run_in_threadpool(_read, contract, raw, gateway, caller)
+            accepted = await commit_all(contract, asked, gateway, key, owner)
+        return await answer_list(accepted, request, gateway, owner.tenant)
 
     jobs = f"{job_type(contract)}s"
     router.add_api_route(
@@ -355,7 +327,7 @@ def add_metric(router: APIRouter, contract: MetricContract) -> None:
             ),
             **views.error_responses(403, 409, 413, 415, 422),
         },
-        openapi_extra=_body(bulk_request(contract.request).__name__),
+        openapi_extra=views.body_schema(bulk_request(contract.request)),
     )
 
 

@@ -18,13 +18,12 @@ from fastapi.sse import EventSourceResponse, format_sse_event
 from services.gateway import views
 from services.gateway.auth import Batcher, Reader, with_key_check
 from services.gateway.refusals import NotAuthenticated
-from services.gateway.routes import batches as batch_routes
-from services.gateway.routes import jobs as job_routes
+from services.gateway.routes.batches import find_batch
+from services.gateway.routes.jobs import find_job
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
 from services.gateway.views import TEMPLATE, ProgressEvent
 from shared.contracts.errors import NotThere, Unavailable
-from shared.ledger import batches, jobs
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 
@@ -82,15 +81,8 @@ async def job_events(
     job_id: str, gateway: Gateway, caller: Reader, last_event_id: LastEventId = None
 ) -> Response:
     """`job.queued`, `job.running` at each attempt, `job.succeeded` or another end, then `end`."""
-
-    async def read_job() -> Job:
-        return await gateway.in_ledger(
-            lambda connection: jobs.find(
-                connection, job_routes.validate_id(job_id), tenant=caller.tenant
-            )
-        )
-
-    return await stream(with_key_check(caller, gateway, read_job), job_id, gateway, last_event_id)
+    look = with_key_check(caller, gateway, lambda: find_job(job_id, gateway, caller.tenant))
+    return await stream(look, job_id, gateway, last_event_id)
 
 
 @router.get(
@@ -106,17 +98,8 @@ async def batch_events(
     batch_id: str, gateway: Gateway, caller: Batcher, last_event_id: LastEventId = None
 ) -> Response:
     """`batch.in_progress` and the like, each with the whole batch and its counts, then `end`."""
-
-    async def read_batch() -> Batch:
-        return await gateway.in_ledger(
-            lambda connection: batches.find(
-                connection, batch_routes.validate_id(batch_id), tenant=caller.tenant
-            )
-        )
-
-    return await stream(
-        with_key_check(caller, gateway, read_batch), batch_id, gateway, last_event_id
-    )
+    look = with_key_check(caller, gateway, lambda: find_batch(batch_id, gateway, caller.tenant))
+    return await stream(look, batch_id, gateway, last_event_id)
 
 
 async def stream(look: Look, watched: str, gateway: State, last_event_id: str | None) -> Response:
@@ -150,7 +133,8 @@ async def _events(look: Look, watched: str, gateway: State, last: int) -> AsyncI
                 break
             for happened in _after(last, found):
                 last, spoken = happened.number, clock()
-                yield _format_event(happened)
+                data = json.dumps(happened.data, ensure_ascii=False, separators=(",", ":"))
+                yield format_sse_event(event=happened.name, id=str(happened.number), data_str=data)
             if found.is_final:
                 break
             if clock() - spoken > KEEP_ALIVE_SECONDS:
@@ -165,8 +149,3 @@ async def _events(look: Look, watched: str, gateway: State, last: int) -> AsyncI
 def _after(last: int, found: Job | Batch) -> list[ProgressEvent]:
     happened = views.of_job(found) if isinstance(found, Job) else views.of_batch(found)
     return [one for one in happened if one.number > last]
-
-
-def _format_event(happened: ProgressEvent) -> bytes:
-    data = json.dumps(happened.data, ensure_ascii=False, separators=(",", ":"))
-    return format_sse_event(event=happened.name, id=str(happened.number), data_str=data)

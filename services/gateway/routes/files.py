@@ -168,7 +168,7 @@ async def list_files(
 )
 async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The file with this id."""
-    return JSONResponse(file_json(await _found(file_id, gateway, caller.tenant)))
+    return JSONResponse(file_json(await find_file(file_id, gateway, caller.tenant)))
 
 
 @router.get(
@@ -183,7 +183,7 @@ async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRespo
 )
 async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> StreamingResponse:
     """The bytes, a piece at a time."""
-    file = await _found(file_id, gateway, caller.tenant)
+    file = await find_file(file_id, gateway, caller.tenant)
     pieces = gateway.files.iter_chunks(file.id)
     first = await run_in_threadpool(next, pieces, b"")  # what is gone is a 404, not a broken 200
     return StreamingResponse(
@@ -205,14 +205,15 @@ async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> S
 )
 async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """First the row goes, then the bytes."""
-    file = await _found(file_id, gateway, caller.tenant)
+    file = await find_file(file_id, gateway, caller.tenant)
     if not await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id])):
         raise FileInUse("an open batch reads it; cancel the batch, or wait for its end")
     await run_in_threadpool(gateway.files.remove, file.id)
     return JSONResponse({"id": file.id, "object": "file", "deleted": True})
 
 
-async def _found(file_id: str, gateway: State, tenant: str) -> File:
+async def find_file(file_id: str, gateway: State, tenant: str) -> File:
+    """The tenant's file. Raises UnknownFile."""
     return await gateway.in_ledger(
         lambda connection: files.find(connection, validate_id(file_id), tenant=tenant)
     )

@@ -104,7 +104,11 @@ async def get_health() -> JSONResponse:
 )
 async def get_readiness(gateway: Gateway) -> JSONResponse:
     """503 names what is away. Jobs are accepted while no worker is ready; `workers` says so."""
-    away = [] if await _ledger(gateway) else ["ledger"]
+    away = []
+    try:
+        await gateway.in_ledger(lambda connection: connection.execute(text("SELECT 1")).all())
+    except Unavailable:
+        away.append("ledger")
     away += await run_in_threadpool(broker.brokers_away)
     if away:
         detail = f"cannot be reached: {', '.join(away)}"
@@ -113,14 +117,6 @@ async def get_readiness(gateway: Gateway) -> JSONResponse:
         )
     workers = dict(gateway.models.workers)
     return JSONResponse({"status": "ok", "ledger": "ok", "broker": "ok", "workers": workers})
-
-
-async def _ledger(gateway: State) -> bool:
-    try:
-        await gateway.in_ledger(lambda connection: connection.execute(text("SELECT 1")).all())
-    except Unavailable:
-        return False
-    return True
 
 
 @router.get("/metrics", operation_id="metrics", summary="Prometheus", include_in_schema=False)

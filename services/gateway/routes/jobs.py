@@ -10,14 +10,14 @@ from fastapi.responses import JSONResponse
 
 from services.gateway import views
 from services.gateway.auth import Canceller, Reader
-from services.gateway.http_requests import Limit, check_filters, page_after
+from services.gateway.http_requests import Limit, check_filters, list_json, page_after
 from services.gateway.refusals import AlreadyFinal
-from services.gateway.state import Gateway
+from services.gateway.state import Gateway, State
 from services.registry import all_contracts
 from shared.contracts.errors import BadInput, UnknownJob
 from shared.ledger import jobs
 from shared.ledger.job_json import job_json
-from shared.ledger.jobs import JobPage, JobStatus
+from shared.ledger.jobs import Job, JobPage, JobStatus
 
 MOST_ON_A_PAGE = 100
 JOB_ID = re.compile(r"job_[0-9a-f]{32}")
@@ -45,10 +45,15 @@ def validate_id(job_id: str) -> str:
 )
 async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
     """The job with this id; those of other tenants are not there."""
-    job = await gateway.in_ledger(
-        lambda connection: jobs.find(connection, validate_id(job_id), tenant=caller.tenant)
-    )
+    job = await find_job(job_id, gateway, caller.tenant)
     return JSONResponse(job_json(job), headers={} if job.is_final else {"Retry-After": "1"})
+
+
+async def find_job(job_id: str, gateway: State, tenant: str) -> Job:
+    """The tenant's job. Raises UnknownJob."""
+    return await gateway.in_ledger(
+        lambda connection: jobs.find(connection, validate_id(job_id), tenant=tenant)
+    )
 
 
 @router.get(
@@ -86,15 +91,7 @@ async def list_jobs(
         batch=batch,
     )
     found, has_more = await gateway.in_ledger(lambda connection: jobs.page_of(connection, page))
-    return JSONResponse(
-        {
-            "object": "list",
-            "data": [job_json(job) for job in found],
-            "first_id": found[0].id if found else None,
-            "last_id": found[-1].id if found else None,
-            "has_more": has_more,
-        }
-    )
+    return JSONResponse(list_json([job_json(job) for job in found], has_more=has_more))
 
 
 @router.post(

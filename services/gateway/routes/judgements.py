@@ -31,7 +31,6 @@ from services.gateway.results import review_queues
 from services.gateway.routes.batch_results import download_headers
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID
 from services.gateway.routes.jobs import validate_id as known_job
-from services.gateway.routes.webhooks import body_schema
 from services.gateway.state import Gateway, State
 from shared.ledger import jobs, judgements
 from shared.ledger.judgements import (
@@ -67,7 +66,7 @@ router = APIRouter(prefix="/v1", tags=["judgements"])
         201: {"model": ReviewerJudgementSchema},
         **views.error_responses(403, 404, 413, 415, 422),
     },
-    openapi_extra=body_schema(JudgementRequest),
+    openapi_extra=views.body_schema(JudgementRequest),
 )
 async def create_judgement(
     job_id: str, request: Request, gateway: Gateway, caller: Reviewer

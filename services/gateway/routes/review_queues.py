@@ -34,13 +34,12 @@ from services.gateway.routes.batch_results import BEING_MADE, report_status, wri
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.jobs import BATCH_ID
 from services.gateway.routes.scores import Prefer, find_or_commit, wait_for_job
-from services.gateway.routes.webhooks import body_schema
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.contracts.batches import Judged
 from shared.ledger import judgements
 from shared.ledger.batches import Batch
-from shared.ledger.jobs import Accepted, Job
+from shared.ledger.jobs import Job
 from shared.ledger.judgements import JudgementFilter, JudgementState
 
 MOST_ON_A_PAGE = 100
@@ -69,7 +68,7 @@ def validate_id(queue_id: str) -> str:
         201: {"model": ReviewQueueSchema},
         **views.error_responses(403, 404, 409, 413, 415, 422),
     },
-    openapi_extra=body_schema(ReviewQueueRequest),
+    openapi_extra=views.body_schema(ReviewQueueRequest),
 )
 async def create_review_queue(request: Request, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The lines that the filter leaves, as far as they have a result, in the order asked for."""
@@ -182,7 +181,7 @@ async def next_review_item(
     summary="Do not judge a line",
     response_model=None,
     responses={200: {"model": NextReviewSchema}, **views.error_responses(403, 404, 413, 415, 422)},
-    openapi_extra=body_schema(SkipRequest),
+    openapi_extra=views.body_schema(SkipRequest),
 )
 async def skip_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
@@ -253,8 +252,7 @@ async def agreement_job(
     judged = Judged(queue=queue.id, random=queue.is_sample)
     asked = {"jobs": tuple(ids), "judged": judged}
     known = await judgement_state(JudgementFilter(caller.tenant, queue_id=queue.id), gateway)
-    accepted = await _accept_report(queue.metric, asked, known, gateway, caller)
-    return await wait_for_job(accepted, gateway, seconds)
+    return await _report_job(queue.metric, asked, known, gateway, caller, seconds)
 
 
 async def batch_agreement_job(
@@ -263,22 +261,27 @@ async def batch_agreement_job(
     """The same of all judgements of a batch, in whatever queue or none: no sample of it. Raises
     NoReport."""
     asked = {"batch": batch.id, "judged": Judged()}
-    accepted = await _accept_report(batch.metric, asked, known, gateway, caller)
-    return await wait_for_job(accepted, gateway, 0)
+    return await _report_job(batch.metric, asked, known, gateway, caller)
 
 
 async def judgement_state(wanted: JudgementFilter, gateway: State) -> JudgementState:
     return await gateway.in_ledger(lambda connection: judgements.state_of(connection, wanted))
 
 
-async def _accept_report(
-    metric: str, asked: dict[str, Any], known: JudgementState, gateway: State, caller: Caller
-) -> Accepted:
+async def _report_job(
+    metric: str,
+    asked: dict[str, Any],
+    known: JudgementState,
+    gateway: State,
+    caller: Caller,
+    seconds: int = 0,
+) -> Job:
     """One job for these lines and the judgements that there are; another one, a change or a
     withdrawal makes another."""
     if not known.number or metric not in metrics():
         raise NoReport("nobody has judged a line of it yet")
     contract = metrics()[metric].batch
     request = contract.request(**asked, mixed=True)
-    state = f"{known.number} {known.digest}"
-    return await find_or_commit(contract, request, gateway, caller.owner(gateway.settings), state)
+    state, owner = f"{known.number} {known.digest}", caller.owner(gateway.settings)
+    accepted = await find_or_commit(contract, request, gateway, owner, state)
+    return await wait_for_job(accepted, gateway, seconds)

@@ -119,7 +119,14 @@ async def commit(
     def write(connection: Connection) -> Accepted:
         check_access(connection, asked, owner.tenant)
         if isinstance(contract, BatchReportContract) and isinstance(asked, BatchReportRequest):
-            limit.check(contract.work_over(asked, _results(connection, asked)))
+            sources = (asked, *((asked.against,) if asked.against else ()), *asked.further)
+            results = sum(
+                batch_lines.count_results(connection, one.batch)
+                if one.batch
+                else len(one.jobs or ())
+                for one in sources
+            )
+            limit.check(contract.work_over(asked, results))
         return jobs.accept(
             connection, contract.name, request, key=key, resend_after=resend_after, owner=owner
         )
@@ -144,15 +151,6 @@ async def find_or_commit(
     if known is not None:
         return Accepted(known, replayed=True)
     return await commit(contract, asked, gateway, key, owner)
-
-
-def _results(connection: Connection, asked: BatchReportRequest) -> int:
-    """How many results a report reads, as far as they are there by now."""
-    sources = (asked, *((asked.against,) if asked.against else ()), *asked.further)
-    return sum(
-        batch_lines.count_results(connection, one.batch) if one.batch else len(one.jobs or ())
-        for one in sources
-    )
 
 
 async def wait_for_job(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
@@ -195,56 +193,35 @@ def add_service(
     ) -> Response:
         return await takes(contract, request, gateway, caller)
 
+    if isinstance(contract, BatchReportContract):
+        name, tag = f"report_{contract.metric}", "reports"
+        summary = f"Report on many results of {contract.metric}"
+    elif isinstance(contract, MetricContract):
+        name, tag = f"score_{contract.name}", "scores"
+        summary = f"Score one explanation: {contract.name}"
+    else:
+        name, tag = f"ask_{contract.name}", "models"
+        summary = f"Ask a model: {contract.name}"
+    job = job_type(contract)
+    examples = {name: {"value": value} for name, value in contract.examples.items()}
     router.add_api_route(
         contract.path,
         score,
         methods=["POST"],
-        operation_id=_operation(contract),
-        summary=_summary(contract),
+        operation_id=name,
+        summary=summary,
         description=contract.summary,
-        tags=[_tag(contract)],
+        tags=[tag],
         status_code=202,
         response_model=None,
-        responses={**_responses(contract), **(responses or {})},
-        openapi_extra={"requestBody": _request_body(contract)},
+        responses={
+            200: views.schema_response(job, "ended within `Prefer: wait`", headers=LOCATION),
+            202: views.schema_response(job, "committed; poll `Location`", headers=LOCATION),
+            **views.error_responses(403, 409, 413, 415, 422),
+            **(responses or {}),
+        },
+        openapi_extra=views.body_schema(contract.request, examples=examples),
     )
-
-
-def _responses(contract: ServiceContract) -> dict[int | str, dict[str, Any]]:
-    job = job_type(contract)
-    return {
-        200: views.schema_response(job, "ended within `Prefer: wait`", headers=LOCATION),
-        202: views.schema_response(job, "committed; poll `Location`", headers=LOCATION),
-        **views.error_responses(403, 409, 413, 415, 422),
-    }
-
-
-def _operation(contract: ServiceContract) -> str:
-    if isinstance(contract, BatchReportContract):
-        return f"report_{contract.metric}"
-    verb = "score" if isinstance(contract, MetricContract) else "ask"
-    return f"{verb}_{contract.name}"
-
-
-def _summary(contract: ServiceContract) -> str:
-    if isinstance(contract, BatchReportContract):
-        return f"Report on many results of {contract.metric}"
-    if isinstance(contract, MetricContract):
-        return f"Score one explanation: {contract.name}"
-    return f"Ask a model: {contract.name}"
-
-
-def _tag(contract: ServiceContract) -> str:
-    if isinstance(contract, BatchReportContract):
-        return "reports"
-    return "scores" if isinstance(contract, MetricContract) else "models"
-
-
-def _request_body(contract: ServiceContract) -> dict[str, Any]:
-    reference = {"$ref": f"#/components/schemas/{contract.request.__name__}"}
-    examples = {name: {"value": value} for name, value in contract.examples.items()}
-    content = {"schema": reference, "examples": examples}
-    return {"required": True, "content": {"application/json": content}}
 
 
 async def unknown_metric(metric: str, _caller: Scorer) -> Response:

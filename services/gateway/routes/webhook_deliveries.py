@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from services.gateway import views
 from services.gateway.auth import Administrator
-from services.gateway.http_requests import Limit
+from services.gateway.http_requests import Limit, check_filters, list_json, page_after
 from services.gateway.routes.webhooks import validate_id
 from services.gateway.state import Gateway
-from shared.contracts.errors import BadInput
 from shared.contracts.messages import EndpointId
 from shared.ledger import webhook_deliveries
 from shared.ledger.job_json import to_timestamp
@@ -27,7 +26,7 @@ from shared.ledger.webhook_deliveries import (
 from shared.ledger.webhooks import EventType
 
 MOST_ON_A_PAGE = 100
-DELIVERY_ID = re.compile(r"^msg_[0-9a-f]{32}$")
+DELIVERY_ID = re.compile(r"msg_[0-9a-f]{32}")
 router = APIRouter(prefix="/v1/webhook-endpoints/{endpoint_id}", tags=["webhooks"])
 
 
@@ -92,30 +91,17 @@ async def list_deliveries(
     caller: Administrator,
     status: DeliveryStatus | None = None,
     limit: Limit = 20,
-    after: Annotated[
-        str | None,
-        Query(description="the `last_id` of the page before", pattern=DELIVERY_ID.pattern),
-    ] = None,
+    after: Annotated[str | None, page_after(DELIVERY_ID)] = None,
 ) -> JSONResponse:
     """A page of deliveries; with `status=failed` those that did not arrive."""
-    unknown = sorted(set(request.query_params) - {"status", "limit", "after"})
-    if unknown:
-        raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
+    check_filters(request, {"status", "limit", "after"})
     page = DeliveryPage(min(limit, MOST_ON_A_PAGE), after, status)
     found, has_more = await gateway.in_ledger(
         lambda connection: webhook_deliveries.page_of(
             connection, validate_id(endpoint_id), caller.tenant, page
         )
     )
-    return JSONResponse(
-        {
-            "object": "list",
-            "data": [delivery_json(record) for record in found],
-            "first_id": found[0].id if found else None,
-            "last_id": found[-1].id if found else None,
-            "has_more": has_more,
-        }
-    )
+    return JSONResponse(list_json([delivery_json(one) for one in found], has_more=has_more))
 
 
 @router.post(

@@ -203,13 +203,6 @@ def validate_id(endpoint_id: str) -> str:
     return endpoint_id
 
 
-def body_schema(message: type[Any]) -> dict[str, Any]:
-    """The description of a JSON body that the handler reads itself."""
-    schema = {"$ref": f"#/components/schemas/{message.__name__}"}
-    content = {"application/json": {"schema": schema}}
-    return {"requestBody": {"required": True, "content": content}}
-
-
 @router.post(
     "",
     operation_id="create_webhook_endpoint",
@@ -220,7 +213,7 @@ def body_schema(message: type[Any]) -> dict[str, Any]:
         201: WITH_SECRET | {"headers": {"Location": {}}},
         **views.error_responses(403, 409, 413, 415, 422),
     },
-    openapi_extra=body_schema(EndpointRequest),
+    openapi_extra=views.body_schema(EndpointRequest),
 )
 async def create(request: Request, gateway: Gateway, caller: Administrator) -> JSONResponse:
     """Make it."""
@@ -264,12 +257,13 @@ async def list_all(gateway: Gateway, caller: Administrator) -> JSONResponse:
 )
 async def get(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
     """Without its secret."""
-    found = await gateway.in_ledger(
-        lambda connection: webhooks.find_endpoint(
-            connection, validate_id(endpoint_id), caller.tenant
-        )
+    return JSONResponse(endpoint_json(await _find(endpoint_id, gateway, caller.tenant)))
+
+
+async def _find(endpoint_id: str, gateway: State, tenant: str) -> Endpoint:
+    return await gateway.in_ledger(
+        lambda connection: webhooks.find_endpoint(connection, validate_id(endpoint_id), tenant)
     )
-    return JSONResponse(endpoint_json(found))
 
 
 @router.patch(
@@ -278,7 +272,7 @@ async def get(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSON
     summary="Change an endpoint, disable it, or enable it again",
     response_model=None,
     responses={200: VIEW, **views.error_responses(403, 404, 413, 415, 422)},
-    openapi_extra=body_schema(EndpointChange),
+    openapi_extra=views.body_schema(EndpointChange),
 )
 async def change(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
@@ -287,11 +281,7 @@ async def change(
     asked = await http_requests.parse(
         request, EndpointChange, limit=gateway.settings.max_body_bytes
     )
-    found = await gateway.in_ledger(
-        lambda connection: webhooks.find_endpoint(
-            connection, validate_id(endpoint_id), caller.tenant
-        )
-    )
+    found = await _find(endpoint_id, gateway, caller.tenant)
     if asked.url is not None:
         await check_url(gateway, asked.url, found.format)
     check_push(asked, found.format)
@@ -334,7 +324,7 @@ async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> R
     summary="A new secret, shown this once",
     response_model=None,
     responses={200: WITH_SECRET, **views.error_responses(403, 404, 413, 415, 422)},
-    openapi_extra=body_schema(RotationRequest),
+    openapi_extra=views.body_schema(RotationRequest),
 )
 async def rotate(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
@@ -373,9 +363,7 @@ async def test(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSO
             )
         )
         found = await _wait_for_test(test_id, event, gateway)
-        endpoint = await gateway.in_ledger(
-            lambda connection: webhooks.find_endpoint(connection, endpoint_id, caller.tenant)
-        )
+        endpoint = await _find(endpoint_id, gateway, caller.tenant)
     shown = {"id": test_id, "object": "webhook_test"} | asdict(found)
     shown |= {"untraced": endpoint.untraced, "note": missing_reason(endpoint)}
     return JSONResponse(shown, headers=NO_STORE)

@@ -12,7 +12,6 @@ import pytest
 from services.gateway.pages.batch_outcome import BatchOutcome, outcome_of
 from services.gateway.pages.result_query import (
     ResultQuery,
-    filter_label,
     parse_query,
     query_to_take,
 )
@@ -119,12 +118,6 @@ class TestAddresses:
         assert one.pairs == self.PAIRS
         again = view(*parse_qsl(urlsplit(one.first).query))
         assert again == replace(one, ignored=())
-
-    def test_an_address_of_before_is_understood(self) -> None:
-        one = view(("contains", "line-2"))
-        assert one.pairs == (("custom_id", "line-2"),)
-        assert one.filter.contains == "line-2"
-        assert [chip.text for chip in one.chips] == [filter_label("contains", "line-2")]
 
     def test_a_chip_takes_its_own_filter_away_and_no_other(self) -> None:
         one = view(*self.PAIRS)

@@ -302,7 +302,7 @@ def test_a_large_table_is_read_with_rests(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_key_has_few_previews_at_a_time(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
     own = entered(opens, "a", "batch")
     address = uploaded(own, CSV.encode())
-    monkeypatch.setattr(caller, "MOST_PREVIEWS_OF_A_KEY", 0)
+    monkeypatch.setattr(caller.PREVIEWS, "most_of_a_key", 0)
     refused = own.get(address)
     assert refused.status_code == 429
     assert "previews of tables" in refused.text

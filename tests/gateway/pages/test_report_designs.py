@@ -10,13 +10,11 @@ import httpx
 import pytest
 from sqlalchemy import Engine, update
 
-from services.gateway.pages import batches
 from services.gateway.pages.report_design import charts_at_once, design_of
 from services.gateway.pages.templates import environment
-from services.gateway.routes import batch_results
 from services.hatexscore.report import NO_EXPLANATION
 from services.registry import metrics
-from shared.ledger.tables import batch_lines, jobs, result_facts
+from shared.ledger.tables import batch_lines, jobs
 from shared.reports.pages.report_design import Block, CountBars, Forest, HistogramBars, point
 from tests.gateway.judged import make_batch, make_batch_of, run_reports
 from tests.gateway.results import a_report
@@ -145,25 +143,6 @@ def test_stances_of_each_of_several_groups_lead_to_their_lines(
         assert f"{count} of 3 lines:" in client.get(unescape(address)).text
 
 
-def test_rows_of_an_earlier_version_are_read_anew_when_somebody_looks(
-    client: httpx.Client, engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    batch_id, ids = make_batch(engine, [0.9, 0.2])
-    changed(engine, ids[0], groups=["Women"])
-    path = f"/batches/{batch_id}?facet=group=Women"
-    assert "1 of 2 lines:" in client.get(path).text
-    earlier = update(result_facts).where(result_facts.c.batch_id == batch_id)
-    with engine.begin() as connection:
-        connection.execute(earlier.values(rules="of before", facets=[]))
-    monkeypatch.setattr(batches, "FACT_SECONDS", -1.0)
-    monkeypatch.setattr(batch_results, "AT_ONCE", 1)  # of two
-    assert "of an earlier version are being read anew" in client.get(path).text
-    monkeypatch.undo()
-    page = client.get(path).text
-    assert "1 of 2 lines:" in page
-    assert "earlier version" not in page
-
-
 def test_lines_without_an_explanation_are_found(client: httpx.Client, engine: Engine) -> None:
     batch_id, ids = make_batch(engine, [0.0, 0.2])
     changed(engine, ids[0], warnings=[NO_EXPLANATION])
@@ -184,28 +163,6 @@ def test_a_single_value_is_told_and_not_drawn() -> None:
         drawn = render_block(block)
         assert f"nothing to compare: {said} are “longer than a few words”." in drawn
         assert "<svg" not in drawn
-
-
-def test_a_report_of_an_earlier_version_tells_both_together(
-    client: httpx.Client, engine: Engine
-) -> None:
-    batch_id, _ = make_batch(engine, [0.9, 0.2])
-    client.get(f"/batches/{batch_id}")
-    run_reports(engine)
-    with engine.begin() as connection:
-        mine = jobs.c.metric == "hatexscore-report"
-        found = connection.execute(jobs.select().where(mine)).all()
-        for job in found:
-            earlier = {name: value for name, value in job.result.items() if name not in NEW}
-            one = jobs.update().where(jobs.c.id == job.id)
-            connection.execute(one.values(result=earlier))
-    page = client.get(f"/batches/{batch_id}").text
-    assert "Without: undefined, or it does not apply" in page
-    assert "Names who is targeted" in page
-    assert "Does not apply" not in page
-
-
-NEW = ("parts", "quotes", "text_lengths")
 
 
 def test_what_failed_is_counted_and_leads_to_its_lines() -> None:
