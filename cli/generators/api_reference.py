@@ -33,7 +33,17 @@ def reference_page(written: str, modules: Mapping[str, ast.Module]) -> Iterator[
         yield f"| `{event}` | {fields} |\n"
     yield "\n## Counters\n\nWhat `/metrics` has for Prometheus, beside those of Python itself."
     yield "\n\n| name | kind | labels | what |\n|---|---|---|---|\n"
-    yield from sorted(_counters(modules))
+    rows = []
+    for tree in modules.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(KINDS) and node.args:
+                name = node.args[0]
+                if isinstance(name, ast.Constant) and str(name.value).startswith(OURS):
+                    kind = ast.unparse(node.func).rpartition(".")[2].lower()
+                    name, says, *rest = map(ast.literal_eval, node.args[:3])
+                    labels = ", ".join(f"`{label}`" for label in (rest[0] if rest else ()))
+                    rows.append(f"| `{name}` | {kind} | {labels} | {says} |\n")
+    yield from sorted(rows)
 
 
 def _route(method: str, path: str, operation: Mapping[str, Any]) -> str:
@@ -47,19 +57,3 @@ def _data(event: str, description: Mapping[str, Any]) -> Iterator[str]:
     body = schemas["".join(part.capitalize() for part in event.split(".")) + "Webhook"]
     subject = body["properties"]["data"]["$ref"].rpartition("/")[2]
     yield from schemas[subject]["properties"]
-
-
-def _counters(modules: Mapping[str, ast.Module]) -> Iterator[str]:
-    """A row for each that is declared, wherever that is."""
-    for tree in modules.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(KINDS) and node.args:
-                name = node.args[0]
-                if isinstance(name, ast.Constant) and str(name.value).startswith(OURS):
-                    yield _counter(ast.unparse(node.func).rpartition(".")[2], node)
-
-
-def _counter(kind: str, node: ast.Call) -> str:
-    name, says, *rest = map(ast.literal_eval, node.args[:3])
-    labels = ", ".join(f"`{label}`" for label in (rest[0] if rest else ()))
-    return f"| `{name}` | {kind.lower()} | {labels} | {says} |\n"

@@ -18,13 +18,12 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from cli.models import entries
-from cli.models.api import CommandError
-from cli.models.hub import Hub, Repository
+from cli.models.hub import CommandError, Hub
 from services.inference.weights.folder import PICKLE, demand_readable
 from services.inference.weights.label_use import ASKED_LABELS, doubts
 from shared.contracts.labels import CANONICAL, SHOWN, LabelMapping, label_mapping, listed
 from shared.contracts.prompt_table import NO_LABELS
-from shared.models.catalogue.catalogue import describe_languages, load_catalogue
+from shared.models.catalogue.catalogue import Catalogue, describe_languages, load_catalogue
 from shared.models.catalogue.checkpoint import Checkpoint, front_matter, read_checkpoint
 from shared.models.catalogue.entry import COMMIT, SERVED, ModelEntry, fixed_kind
 from shared.models.catalogue.models_file import preset, presets_of, reasons, with_preset
@@ -94,7 +93,9 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
         stated = {key: value for key, value in keys.items() if value is not None}
         stated |= {"prompt": prompt} if prompt else {}
         entry = ModelEntry.model_validate(with_preset(stated))
-        mapping = _mapping(entry, found.checkpoint)
+        mapping = None
+        if entry.kind == "classifier" and found.checkpoint is not None:
+            mapping = label_mapping(entry, found.checkpoint.head)
     except ValidationError as error:
         raise CommandError(f"{found.source}: {reasons(error)}") from None
     except ValueError as error:
@@ -108,7 +109,11 @@ def _advice(asked: Namespace, keys: dict[str, entries.Value | None], found: Foun
     labels = keys["labels"]
     if isinstance(labels, dict) and not any(labels.keys() & set(own) for own in CANONICAL.values()):
         return f"{SAY_SO}; {ASKED_LABELS}"
-    known = "" if asked.label or asked.preset else _matching_preset(found)
+    outputs = found.checkpoint.head.outputs if found.checkpoint else ()
+    names = presets_of(outputs) if outputs and not (asked.label or asked.preset) else []
+    if not names:
+        return SAY_SO
+    known = f"; if it is {names[0]}, whose outputs have these names: --preset {names[0]}"
     return f"{SAY_SO}{known}"
 
 
@@ -128,14 +133,20 @@ def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
 def _free_name(asked: Namespace, found: Found, file: Path) -> str:
     """As asked for, else after its source. Raises CommandError for one that no request can say, and
     for one that the file has and keeps."""
-    served = found.source.partition(":")[0] in SERVED
-    own = asked.served_name or (served and asked.preset) or _last_word(found.source)
-    name: str = _name(own) if asked.name is None else asked.name
+    name: str | None = asked.name
+    if name is None:  # the last word of what it is called
+        scheme, _, rest = found.source.partition(":")
+        own = rest.partition("@")[0]
+        if scheme in SERVED:
+            own = asked.preset or urlsplit(rest).hostname or scheme
+        last = (asked.served_name or own).rstrip("/").rpartition("/")[2]
+        name = re.sub(r"[^a-z0-9.]+", "-", last.lower()).strip("-") or "model"
     if not NAME.fullmatch(name):
         raise CommandError(
             f"{name!r} is no name that requests can say: letters, digits and ._:/- alone"
         )
-    if not asked.replace and file.exists() and name in {one.name for one in _known(file)}:
+    known = read_catalogue(file).entries if file.exists() and not asked.replace else ()
+    if any(entry.name == name for entry in known):
         raise CommandError(
             f"{file} has a model {name!r} already: choose another --name, or say --replace"
         )
@@ -175,9 +186,10 @@ def _split_list(written: str | None) -> tuple[str, ...]:
     return tuple(one.strip() for one in (written or "").split(",") if one.strip())
 
 
-def _known(file: Path) -> list[ModelEntry]:
+def read_catalogue(file: Path) -> Catalogue:
+    """The models of this file. Raises CommandError."""
     try:
-        return list(load_catalogue(file).entries)
+        return load_catalogue(file)
     except ValueError as error:
         raise CommandError(str(error)) from None
 
@@ -266,7 +278,12 @@ def _repository(written: str, chosen: Settings) -> Found:
                     (Path(place) / file).write_bytes(content)
             checkpoint = _validate_model(Path(place), name)
             licence = _licence(Path(place))
-        pinned, notes = _with_safetensors(hub, found)
+        pinned, notes = found, list[str]()
+        if not found.has_safetensors:
+            pinned = hub.converted(name) or found
+            taken = f"taken is {pinned.commit}, a conversion of it"
+            converted = f"{found.commit} has no safetensors; {taken}"
+            notes.append(PICKLED if pinned is found else converted)
     is_name = not COMMIT.fullmatch(revision)
     return Found(
         source=f"hf:{name}@{pinned.commit}",
@@ -274,18 +291,8 @@ def _repository(written: str, chosen: Settings) -> Found:
         licence=licence,
         revision=(revision or "main") if is_name and pinned is found else None,
         checkpoint=checkpoint,
-        notes=notes,
+        notes=tuple(notes),
     )
-
-
-def _with_safetensors(hub: Hub, found: Repository) -> tuple[Repository, tuple[str, ...]]:
-    """This commit, or one of a conversion where this one holds pickles."""
-    if found.has_safetensors:
-        return found, ()
-    if (other := hub.converted(found.name)) is not None:
-        said = f"{found.commit} has no safetensors; taken is {other.commit}, a conversion of it"
-        return other, (said,)
-    return found, (PICKLED,)
 
 
 def _validate_model(folder: Path, name: str) -> Checkpoint:
@@ -338,13 +345,19 @@ def _kind(found: Found, preset_name: str | None, asked: str | None) -> str:
     return str(kind)
 
 
-def _mapping(entry: ModelEntry, found: Checkpoint | None) -> LabelMapping | None:
-    return label_mapping(entry, found.head) if entry.kind == "classifier" and found else None
-
-
 def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, found: Found) -> list[str]:
     """Labels and languages, a line each."""
-    said = _of_outputs(mapping) if mapping is not None else []
+    said = []
+    if mapping is not None:  # which outputs stand for which label, and what that means for metrics
+        labels = [*mapping.by_label.items()]
+        said += [
+            f"{listed([label])}: {listed(outputs) or '1 minus the other'}"
+            for label, outputs in labels[:SHOWN]
+        ]
+        if len(labels) > SHOWN:
+            said.append(f"and {len(labels) - SHOWN} more labels")
+        ignored = f"; ignored: {listed(mapping.ignored)}" if mapping.ignored else ""
+        said += [f"{mapping.activation}{ignored}", *doubts(mapping), *mapping.warnings]
     if entry.kind == "causal":
         words = (entry.prompt.verbalizers if entry.prompt else None) or {}
         said += [
@@ -358,42 +371,3 @@ def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, found: Found
     shown = describe_languages(stated or (), entry.language_f1)
     said.append(f"languages: {', '.join(shown) or advice}")
     return said
-
-
-def _of_outputs(mapping: LabelMapping) -> list[str]:
-    """Which outputs stand for which label, and what that means for metrics."""
-    by_label = mapping.by_label
-    said = [
-        f"{listed([label])}: {listed(outputs) or '1 minus the other'}"
-        for label, outputs in [*by_label.items()][:SHOWN]
-    ]
-    if len(by_label) > SHOWN:
-        said.append(f"and {len(by_label) - SHOWN} more labels")
-    ignored = f"; ignored: {listed(mapping.ignored)}" if mapping.ignored else ""
-    said.append(f"{mapping.activation}{ignored}")
-    return [*said, *doubts(mapping), *mapping.warnings]
-
-
-def _matching_preset(found: Found) -> str:
-    """What to add where the outputs are those of a known model; else nothing."""
-    outputs = found.checkpoint.head.outputs if found.checkpoint else ()
-    names = presets_of(outputs) if outputs else []
-    return (
-        f"; if it is {names[0]}, whose outputs have these names: --preset {names[0]}"
-        if names
-        else ""
-    )
-
-
-def _last_word(source: str) -> str:
-    """Of a repository or folder; of a server its host."""
-    scheme, _, rest = source.partition(":")
-    if scheme in SERVED:
-        return urlsplit(rest).hostname or scheme
-    return rest.partition("@")[0]
-
-
-def _name(own: str) -> str:
-    """A name that requests can say, after the last word of what it is called."""
-    last = own.rstrip("/").rpartition("/")[2]
-    return re.sub(r"[^a-z0-9.]+", "-", last.lower()).strip("-") or "model"

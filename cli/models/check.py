@@ -28,7 +28,6 @@ from shared.contracts.messages import ModelUse
 from shared.contracts.prompt_table import NO_LABELS
 from shared.models.catalogue.catalogue import (
     Catalogue,
-    ModelCard,
     describe_languages,
     load_catalogue,
 )
@@ -102,19 +101,8 @@ def report(catalogue: Catalogue, name: str) -> Report:
     entry = next((one for one in catalogue.entries if one.name == name), None)
     if entry is None:
         return {"name": name, "state": "failed", "error": card.fault}
-    known = _config_report(card)
-    if entry.prompt is not None and entry.prompt.verbalizers:
-        known["labels"] = {label: list(own) for label, own in entry.prompt.verbalizers.items()}
-    elif entry.kind == "causal" and not entry.is_served:
-        known["warnings"] += [f"no-prompt: {NO_LABELS}"]
-    if card.mapping and (mapping := catalogue.mapping(entry)) is not None:
-        known["warnings"] += doubts(mapping)
-    return known | (_of_server(entry) if entry.is_served else _of_weights(catalogue, entry))
-
-
-def _config_report(card: ModelCard) -> Report:
     labels = {label: list(outputs) for label, outputs in (card.mapping or {}).items()}
-    return {
+    known: Report = {
         "name": card.name,
         "kind": card.kind,
         "revision": card.revision,
@@ -124,6 +112,13 @@ def _config_report(card: ModelCard) -> Report:
         "language_f1": card.language_f1,
         "warnings": list(card.warnings),
     }
+    if entry.prompt is not None and entry.prompt.verbalizers:
+        known["labels"] = {label: list(own) for label, own in entry.prompt.verbalizers.items()}
+    elif entry.kind == "causal" and not entry.is_served:
+        known["warnings"] += [f"no-prompt: {NO_LABELS}"]
+    if card.mapping and (mapping := catalogue.mapping(entry)) is not None:
+        known["warnings"] += doubts(mapping)
+    return known | (_of_server(entry) if entry.is_served else _of_weights(catalogue, entry))
 
 
 def _of_server(entry: ModelEntry) -> Report:
@@ -166,7 +161,10 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
         "memory_needed": known.placement.memory if known and known.placement else None,
         "memory_free": free_bytes(str(use.device)),
         "loaded_seconds": round(seconds, 1),
-        **_model_report(answered),
+        "limit": answered.limit,
+        "answer": answered.answer,
+        "answer_milliseconds": round(answered.milliseconds, 1),
+        "probes": {name: asdict(one) for name, one in answered.probes.items()},
     }
 
 
@@ -175,15 +173,6 @@ def _dtype_reason(entry: ModelEntry, use: ModelUse) -> str | None:
     if entry.dtype != "fast":
         return None
     return fast_arithmetic(entry.kind).reason if use.device == "cpu" else "of this GPU"
-
-
-def _model_report(answered: ModelOutputs) -> Report:
-    return {
-        "limit": answered.limit,
-        "answer": answered.answer,
-        "answer_milliseconds": round(answered.milliseconds, 1),
-        "probes": {name: asdict(one) for name, one in answered.probes.items()},
-    }
 
 
 def format_report(found: Report) -> str:

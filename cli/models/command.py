@@ -16,9 +16,9 @@ from pathlib import Path
 from redis.exceptions import RedisError
 
 from cli.models import entries
-from cli.models.additions import PICKLED, addition
-from cli.models.api import CommandError
+from cli.models.additions import PICKLED, addition, read_catalogue
 from cli.models.download import download_model
+from cli.models.hub import CommandError
 from services.inference.weights.folder import (
     PICKLE,
     demand_usable,
@@ -29,7 +29,7 @@ from services.inference.weights.folder import (
 from shared.contracts.language_names import language_names
 from shared.models.catalogue import reload
 from shared.models.catalogue.availability import LoadingError
-from shared.models.catalogue.catalogue import Catalogue, load_catalogue
+from shared.models.catalogue.catalogue import Catalogue
 from shared.models.catalogue.checkpoint import folder_sha256
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.catalogue.models_file import preset_names
@@ -74,28 +74,6 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--replace", action="store_true", help="write the entry of this name again")
     known = ", ".join(preset_names())
     one.add_argument("--preset", help=f"the keys of a well-known model: {known}")
-    _add_label_keys(one)
-    one.set_defaults(run=add)
-    one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
-    one.add_argument("names", nargs="*", metavar="NAME")
-    one.add_argument("--all", action="store_true", help="of every model of the hub")
-    one.set_defaults(run=pull_all)
-    one = commands.add_parser("convert", help="safetensors of a model that has pickles only")
-    one.add_argument("name", metavar="NAME")
-    one.set_defaults(run=convert)
-    one = commands.add_parser("check", help="load models, and ask each something", add_help=False)
-    one.set_defaults(run=None)
-    one = commands.add_parser("list", help="what is configured, and what of it is here")
-    one.add_argument("--json", action="store_true", help="one JSON document in place of a table")
-    one.set_defaults(run=show)
-    one = commands.add_parser("reload", help="all processes read models.toml again")
-    one.add_argument("--var", type=Path, help="the folder of a `make serve` (default var)")
-    one.set_defaults(run=request_reload)
-    return made
-
-
-def _add_label_keys(one: argparse.ArgumentParser) -> None:
-    """What an entry says where the model's own files do not."""
     one.add_argument("--kind", choices=KINDS, help="where its files do not say")
     one.add_argument("--task", choices=TASKS, help="what its labels mean; free: nothing we know")
     one.add_argument(
@@ -114,6 +92,23 @@ def _add_label_keys(one: argparse.ArgumentParser) -> None:
     one.add_argument("--protocol", choices=PROTOCOLS, help="of a classify: server that names none")
     one.add_argument("--served-name", metavar="NAME", help="what its server calls it; else --name")
     one.add_argument("--api-key-env", metavar="VARIABLE", help="it holds the key of its server")
+    one.set_defaults(run=add)
+    one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
+    one.add_argument("names", nargs="*", metavar="NAME")
+    one.add_argument("--all", action="store_true", help="of every model of the hub")
+    one.set_defaults(run=pull_all)
+    one = commands.add_parser("convert", help="safetensors of a model that has pickles only")
+    one.add_argument("name", metavar="NAME")
+    one.set_defaults(run=convert)
+    one = commands.add_parser("check", help="load models, and ask each something", add_help=False)
+    one.set_defaults(run=None)
+    one = commands.add_parser("list", help="what is configured, and what of it is here")
+    one.add_argument("--json", action="store_true", help="one JSON document in place of a table")
+    one.set_defaults(run=show)
+    one = commands.add_parser("reload", help="all processes read models.toml again")
+    one.add_argument("--var", type=Path, help="the folder of a `make serve` (default var)")
+    one.set_defaults(run=request_reload)
+    return made
 
 
 def main(arguments: list[str]) -> int:
@@ -157,7 +152,7 @@ def add(asked: argparse.Namespace, chosen: Settings) -> int:
 
 def pull_all(asked: argparse.Namespace, chosen: Settings) -> int:
     """Fetch what is named; 0 only where all of it is whole."""
-    catalogue = _catalogue(chosen)
+    catalogue = read_catalogue(chosen.models_file)
     if not asked.names and not asked.all:
         raise CommandError("name models, or say --all")
     chosen_entries = [_entry(catalogue, name) for name in asked.names]
@@ -192,7 +187,7 @@ def _download_entry(entry: ModelEntry, chosen: Settings) -> None:
 
 def convert(asked: argparse.Namespace, chosen: Settings) -> int:
     """Pickled weights to safetensors, in a process without a way out."""
-    entry = _entry(_catalogue(chosen), asked.name)
+    entry = _entry(read_catalogue(chosen.models_file), asked.name)
     folder = _pickle_folder(entry, chosen)
     target = chosen.models_dir.absolute() / "converted" / entry.name
     if _run(CONVERSION, str(folder), str(target), entry.commit or "local") != 0:
@@ -212,7 +207,7 @@ def _pickle_folder(entry: ModelEntry, chosen: Settings) -> Path:
     if entry.scheme == "hf":
         folder = download_model(entry, chosen, pickles=True)
     elif entry.scheme == "path":
-        folder = model_folder(_catalogue(chosen), entry)
+        folder = model_folder(read_catalogue(chosen.models_file), entry)
     else:
         raise CommandError(f"{entry.name}: {entry.scheme}: there is nothing to convert")
     if is_complete(folder):
@@ -224,7 +219,7 @@ def _pickle_folder(entry: ModelEntry, chosen: Settings) -> Path:
 
 def show(asked: argparse.Namespace, chosen: Settings) -> int:
     """A line a model."""
-    catalogue = _catalogue(chosen)
+    catalogue = read_catalogue(chosen.models_file)
     rows = [("name", "kind", "state", "on disk", "dtype", "revision", "languages")]
     said = ",".join if asked.json else _named_languages
     rows += [_row(catalogue, entry, said) for entry in catalogue.entries]
@@ -288,12 +283,12 @@ def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
 
 def request_reload(asked: argparse.Namespace, chosen: Settings) -> int:
     """Count up the number that every process looks at, unless the file here cannot be read."""
-    faults = _catalogue(chosen).faults if chosen.models_file.is_file() else ()
+    faults = read_catalogue(chosen.models_file).faults if chosen.models_file.is_file() else ()
     folder: Path = asked.var or Path("var")
     note = folder / "stack.json"
     here = json.loads(note.read_text("utf-8")) if note.is_file() and note.stat().st_size else None
     named = environment_value("TOUCHSTONE_URL") if asked.var is None else None
-    if named is not None and (here is None or not _is_same_place(named, here["url"])):
+    if named is not None and (here is None or _plain_url(named) != _plain_url(here["url"])):
         if environment_value("REDIS_URL") is None:
             raise CommandError(ELSEWHERE.format(url=named, folder=folder))
     elif here is not None:  # the service of this folder, not another one
@@ -313,20 +308,8 @@ def request_reload(asked: argparse.Namespace, chosen: Settings) -> int:
     return 0
 
 
-def _is_same_place(one: str, other: str) -> bool:
-    """Do two URLs name the same service of this machine?"""
-    return _plain_url(one) == _plain_url(other)
-
-
 def _plain_url(url: str) -> str:
     return url.rstrip("/").replace("//localhost", "//127.0.0.1")
-
-
-def _catalogue(chosen: Settings) -> Catalogue:
-    try:
-        return load_catalogue(chosen.models_file)
-    except ValueError as error:
-        raise CommandError(str(error)) from None
 
 
 def _entry(catalogue: Catalogue, name: str) -> ModelEntry:

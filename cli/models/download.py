@@ -14,8 +14,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from cli.models.api import CommandError
-from cli.models.hub import Hub
+from cli.models.hub import CommandError, Hub
 from shared.models.catalogue.checkpoint import hub_cache, hub_folder
 from shared.models.catalogue.entry import ModelEntry
 from shared.process.settings import Settings, secret

@@ -6,16 +6,18 @@ Weights are `download`'s affair. `HF_ENDPOINT` and `HF_TOKEN` are the hub client
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote
 
 import httpx
 
-from cli.models.api import CommandError, HttpSession
-
 SECONDS = 30.0  # without a byte
 MOST_BYTES = 5_000_000  # of a small file
 CONVERSIONS = 20  # newest pull requests that are looked at for safetensors
+
+
+class CommandError(Exception):
+    """A command cannot be carried out; the message is for people."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +33,21 @@ class Repository:
         return any("/" not in file and file.endswith(".safetensors") for file in self.files)
 
 
-class Hub(HttpSession):
-    """One hub. Raises CommandError."""
+class Hub:
+    """One hub; closed at the end of a `with` block. Raises CommandError."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._url = url.rstrip("/")
-        super().__init__(
-            httpx.Client(
-                base_url=self._url, headers=headers, timeout=SECONDS, follow_redirects=True
-            )
+        self._client = httpx.Client(
+            base_url=self._url, headers=headers, timeout=SECONDS, follow_redirects=True
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
 
     def repository(self, name: str, revision: str) -> Repository:
         """What a branch, tag or commit is: its full commit and its files."""

@@ -61,10 +61,14 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--separate", action="store_true", help="a worker for each service, as in a cluster"
     )
-    known = list(contracts())
-    only: dict[str, Any] = {"nargs": "+", "choices": known, "metavar": "SERVICE"}
-    parser.add_argument("--services", default=[], help="serve only these", **only)
-    _add_earlier_names(parser, only)
+    parser.add_argument(
+        "--services",
+        nargs="+",
+        choices=list(contracts()),
+        default=[],
+        metavar="SERVICE",
+        help="serve only these",
+    )
     parser.add_argument("--models", type=Path, help="the models.toml (default: the checkout's)")
     parser.add_argument(
         "--wait-models", action="store_true", help="say that it listens when all models are loaded"
@@ -76,18 +80,17 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return asked
 
 
-def _add_earlier_names(parser: argparse.ArgumentParser, only: dict[str, Any]) -> None:
-    """Of the same options, for whoever still calls them so."""
-    parser.add_argument("--apart", dest="separate", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--rooms", dest="services", help=argparse.SUPPRESS, **only)
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; 0 if all went well."""
     asked = parse(arguments)
     for name in SIGNALS:
         signal.signal(name, _handle_signal)
-    chosen = _override_settings(asked, process_settings())
+    overrides: dict[str, Any] = {}
+    if asked.port is not None or asked.command == "demo":
+        overrides["port"] = asked.port or 0  # a demo is never in the way of a running service
+    if asked.models is not None:
+        overrides["models_file"] = asked.models.absolute()
+    chosen = process_settings().model_copy(update=overrides)
     telemetry.configure_logging("warning", "console")
     restrict_access()
     console = RobustConsole() if asked.command == "serve" else Console()
@@ -103,17 +106,6 @@ def main(arguments: list[str] | None = None) -> int:
         console.print(Text(str(error), style="bold red"), soft_wrap=True)
         return error.status if isinstance(error, NotReady) else 1
     return 0
-
-
-def _override_settings(asked: argparse.Namespace, chosen: Settings) -> Settings:
-    """The settings with what the command line says instead."""
-    if asked.port is not None:
-        chosen = chosen.model_copy(update={"port": asked.port})
-    elif asked.command == "demo":
-        chosen = chosen.model_copy(update={"port": 0})  # never in the way of a running service
-    if asked.models is not None:
-        chosen = chosen.model_copy(update={"models_file": asked.models.absolute()})
-    return chosen
 
 
 def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:

@@ -14,7 +14,7 @@ import os
 import pwd
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shared.process.encryption import new_key
@@ -31,29 +31,10 @@ def restrict_access() -> None:
 def close(folder: Path) -> None:
     """Close this folder: nobody but us and PostgreSQL passes it."""
     folder.chmod(FOLDER)
-    if os.geteuid() == 0 and (user := _postgres_user()) is not None:
-        os.chown(folder, user.pw_uid, user.pw_gid)
-
-
-def close_all(folder: Path, *, postgres: Path) -> None:
-    """Close this folder and all in it, as an earlier version may have left it; PostgreSQL keeps
-    its own data closed."""
-    close(folder)
-    for name, folders, files in os.walk(folder):
-        inside = Path(name)
-        folders[:] = [each for each in folders if inside / each != postgres]
-        for each in folders:
-            (inside / each).chmod(FOLDER)
-        for each in files:
-            if not (inside / each).is_symlink():
-                (inside / each).chmod(FILE)
-
-
-def _postgres_user() -> pwd.struct_passwd | None:
-    try:
-        return pwd.getpwnam(POSTGRES_USER)
-    except KeyError:  # PostgreSQL was never started here
-        return None
+    if os.geteuid() == 0:
+        with suppress(KeyError):  # PostgreSQL was never started here
+            user = pwd.getpwnam(POSTGRES_USER)
+            os.chown(folder, user.pw_uid, user.pw_gid)
 
 
 class NotReady(RuntimeError):

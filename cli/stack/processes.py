@@ -99,8 +99,13 @@ class Supervisor:
         for child in children:
             child.start(self._logs)
             self.children.append(child)  # from here on it is watched
-            if child.probe is not None:
-                self._check(Liveness(child, child.probe, self._logs, *self._patience))
+            if child.probe is not None:  # a thread each: one that is silent must not hide another
+                liveness = Liveness(child, child.probe, self._logs, *self._patience)
+                self.watched.append(liveness)
+                name, stopping = f"probe-{child.name}", (self._stopping,)
+                threading.Thread(
+                    target=liveness.watch, args=stopping, name=name, daemon=True
+                ).start()
         if not self._thread.is_alive():
             self._thread.start()
 
@@ -138,25 +143,18 @@ class Supervisor:
                 say(*(f"{name} to end its work" for name in running))
             time.sleep(END_LOOK_SECONDS)
 
-    def _check(self, liveness: Liveness) -> None:
-        """From a thread of its own: one that is silent must not hide another."""
-        self.watched.append(liveness)
-        name, stopping = f"probe-{liveness.child.name}", (self._stopping,)
-        threading.Thread(target=liveness.watch, args=stopping, name=name, daemon=True).start()
-
     def _watch(self) -> None:
         while not self._stopping.wait(LOOK_SECONDS):
             try:
                 for child in list(self.children):
-                    self._revive(child)
+                    age = time.monotonic() - child.started
+                    if child.is_running or age < FASTEST_RESTART_SECONDS:
+                        continue
+                    child.deaths += 1
+                    code = child.process and child.process.poll()
+                    logger.warning("child.died", name=child.name, code=code)
+                    child.start(self._logs)
                 if self._postgres is not None:
                     self._postgres.ensure_running()
             except Exception:  # a failed revival is tried again at the next look
                 logger.exception("supervisor.failed")
-
-    def _revive(self, child: Child) -> None:
-        if child.is_running or time.monotonic() - child.started < FASTEST_RESTART_SECONDS:
-            return
-        child.deaths += 1
-        logger.warning("child.died", name=child.name, code=child.process and child.process.poll())
-        child.start(self._logs)

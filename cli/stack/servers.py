@@ -128,7 +128,15 @@ class Postgres:
             with _restrict_access(folder) if private else contextlib.nullcontext():
                 while not self._has_started():
                     time.sleep(LOOK_SECONDS)
-            self._configure(folder)
+            # Nobody but our user may connect: the package's server asks for no password, and its
+            # socket lies in a folder open to all where this one's path is too long for a socket.
+            configuration = folder / "postgresql.conf"
+            known = configuration.read_text()
+            with configuration.open("a") as file:
+                file.writelines(f"{line}\n" for line in CONFIGURATION if line not in known)
+            for place in Path(parse_qs(urlsplit(self.url).query)["host"][0]).glob(".s.PGSQL.*"):
+                if place.is_socket():
+                    place.chmod(0o700)
         except BaseException:  # a signal: nobody has it yet who would stop it
             with contextlib.suppress(Exception):
                 self.stop()
@@ -138,17 +146,6 @@ class Postgres:
     def url(self) -> str:
         """Where it listens, as libpq understands it."""
         return str(self._server.get_uri())
-
-    def _configure(self, folder: Path) -> None:
-        """Nobody but our user may connect: the package's server asks for no password, and its
-        socket lies in a folder open to all where this one's path is too long for a socket."""
-        configuration = folder / "postgresql.conf"
-        known = configuration.read_text()
-        with configuration.open("a") as file:
-            file.writelines(f"{line}\n" for line in CONFIGURATION if line not in known)
-        for place in Path(parse_qs(urlsplit(self.url).query)["host"][0]).glob(".s.PGSQL.*"):
-            if place.is_socket():
-                place.chmod(0o700)
 
     def ensure_running(self) -> None:
         """Start it again where it died; one that is still starting is left alone."""
@@ -207,18 +204,10 @@ def free_port() -> int:
     """A TCP port that nobody listens on right now. Whoever is to listen takes it seconds later, and
     in the system's own range each connection of the machine may be given it meanwhile."""
     for port in secrets.SystemRandom().sample(QUIET_PORTS, TRIES):
-        if _is_free(port):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((HOST, port))
             return port
     raise OSError(f"of {TRIES} ports of this machine none is free")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
 
 
 def redis_url(port: int, password: str) -> str:

@@ -15,7 +15,7 @@ from cli.stack.folder import (
     NotReady,
     acquire_folder,
     check_port_free,
-    close_all,
+    close,
     load_key,
 )
 from cli.stack.liveness import STALLED_SECONDS
@@ -62,20 +62,36 @@ def running(
     There is no deadline while anything moves. Raises NotReady, with the reason, where it cannot be.
     """
     folder = folder.resolve()
-    logs = _logs_of(folder)
+    logs = folder / "logs"
+    try:
+        logs.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=logs):  # it may be there, and read-only
+            pass
+    except OSError as error:
+        reason = f"cannot write into {folder}: {error.strerror}; choose another --var"
+        raise NotReady(reason) from None
     check(chosen)
     with ExitStack() as held:
         held.enter_context(acquire_folder(folder))
         say("PostgreSQL")
         postgres = None if chosen.names_servers else Postgres(folder / "postgres", private=True)
-        close_all(folder, postgres=folder / "postgres")  # PostgreSQL's package had opened it
+        close(folder)  # PostgreSQL's package had opened it
         # longer than a lease and a grace: a worker that is stuck ends itself first and logs why
         supervisor = Supervisor(postgres, logs, silent_seconds=2 * chosen.lease_seconds)
         held.callback(supervisor.stop, say_at_end)
         servers = _servers(folder, chosen, postgres, supervisor)
         redis_url, database_url = servers["REDIS_URL"], servers["DATABASE_URL"]
         check_exposure(chosen, database_url)
-        variables = {**servers, **_load_keys(folder, chosen), **_storage_env(folder, chosen)}
+        names_files = "files_url" in chosen.model_fields_set
+        variables = {
+            **servers,
+            "TOUCHSTONE_FILES_URL": chosen.files_url if names_files else str(folder / "files"),
+            "TOUCHSTONE_MODELS_FILE": str(chosen.models_file.absolute()),
+        }
+        if chosen.webhook_keys is None:
+            variables["TOUCHSTONE_WEBHOOK_KEYS"] = load_key(folder, "webhook")
+        if chosen.secret_keys is None:
+            variables["TOUCHSTONE_SECRET_KEYS"] = load_key(folder, "secret")
         port = chosen.port or free_port()
         supervisor.start(*service_processes(variables, chosen, port, served))
         url = f"http://{chosen.host}:{port}"
@@ -83,28 +99,6 @@ def running(
         await_ready(supervisor, logs, STALLED_SECONDS, say)
         held.enter_context(_stack_file(stack))
         yield stack
-
-
-def _logs_of(folder: Path) -> Path:
-    """The folder of the logs, made if need be. Raises NotReady."""
-    logs = folder / "logs"
-    try:
-        logs.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=logs):  # it may be there, and read-only
-            return logs
-    except OSError as error:
-        said = f"cannot write into {folder}: {error.strerror}; choose another --var"
-        raise NotReady(said) from None
-
-
-def _load_keys(folder: Path, chosen: Settings) -> dict[str, str]:
-    """Keys that this folder keeps, where the settings give none."""
-    keys = {}
-    if chosen.webhook_keys is None:
-        keys["TOUCHSTONE_WEBHOOK_KEYS"] = load_key(folder, "webhook")
-    if chosen.secret_keys is None:
-        keys["TOUCHSTONE_SECRET_KEYS"] = load_key(folder, "secret")
-    return keys
 
 
 def check(chosen: Settings) -> None:
@@ -156,16 +150,3 @@ def _servers(
         supervisor.start(redis_child(folder / "redis", port, password))
     migrate(connect(database_url))
     return {"REDIS_URL": redis_url, "DATABASE_URL": database_url}
-
-
-def _storage_env(folder: Path, chosen: Settings) -> dict[str, str]:
-    """Where files and the list of models are, as environment."""
-    return {
-        "TOUCHSTONE_FILES_URL": _files_url(folder, chosen),
-        "TOUCHSTONE_MODELS_FILE": str(chosen.models_file.absolute()),
-    }
-
-
-def _files_url(folder: Path, chosen: Settings) -> str:
-    named = "files_url" in chosen.model_fields_set
-    return chosen.files_url if named else str(folder / "files")

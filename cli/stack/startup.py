@@ -86,21 +86,16 @@ class Reporter:
             return
         self._last = now
         known = set() if self._update else self._told
-        said = [
-            f"{_without_reason(what) if what in known else what}, {now - since:.0f} s"
-            for what, since in self._since.items()
-        ]
+        said = []
+        for what, since in self._since.items():
+            shown = what.partition(" (")[0] if what in known else what  # a reason is said once
+            said.append(f"{shown}, {now - since:.0f} s")
         self._told |= self._since.keys()
         line = f"waiting for {'; '.join(said)}"
         if self._update is not None:
             self._update(line)
         else:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def _without_reason(waited_for: str) -> str:
-    """Without the reason, which was said before."""
-    return waited_for.partition(" (")[0]
 
 
 def _process(waited_for: str) -> str:

@@ -161,9 +161,8 @@ def test_whom_a_process_waits_for_is_read_from_its_answer(
     assert reasons(answer) == said
 
 
-def test_the_earlier_names_of_options_still_work() -> None:
+def test_services_are_named_on_the_command_line() -> None:
     now = parse(["serve", "--services", "hlv", "inference", "--separate"])
-    assert parse(["serve", "--rooms", "hlv", "inference", "--apart"]) == now
     assert (now.services, now.separate) == (["hlv", "inference"], True)
     alone = parse(["serve"])
     assert (alone.services, alone.separate) == ([], False)
