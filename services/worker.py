@@ -40,7 +40,6 @@ from shared.worker import register, registered
 from shared.worker.batch_queues import BatchQueues, BatchRateLimiter, stopping
 from shared.worker.process import Health, load_in_background, preload
 from shared.worker.process import start_server as serve_health
-from shared.worker.tasks import RegisteredTask
 from shared.worker.watchdog import watchdog
 
 AWAY_SECONDS = 15.0  # that a start waits for models that give no answer
@@ -111,21 +110,21 @@ def warm_up() -> None:
     that are away are waited for once, not example by example."""
     with limit_wait(AWAY_SECONDS):
         for task in registered.values():
-            _score_examples(task)
-
-
-def _score_examples(task: RegisteredTask) -> None:
-    """Each by itself: an example's model may be away, or not configured at all."""
-    started, scored = time.perf_counter(), 0
-    for name, example in task.contract.examples.items():
-        try:
-            task.score(task.contract.request.model_validate(example))
-            scored += 1
-        except ScoringError as error:
-            service = task.contract.name
-            logger.warning("service.cold", service=service, example=name, detail=error.detail)
-    seconds = round(time.perf_counter() - started, 2)
-    logger.info("service.warm", service=task.contract.name, examples=scored, seconds=seconds)
+            # Each by itself: an example's model may be away, or not configured at all.
+            started, scored = time.perf_counter(), 0
+            for name, example in task.contract.examples.items():
+                try:
+                    task.score(task.contract.request.model_validate(example))
+                    scored += 1
+                except ScoringError as error:
+                    service = task.contract.name
+                    logger.warning(
+                        "service.cold", service=service, example=name, detail=error.detail
+                    )
+            seconds = round(time.perf_counter() - started, 2)
+            logger.info(
+                "service.warm", service=task.contract.name, examples=scored, seconds=seconds
+            )
 
 
 class NoTorch(MetaPathFinder):

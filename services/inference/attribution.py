@@ -156,7 +156,13 @@ def integrated_gradients(asked: AttributionInput, steps: int) -> Attributions:
     sum of `steps` points. The values' sum misses logit(input) - logit(baseline) by the gap.
     """
     there = asked.inside.embed(asked.tokens.ids)
-    here = _baseline(asked, there)
+    tokens = asked.tokens
+    of_text = [part in ("text", "text_pair") for part in tokens.parts]
+    nothing = torch.zeros_like(there[0])
+    if tokens.pad_id is not None:
+        nothing = asked.inside.embed([tokens.pad_id])[0]
+    chosen = torch.tensor(of_text, device=there.device)[:, None]  # (T, 1)
+    here = torch.where(chosen, nothing, there)
     total = torch.zeros(there.shape, dtype=torch.float64, device=there.device)
     shares = (torch.arange(steps, dtype=torch.float64, device=there.device) + 0.5) / steps
     for some in torch.split(shares, max(1, asked.budget // len(there))):
@@ -166,16 +172,6 @@ def integrated_gradients(asked: AttributionInput, steps: int) -> Attributions:
     values = to_float64((total / steps * (there.double() - here.double())).sum(dim=-1))
     _, ends = _gradients(asked.inside, torch.stack([there, here]))
     return answer(values, float(values.sum()) - float(ends[0] - ends[1]))
-
-
-def _baseline(asked: AttributionInput, there: Tensor) -> Tensor:
-    tokens = asked.tokens
-    of_text = [part in ("text", "text_pair") for part in tokens.parts]
-    nothing = torch.zeros_like(there[0])
-    if tokens.pad_id is not None:
-        nothing = asked.inside.embed([tokens.pad_id])[0]
-    chosen = torch.tensor(of_text, device=there.device)[:, None]  # (T, 1)
-    return torch.where(chosen, nothing, there)
 
 
 def _gradients(inside: Inside, points: Tensor) -> tuple[Tensor, Tensor]:

@@ -155,28 +155,19 @@ class LocalLanguageModel(LocalWriter):
             brought = reading.prompt if example.prompt else None
             known = {"read_share": share, "prompt_sha256": brought and brought.sha256}
             done.append(own.model_copy(update=known))
-        return self._with_categories(examples, readings, done)
-
-    def _with_categories(
-        self,
-        examples: Sequence[Example],
-        readings: Sequence[CausalReading],
-        judged: list[Judgement],
-    ) -> list[Judgement]:
-        """Of the examples that ask for them."""
         places = [place for place, one in enumerate(examples) if one.categories]
         if not places:
-            return judged
+            return done
         model = self._generation, self._encoder
         found = with_categories(
             [readings[place] for place in places],
-            [judged[place] for place in places],
+            [done[place] for place in places],
             model,
             self.use.thresholds,
         )
         for place, one in zip(places, found, strict=True):
-            judged[place] = one
-        return judged
+            done[place] = one
+        return done
 
     def _to_be_read(self, reading: CausalReading) -> list[Reasoned]:
         if reading.prompt is not None and reading.reasons:
@@ -222,22 +213,19 @@ class LocalLanguageModel(LocalWriter):
         if method.name in ("attention", "gradient"):
             readings = self._whole_rows(examples)
             if all(reading.single for reading in readings):
-                return self._attribute_batch(readings, targets, method)
+                tokens = [
+                    reading.verbalizers[column(reading.labels, target)][0]
+                    for reading, target in zip(readings, targets, strict=True)
+                ]
+                with device_run(self.use.name):
+                    found = ExampleBatch(self._causal, readings, tokens).values(
+                        method, self._budget
+                    )
+                return [answer(values) for values in found]
         return [
             self._attribute(example, target, method)
             for example, target in zip(examples, targets, strict=True)
         ]
-
-    def _attribute_batch(
-        self, readings: Sequence[CausalReading], targets: Sequence[str], method: AttributionMethod
-    ) -> list[Attributions]:
-        tokens = [
-            reading.verbalizers[column(reading.labels, target)][0]
-            for reading, target in zip(readings, targets, strict=True)
-        ]
-        with device_run(self.use.name):
-            found = ExampleBatch(self._causal, readings, tokens).values(method, self._budget)
-        return [answer(values) for values in found]
 
     def _attribute(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
         reading = self._whole_rows([example])[0]

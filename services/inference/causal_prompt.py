@@ -203,7 +203,10 @@ class CausalReader:
         return [self._read_cached(example) for example in examples]
 
     def _read_cached(self, example: Example) -> CausalReading:
-        key = _content(example)
+        template = example.template
+        asked = template and (template.prefix, template.suffix, *template.verbalizers.items())
+        own = example.prompt and example.prompt.model_dump_json(exclude_unset=True)
+        key = example.text, example.text_pair, example.language, asked, own
         with self._alone:
             known = self._read_before.get(key)
         if known is not None:
@@ -321,13 +324,6 @@ class CausalReader:
             pad_id=words.pad_token_id,
             mask_text=mask_text(words),
         )
-
-
-def _content(example: Example) -> Hashable:
-    template = example.template
-    asked = template and (template.prefix, template.suffix, *template.verbalizers.items())
-    own = example.prompt and example.prompt.model_dump_json(exclude_unset=True)
-    return example.text, example.text_pair, example.language, asked, own
 
 
 def _check_no_prefix(found: Mapping[Ids, str]) -> None:

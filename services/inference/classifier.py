@@ -72,8 +72,10 @@ class LocalClassifier:
         self._device = torch.device(weights.use.device)
         self._reader = EncoderReader(weights)
         self._lock = PriorityLock()  # one pass at a time: attributions do not queue in the batcher
-        self._attending = -1 if reads_last(weights.model) else 0
         config = weights.model.config
+        # decoders (`score`) and XLNet (`summary_type`) read the last token
+        reads_last = getattr(config, "summary_type", "first") == "last"
+        self._attending = -1 if reads_last or hasattr(weights.model, "score") else 0
         self._end = config.eos_token_id if config.is_encoder_decoder else None
         self._budget = budget or padded_tokens(self._device, self._probe)
         self._batcher: MicroBatcher[EncoderRow, Floats] = MicroBatcher(
@@ -254,11 +256,10 @@ class LocalClassifier:
         tokens = torch.tensor([[*row.ids, *[padding] * (width - len(row.ids))] for row in rows])
         lengths = torch.tensor([len(row.ids) for row in rows])
         mask = (torch.arange(width) < lengths[:, None]).long()  # (N, width)
-        more = (
-            {"token_type_ids": _token_type_ids(rows, width).to(self._device)}
-            if _has_pairs(rows)
-            else {}
-        )
+        more = {}
+        if any(row.segments for row in rows):  # (N, width) 0 for the text, 1 for its pair
+            segments = [[*row.segments, *[0] * (width - len(row.segments))] for row in rows]
+            more["token_type_ids"] = torch.tensor(segments).to(self._device)
         with self._lock, RowByRow(len(rows)):
             logits = self._weights.model(
                 input_ids=tokens.to(self._device), attention_mask=mask.to(self._device), **more
@@ -266,15 +267,6 @@ class LocalClassifier:
         PADDED_SHARE.labels(self.use.name).observe(1 - float(mask.float().mean()))
         answer: Floats = logits.double().cpu().numpy()
         return answer
-
-
-def _has_pairs(rows: Sequence[EncoderRow]) -> bool:
-    return any(row.segments for row in rows)
-
-
-def _token_type_ids(rows: Sequence[EncoderRow], width: int) -> torch.Tensor:
-    """(N, width) 0 for the text, 1 for its pair."""
-    return torch.tensor([[*row.segments, *[0] * (width - len(row.segments))] for row in rows])
 
 
 class RowByRow(TorchFunctionMode):
@@ -303,11 +295,6 @@ class RowByRow(TorchFunctionMode):
         rows, *rest = args
         # a copy each: kernels may round otherwise where memory is aligned otherwise
         return torch.cat([func(row.clone(), *rest, **kwargs) for row in rows.split(1)])
-
-
-def reads_last(model: Any) -> bool:
-    """Whether the head reads the last token: of decoders (`score`), of XLNet (`summary_type`)."""
-    return hasattr(model, "score") or getattr(model.config, "summary_type", "first") == "last"
 
 
 @dataclass(frozen=True)

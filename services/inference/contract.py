@@ -17,7 +17,6 @@ from shared.contracts.calls import (
     Example,
     InferenceOperation,
     Prompt,
-    Row,
 )
 from shared.contracts.messages import JobRequest, Message, ModelName, ModelUse
 from shared.contracts.request_cost import Size, Work, words_of
@@ -117,7 +116,7 @@ def _rows(asked: Any, reads: int) -> Sequence[Work]:
     tokens: list[int] = []
     for rows in asked.asked:
         whole = _tokens(rows.example, reads)
-        tokens += [_kept(row, whole) for row in rows.rows]
+        tokens += [whole if row.kept is None else max(1, len(row.kept)) for row in rows.rows]
     return _of_rows(tokens)
 
 
@@ -139,10 +138,6 @@ def _of_rows(tokens: Sequence[int]) -> Sequence[Work]:
         return _work("rows", "/ask/asked", tokens)
     rows = Size("`rows`", len(tokens), "/ask/asked")
     return (Work((rows,), unit="rows of one request", seconds_each=SECONDS_A_ROW, most=MOST),)
-
-
-def _kept(row: Row, whole: int) -> int:
-    return whole if row.kept is None else max(1, len(row.kept))
 
 
 def _attributions(asked: Any, reads: int) -> Sequence[Work]:

@@ -71,7 +71,12 @@ class GeneratedText:
         found = [self.text.find(string, max(0, reach)) for string in stop]
         ends = [place for place in found if place >= 0]
         if ends:
-            self._end(min(ends))
+            cut = min(ends)
+            kept = sum(start < cut for start, _ in self._spans)
+            self.text = self.text[:cut]
+            self._ids, self._logprobs = self._ids[:kept], self._logprobs[:kept]
+            self._spans = [(start, min(end, cut)) for start, end in self._spans[:kept]]
+            self.finish = "stop"
 
     def end(self, why: Literal["stop", "length"]) -> None:
         """No more tokens. Characters that are still incomplete are written as U+FFFD."""
@@ -100,10 +105,3 @@ class GeneratedText:
         if len(more) > len(known) and (whatever or not more.endswith(CUT_CHARACTER)):
             self.text += more[len(known) :]
             self._context, self._read = self._read, len(self._ids)
-
-    def _end(self, cut: int) -> None:
-        kept = sum(start < cut for start, _ in self._spans)
-        self.text = self.text[:cut]
-        self._ids, self._logprobs = self._ids[:kept], self._logprobs[:kept]
-        self._spans = [(start, min(end, cut)) for start, end in self._spans[:kept]]
-        self.finish = "stop"

@@ -60,7 +60,7 @@ class LocalWriter:
             GeneratedText(
                 self._prompt(prompt),
                 self._encoder,
-                prompt_generator(sampling.seed, _draw(prompt, place)),
+                prompt_generator(sampling.seed, place if prompt.draw is None else prompt.draw),
             )
             for place, prompt in enumerate(prompts)
         ]
@@ -120,10 +120,6 @@ class LocalWriter:
                 pointer="/completions",
             )
         return tokens
-
-
-def _draw(prompt: Prompt, place: int) -> int:
-    return place if prompt.draw is None else prompt.draw
 
 
 Completions = dict[int, Sequence[EncodedToken]]  # by the place of their pair

@@ -46,7 +46,10 @@ class GenerationBatch(Generic[Owner]):
         """`longest`: tokens that the model reads. `alone`: nobody may join."""
         self.drafts: list[Draft[Owner]] = []
         self._causal, self._longest, self._alone = causal, longest, alone
-        self._ends = ends_of(causal.model)
+        named = causal.model.generation_config.eos_token_id
+        if named is None:
+            named = causal.model.config.eos_token_id
+        self._ends = set(named if isinstance(named, list) else [] if named is None else [named])
         self._past: Any = None
         self._mask = torch.empty(0, 0)  # (N, T) 0 where a cached position is none of its text's
         self._ids = torch.empty(0, 1)  # (N, 1) tokens that are read next
@@ -123,15 +126,12 @@ class GenerationBatch(Generic[Owner]):
         self._past.batch_select_indices(torch.tensor(left, device=self._ids.device))
         self._mask, self._ids = self._mask[left], self._ids[left]
         if self._causal.plain_cache:
-            self._trim()
-
-    def _trim(self) -> None:
-        """Columns at the left that are padding to every draft."""
-        empty = int((self._mask.cumsum(dim=1) == 0).all(dim=0).sum())
-        if empty:
-            self._mask = self._mask[:, empty:]
-            for layer in self._past.layers:
-                layer.keys, layer.values = layer.keys[:, :, empty:], layer.values[:, :, empty:]
+            # columns at the left that are padding to every draft
+            empty = int((self._mask.cumsum(dim=1) == 0).all(dim=0).sum())
+            if empty:
+                self._mask = self._mask[:, empty:]
+                for layer in self._past.layers:
+                    layer.keys, layer.values = layer.keys[:, :, empty:], layer.values[:, :, empty:]
 
 
 class _Reading:
@@ -221,11 +221,3 @@ def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor) -> Tensor:
     threshold = uniforms.to(logits.device)[:, None] * reached[:, -1:]
     drawn = (reached <= threshold).sum(dim=1)
     return drawn.minimum(by_id.shape[1] - 1 - (by_id.flip(1) > 0).int().argmax(dim=1))
-
-
-def ends_of(model: Any) -> set[int]:
-    """The tokens with which the model ends a text."""
-    named = model.generation_config.eos_token_id
-    if named is None:
-        named = model.config.eos_token_id
-    return set(named if isinstance(named, list) else [] if named is None else [named])

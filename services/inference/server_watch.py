@@ -82,21 +82,18 @@ class ServerWatch:
         """Ask those whose time has come."""
         for entry in self._catalogue.entries:
             if entry.is_served and monotonic() >= self._due.get(entry.name, 0.0):
-                self._query(entry)
-
-    def _query(self, entry: ModelEntry) -> None:
-        reason = connection_error(entry.location)
-        if reason is None:
-            self._set_answering(entry)
-            self._pause.pop(entry.name, None)
-            pause = WELL_SECONDS
-        else:
-            detail = f"the server of {entry.name!r} cannot be reached: {reason}"
-            self._states.set(entry.name, "away", detail)
-            before = self._pause.get(entry.name)
-            pause = AGAIN_SECONDS if before is None else min(LONGEST_SECONDS, 2 * before)
-            self._pause[entry.name] = pause
-        self._due[entry.name] = monotonic() + pause
+                reason = connection_error(entry.location)
+                if reason is None:
+                    self._set_answering(entry)
+                    self._pause.pop(entry.name, None)
+                    pause = WELL_SECONDS
+                else:
+                    detail = f"the server of {entry.name!r} cannot be reached: {reason}"
+                    self._states.set(entry.name, "away", detail)
+                    before = self._pause.get(entry.name)
+                    pause = AGAIN_SECONDS if before is None else min(LONGEST_SECONDS, 2 * before)
+                    self._pause[entry.name] = pause
+                self._due[entry.name] = monotonic() + pause
 
 
 def _abilities(entry: ModelEntry) -> ServerAbilities:

@@ -255,7 +255,13 @@ class Encoder:
         Nothing at all becomes the token that begins (else: ends) a text, if there is one.
         """
         made: list[EncodedToken] = []
-        cuts = [0, *self._split_positions(context), len(context.text)]
+        # special tokens that a user sent are read in pieces, so that nobody can close a turn
+        inside = {
+            place + 1
+            for one in context.inserted
+            for place in self._special_positions(context.text, one)
+        }
+        cuts = [0, *sorted(inside), len(context.text)]
         for start, end in pairwise(cuts):
             read = self._encoded(context.text[start:end], start, context.special and start == 0)
             while end < len(context.text) and read[-1].special:  # it ends no text here
@@ -276,16 +282,6 @@ class Encoder:
                 encoded.ids, encoded.offsets, encoded.special_tokens_mask, strict=True
             )
         ]
-
-    def _split_positions(self, context: TokenContext) -> list[int]:
-        """Places inside every special token that touches what a user sent: it is read in pieces
-        there, so that nobody can close a turn by writing so."""
-        found = {
-            place + 1
-            for one in context.inserted
-            for place in self._special_positions(context.text, one)
-        }
-        return sorted(found)
 
     def _special_positions(self, text: str, within: InputSpan) -> Iterator[int]:
         for token in self._special_tokens:

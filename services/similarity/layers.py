@@ -107,20 +107,13 @@ class OncePerToken(nn.Module):
         return once[which].view(*hidden.shape[:2], -1)
 
 
-def compute_repeats_once(network: Any) -> None:
-    """Shorten the first layer of a model that is used by one thread at a time.
-
-    Not where it is the last one too: that one is computed for the first token.
-    """
+def optimize_layers(network: Any) -> None:
+    """Both shortcuts: for `load_encoder`. A single layer is computed for the first token alone, so
+    only the first of several has the second one."""
+    read_first_token_only(network)
     if isinstance(network, READ_FIRST_TOKEN) and network.config.num_hidden_layers > 1:
         repeats = Repeats()
         network.base_model.embeddings.register_forward_pre_hook(repeats.record, with_kwargs=True)
         attention = network.base_model.encoder.layer[0].attention.self
         for name in ("query", "key", "value"):
             setattr(attention, name, OncePerToken(getattr(attention, name), repeats))
-
-
-def optimize_layers(network: Any) -> None:
-    """Both shortcuts: for `load_encoder`."""
-    read_first_token_only(network)
-    compute_repeats_once(network)

@@ -97,8 +97,9 @@ class BatchQueues:
     def _consume(self) -> None:
         while not stopping.is_set():
             rest = self._pace.rest()
-            queues = sort_queues(self._queues) if rest <= 0 else self._calls
-            seconds = BLOCK_SECONDS if rest <= 0 else min(rest, BLOCK_SECONDS)
+            queues, seconds = sort_queues(self._queues), BLOCK_SECONDS
+            if rest > 0:  # calls rest for nobody: the job that waits for one was let start
+                queues, seconds = list(filter(is_call, self._queues)), min(rest, BLOCK_SECONDS)
             seconds = max(LEAST_WAIT_SECONDS, seconds)
             if not queues:
                 stopping.wait(seconds)
@@ -112,11 +113,6 @@ class BatchQueues:
                 if not is_call(task.queue):
                     self._pace.start()
                 self._pool.submit(self._run, task)
-
-    @property
-    def _calls(self) -> list[str]:
-        """Those that rest for nobody: the job that waits for a call was let start."""
-        return [queue for queue in self._queues if is_call(queue)]
 
     def _next(self, queues: Sequence[str], seconds: float) -> TaskMessage | None:
         try:
@@ -173,11 +169,17 @@ class TenantShares:
         """What `claim` takes, counted as its tenant's until `release`."""
         with self._exactly():
             with self._changed:
-                tenants = self._tenants()
+                others = self._asking - 1
+                full = (tenant for tenant, held in self._held.items() if held + others >= self.most)
+                tenants = Tenants(tuple(self._served), tuple(full))
             found = claim(tenants)
             if found is not None:
                 with self._changed:
-                    self._take(found.tenant)
+                    self._held[found.tenant] += 1
+                    self._served.pop(found.tenant, None)
+                    self._served[found.tenant] = None
+                    if len(self._served) > REMEMBERED:
+                        del self._served[next(iter(self._served))]
         return found
 
     def release(self, tenant: str) -> None:
@@ -202,19 +204,6 @@ class TenantShares:
         with self._changed:
             self._changed.wait(ASK_AGAIN_SECONDS)
         return not stopping.is_set()
-
-    def _take(self, tenant: str) -> None:
-        self._held[tenant] += 1
-        self._served.pop(tenant, None)
-        self._served[tenant] = None
-        if len(self._served) > REMEMBERED:
-            del self._served[next(iter(self._served))]
-
-    def _tenants(self) -> Tenants:
-        """Who asks beside us may take a job of any tenant: it counts for each."""
-        others = self._asking - 1
-        full = (tenant for tenant, held in self._held.items() if held + others >= self.most)
-        return Tenants(tuple(self._served), tuple(full))
 
     @contextmanager
     def _exactly(self) -> Iterator[None]:

@@ -63,18 +63,15 @@ class CombinedCalls(Generic[Item, Answer]):
             if not mine.is_over:
                 self._lead()
         except BaseException:  # this thread is to end: whoever waits must not wait for it
-            self._leave(mine, leads=leads or mine.turn.is_set())
+            with self._lock:
+                if mine in self._waiting:
+                    self._waiting.remove(mine)
+                    if leads or mine.turn.is_set():
+                        self._pass_on()
             raise
         if mine.error is not None:
             raise mine.error
         return mine.answer  # type: ignore[return-value]  # it is over
-
-    def _leave(self, mine: _Caller[Item, Answer], *, leads: bool) -> None:
-        with self._lock:
-            if mine in self._waiting:
-                self._waiting.remove(mine)
-                if leads:
-                    self._pass_on()
 
     def _lead(self) -> None:
         """Call for those that waited longest, this thread among them; then the next one leads."""

@@ -171,21 +171,17 @@ class _Loading:
         while True:
             with self._places:
                 reason = _try_load(self._load, name)
-            self._record_error(name)
+            self._health.clear(name)
+            with self._lock:
+                self._untried.discard(name)
+                if not self._untried:
+                    self._tried.set()
             if reason is None:
                 return
             if reason != before:
                 logger.warning("model.not_loaded", model=name, detail=reason)
             before = reason
             time.sleep(RELOAD_SECONDS)
-
-    def _record_error(self, name: str) -> None:
-        """The worker does not wait for it any longer."""
-        self._health.clear(name)
-        with self._lock:
-            self._untried.discard(name)
-            if not self._untried:
-                self._tried.set()
 
 
 def _try_load(load: Load, name: str) -> str | None:

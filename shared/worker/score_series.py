@@ -48,7 +48,9 @@ def observe(contract: MetricContract, result: Mapping[str, Any], named: str | No
     """named: the model that the request names."""
     provenance = result.get("provenance") or {}
     variant = str(provenance.get("variant") or "")
-    found = model_of(_first_model(provenance), named, contract.default_model) or "none"
+    models = provenance.get("models") or ()
+    first = str(models[0]["name"]) if models else None
+    found = model_of(first, named, contract.default_model) or "none"
     model = _bounded(contract.name, found, variant)
     score = _number(result.get("score"))
     if score is not None:
@@ -62,11 +64,6 @@ def observe(contract: MetricContract, result: Mapping[str, Any], named: str | No
         UNDEFINED.labels(contract.name, model, _reason(result)).inc()
     if (verdict := result.get("verdict")) is not None:
         VERDICTS.labels(contract.name, model, str(verdict)).inc()
-
-
-def _first_model(provenance: Mapping[str, Any]) -> str | None:
-    models = provenance.get("models") or ()
-    return str(models[0]["name"]) if models else None
 
 
 def _bounded(metric: str, model: str, variant: str) -> str:

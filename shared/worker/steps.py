@@ -75,7 +75,10 @@ def _find(step: JobStep, request: JobRequest, message: type[M]) -> M | None:
     if content is None:
         return None
     try:
-        return message.model_validate(json.loads(_as_read(content, request)))
+        sealer = secret_sealer(settings()) if request.do_not_store_text else None
+        return message.model_validate(
+            json.loads(content if sealer is None else sealer.open(content))
+        )
     except ValueError:  # Unreadable and ValidationError are such
         logger.warning("step.unreadable", job=step.job_id, step=step.name)
         return None
@@ -89,8 +92,3 @@ def _as_stored(content: str, request: JobRequest) -> str:
     if sealer is None:
         raise Unavailable("a text that must not be stored needs TOUCHSTONE_SECRET_KEYS")
     return sealer.seal(content)
-
-
-def _as_read(content: str, request: JobRequest) -> str:
-    sealer = secret_sealer(settings()) if request.do_not_store_text else None
-    return content if sealer is None else sealer.open(content)

@@ -119,7 +119,11 @@ def split_by_group(
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """(chosen, others), with this share of the families chosen, in the order of the file."""
     listed = list(examples)
-    families = _first({example.cluster for example in listed}, share)
+    ordered = sorted(
+        {example.cluster for example in listed},
+        key=lambda id_: hashlib.sha256(id_.encode()).digest(),
+    )
+    families = set(ordered[: round(len(ordered) * share)])
     chosen = [example for example in listed if example.cluster in families]
     return chosen, [example for example in listed if example.cluster not in families]
 
@@ -138,12 +142,6 @@ def _split_by_label(
         chosen += some
         others += rest
     return chosen, others
-
-
-def _first(ids: set[str], share: float) -> set[str]:
-    """This share of the ids, by the order of their SHA-256."""
-    ordered = sorted(ids, key=lambda id_: hashlib.sha256(id_.encode()).digest())
-    return set(ordered[: round(len(ordered) * share)])
 
 
 WEIGHTS = "adapter_model.safetensors"

@@ -138,6 +138,12 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         demand_same_tokens(model, tokenizer)
         verify_length(model, max_length_ids(tokenizer, longest), len(mapping.outputs))
         pads = is_padding_invariant(model, tokenizer, longest)
+        more: dict[str, Any] = {"warnings": mapping.warnings, "thresholds": mapping.thresholds}
+        if note is not None:  # calibration at another temperature is not known
+            more["on_parts"] = note.on_parts if entry.temperature is None else ()
+            more["training_tokens"] = note.training_tokens
+        if not pads and use.numerics == "bytes":  # rows without padding are small products
+            more["numerics"] = promised(str(use.device), str(use.dtype), small_products=True)
         return LoadedModel(
             model=_computed(model, tokenizer, longest, use),
             tokenizer=tokenizer,
@@ -145,7 +151,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             mapping=mapping,
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or (note.temperature if note else 1.0),
-            use=_of_classifier(use, mapping, _calibration_kwargs(entry, note), pads=pads),
+            use=use.model_copy(update=more),
             input=entry.input,
             overlong=entry.overlong,
             pads=pads,
@@ -161,28 +167,6 @@ def _computed(model: Any, tokenizer: Any, longest: int, use: ModelUse) -> Any:
     if use.dtype == "int8":
         quantize(model.base_model)
     return model
-
-
-def _calibration_kwargs(entry: ModelEntry, note: EmbeddedMetadata | None) -> dict[str, Any]:
-    """As its card was measured; of calibration at another temperature nothing is known."""
-    if note is None:
-        return {}
-    on_parts = note.on_parts if entry.temperature is None else ()
-    return {"on_parts": on_parts, "training_tokens": note.training_tokens}
-
-
-def _of_classifier(
-    use: ModelUse, mapping: LabelMapping, card: dict[str, Any], *, pads: bool
-) -> ModelUse:
-    """What the provenance says of its labels; rows without padding are small products."""
-    found: dict[str, Any] = {
-        "warnings": mapping.warnings,
-        "thresholds": mapping.thresholds,
-        **card,
-    }
-    if not pads and use.numerics == "bytes":
-        found |= {"numerics": promised(str(use.device), str(use.dtype), small_products=True)}
-    return use.model_copy(update=found)
 
 
 def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:

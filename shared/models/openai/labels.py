@@ -22,7 +22,6 @@ from math import exp
 from shared.contracts.calls import Example, Prompt, Turn, sent_texts
 from shared.contracts.errors import BadInput, ScoringError
 from shared.contracts.judgement import NO_MASS, Judgement, Reading, normalize, unread
-from shared.contracts.labels import Task
 from shared.contracts.prompt_table import (
     NOT_ALLOWED,
     PromptKeys,
@@ -76,7 +75,17 @@ def make_question(example: Example, entry: ModelEntry | None = None) -> Question
             "a causal model needs a template, or `[models.prompt]` with `verbalizers` in its entry",
             pointer="/template",
         )
-    return _of_table(example, table, entry.task)
+    try:
+        turns = prompt_turns(table, entry.task)
+    except ValueError as error:
+        raise BadInput(str(error), pointer="/model") from error
+    texts = sent_texts(example, sent_placeholders(turns), language_code)
+    verbalizers = table.verbalizers or {}
+    if table.style == "raw":
+        return Question(_raw(raw_text(turns, texts) + table.answer_prefix), verbalizers, "", table)
+    said = [Turn.model_construct(role=one.role, content=one.render(texts)) for one in turns]
+    prompt = Prompt.model_construct(text=None, turns=tuple(said), draw=None)
+    return Question(prompt, verbalizers, table.answer_prefix, table)
 
 
 def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
@@ -93,20 +102,6 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
         return override_table(entry.prompt, example.prompt)
     except ValueError as error:
         raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
-
-
-def _of_table(example: Example, table: PromptTable, task: Task | None) -> Question:
-    try:
-        turns = prompt_turns(table, task)
-    except ValueError as error:
-        raise BadInput(str(error), pointer="/model") from error
-    texts = sent_texts(example, sent_placeholders(turns), language_code)
-    words = table.verbalizers or {}
-    if table.style == "raw":
-        return Question(_raw(raw_text(turns, texts) + table.answer_prefix), words, "", table)
-    said = [Turn.model_construct(role=one.role, content=one.render(texts)) for one in turns]
-    prompt = Prompt.model_construct(text=None, turns=tuple(said), draw=None)
-    return Question(prompt, words, table.answer_prefix, table)
 
 
 def prompt_sha256(entry: ModelEntry, own: PromptKeys | None = None) -> str | None:
@@ -188,7 +183,11 @@ def find_position(
     if not positions:
         return unread(labels, "no-logprobs", "the server tells no log-probabilities")
     before = ""
-    border = _prefix_end("".join(position.token for position in positions), prefix)
+    written = "".join(position.token for position in positions)
+    begins = len(written) - len(written.lstrip())
+    wanted = prefix.strip()
+    said = written[begins : begins + len(wanted)]
+    border = begins + len(wanted) if wanted and said.casefold() == wanted.casefold() else 0
     for place, position in enumerate(positions):
         shares = dict.fromkeys(labels, 0.0)
         tops = _top_logprobs(position)
@@ -258,14 +257,6 @@ def _match_prefix(said: str, word: str) -> bool:
     return (
         bool(word) and said.startswith(word) and not (rest[:1].isalnum() or rest[:1] in ("-", "_"))
     )
-
-
-def _prefix_end(written: str, prefix: str) -> int:
-    """Characters until the end of the prefix; 0 where the answer does not begin with it."""
-    begins = len(written) - len(written.lstrip())
-    wanted = prefix.strip()
-    said = written[begins : begins + len(wanted)]
-    return begins + len(wanted) if wanted and said.casefold() == wanted.casefold() else 0
 
 
 def _top_logprobs(position: LogprobEntry) -> dict[str, float]:

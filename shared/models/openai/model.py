@@ -307,7 +307,8 @@ def _first_tokens(server: LanguageServer, questions: Sequence[Question]) -> list
     if not questions or server.is_silent:
         return [_by_votes(server, one) for one in questions]
     done = []
-    for question, found in zip(questions, _get_responses(server, questions), strict=True):
+    responses = _sent(server, [_body(server, one) for one in questions])
+    for question, found in zip(questions, responses, strict=True):
         listed = find_position(found, question.verbalizers, question.prefix)
         if isinstance(listed, LabelPosition) and listed.uncertainty > TOLERATED:
             listed = _with_missing(server, question, listed)
@@ -317,10 +318,6 @@ def _first_tokens(server: LanguageServer, questions: Sequence[Question]) -> list
             one = _by_votes(server, question)
         done.append(one)
     return done
-
-
-def _get_responses(server: LanguageServer, questions: Sequence[Question]) -> list[ServerChoice]:
-    return _sent(server, [_body(server, one) for one in questions])
 
 
 def _sent(server: LanguageServer, bodies: Sequence[Json]) -> list[ServerChoice]:

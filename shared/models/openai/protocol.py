@@ -108,29 +108,23 @@ class Dialect:
                     return self._natively(path, spoken)
                 answers = self._connection.post(path, spoken)
                 found = [self._read(*pair) for pair in zip(spoken, answers, strict=True)]
-                return self._add_logprobs(path, spoken, found)
+                silent = any(  # Ollama has log-probabilities in its own API alone
+                    body.get("logprobs") and one.logprobs is None and one.written
+                    for body, one in zip(spoken, found, strict=True)
+                )
+                if not silent or path in self._native:
+                    return found
+                self._native[path] = False
+                if not ollama.is_ollama(self._connection):
+                    return found
+                native = self._natively(path, spoken)
+                self._native[path] = any(one.logprobs is not None for one in native)
+                return native if self._native[path] else found
             except FieldRefused as error:
                 if self._adapt_to_error(error, {name for body in spoken for name in body}):
                     continue
                 self._limit, self._tops, self._left_out = known
                 raise
-
-    def _add_logprobs(
-        self, path: str, spoken: Sequence[Json], found: list[ServerChoice]
-    ) -> list[ServerChoice]:
-        """With the log-probabilities that were asked for, where Ollama alone has them."""
-        silent = any(
-            body.get("logprobs") and one.logprobs is None and one.written
-            for body, one in zip(spoken, found, strict=True)
-        )
-        if not silent or path in self._native:
-            return found
-        self._native[path] = False
-        if not ollama.is_ollama(self._connection):
-            return found
-        native = self._natively(path, spoken)
-        self._native[path] = any(one.logprobs is not None for one in native)
-        return native if self._native[path] else found
 
     def _natively(self, path: str, spoken: Sequence[Json]) -> list[ServerChoice]:
         bodies = list(map(ollama.native_body, spoken))

@@ -189,7 +189,11 @@ def generate(
     no part of the text. Raises AnswerCut where a chat was cut before it came to its answer.
     """
     bodies = [
-        {**extra, **_sampling(sampling, _draw(prompt, place)), **_prompt_body(prompt, sampling)}
+        {
+            **extra,
+            **_sampling(sampling, place if prompt.draw is None else prompt.draw),
+            **_prompt_body(prompt, sampling),
+        }
         for place, prompt in enumerate(prompts)
     ]
     chats = [place for place, prompt in enumerate(prompts) if prompt.turns is not None]
@@ -200,10 +204,6 @@ def generate(
         for place, answer in zip(places, answers, strict=True):
             done[place] = _read_completion(answer)
     return [done[place] for place in range(len(prompts))]
-
-
-def _draw(prompt: Prompt, place: int) -> int:
-    return place if prompt.draw is None else prompt.draw
 
 
 def seed_of(seed: int, place: int) -> int:
@@ -288,7 +288,9 @@ def spans(pieces: Sequence[bytes], text: str) -> list[Span | None]:
     Ascending. A piece that holds a part of a character only is empty, its last one covers it.
     Raises ScoringError where the pieces do not spell the text.
     """
-    decoded = _decode_bytes(pieces)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    last = len(pieces) - 1
+    decoded = [decoder.decode(piece, final=place == last) for place, piece in enumerate(pieces)]
     spelled = "".join(decoded)
     starts = [0, *accumulate(map(len, decoded))][: len(decoded)]
     for wanted in dict.fromkeys((text, text.rstrip(CUT))):
@@ -300,13 +302,6 @@ def spans(pieces: Sequence[bytes], text: str) -> list[Span | None]:
                 for start, part in zip(starts, decoded, strict=True)
             ]
     return _in_order(pieces, text)
-
-
-def _decode_bytes(pieces: Sequence[bytes]) -> list[str]:
-    """What each piece adds to the text; incomplete bytes are written at the very end only."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    last = len(pieces) - 1
-    return [decoder.decode(piece, final=place == last) for place, piece in enumerate(pieces)]
 
 
 def _within(start: int, end: int, length: int) -> Span | None:
