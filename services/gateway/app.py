@@ -36,8 +36,6 @@ from services.gateway.routes import (
     judgements,
     review_queues,
     scores,
-    several_jobs,
-    webhook_deliveries,
     webhooks,
 )
 from services.gateway.site_security import SameOriginMiddleware
@@ -60,7 +58,6 @@ ROUTERS = (
     batch_results.router,
     batches.router,
     webhooks.router,
-    webhook_deliveries.router,
     health.models_router,
     health.router,
 )
@@ -87,7 +84,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.gateway = _state(settings)
     app.include_router(bulk.make_router())
-    app.include_router(scores.make_router(several_jobs.add_several))
+    app.include_router(scores.make_router(bulk.add_several))
     for router in ROUTERS:
         app.include_router(router)
     refusals.install(app)

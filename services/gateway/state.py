@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
@@ -32,7 +32,6 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
-from services.gateway.background import running
 from services.gateway.caller import ConcurrentLimiter, KeyCache, Limiter, SessionStore
 from services.gateway.results.overview import ModelHistory
 from services.gateway.results.result_pages import ResultSummary
@@ -54,6 +53,7 @@ from shared.process.telemetry import inject_trace
 from shared.queue import broker, worker_board
 from shared.queue.broker import JobMessage
 
+AGAIN_SECONDS = 0.5
 MOST_MESSAGES = 10_000  # messages that wait for a stuck broker; more are left to the scheduler
 ONE_TRIP = 100  # of them in one trip to the broker: those that came while the last one travelled
 PATIENCE_SECONDS = 5.0  # at the end, for what still waits
@@ -62,8 +62,25 @@ LOOK_SECONDS = 2.0  # at how models and workers are
 SIGNS_SECONDS, MOST_TENANTS = 10.0, 1_000  # what results say of the models, remembered
 SUMMARY_SECONDS, MOST_SUMMARIES = 60.0, 200  # what a table's page says of all its rows
 T = TypeVar("T")
-
 logger = telemetry.logger(__name__)
+
+
+@asynccontextmanager
+async def running(work: Coroutine[None, None, None], name: str) -> AsyncIterator[None]:
+    """A task that ends with the block.
+
+    It is told so until it does: `asyncio.wait_for` of Python 3.11 forgets that its task was
+    cancelled where what it waits for comes at the same moment.
+    """
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield
+    finally:
+        while not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=AGAIN_SECONDS)
+        with suppress(asyncio.CancelledError):
+            task.result()
 
 
 class ModelBoard:

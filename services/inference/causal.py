@@ -15,7 +15,7 @@ specs "models" §1.3, §3.1 (gpt-oss-safeguard).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -32,7 +32,6 @@ from services.inference.attribution import (
     column,
     eager,
 )
-from services.inference.categories import with_categories
 from services.inference.causal_pass import CausalPass, CausalRow, share_prefix
 from services.inference.causal_prompt import CausalReader, CausalReading, LabelPrompt
 from services.inference.generated_text import GeneratedText, prompt_generator
@@ -62,11 +61,48 @@ from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement, average, with_mass
 from shared.contracts.messages import ModelUse
 from shared.models.catalogue.entry import LOCAL_ABILITIES, Ability
+from shared.models.guard_categories import (
+    CATEGORY_TOKENS,
+    is_written,
+    named_categories,
+    with_only_category,
+)
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
 from shared.models.word_rows import judged_words
 from shared.queue.job_context import wait_all
 from shared.queue.priority_lock import PriorityLock
+
+GREEDY = Sampling.model_construct(
+    temperature=0.0, top_p=1.0, max_tokens=CATEGORY_TOKENS, stop=(), seed=0
+)
+OPENS, CLOSES = "<think>", "</think>"  # as Qwen, DeepSeek and their like mark it
+
+
+def with_categories(
+    readings: Sequence[CausalReading],
+    judged: Sequence[Judgement],
+    model: tuple[GenerationQueue, Encoder],
+    least: Mapping[str, float],
+) -> list[Judgement]:
+    """(N,) judgements with the categories that the model names after each prompt.
+
+    model: what it writes with, and its tokenizer. least: label → P from which its entry
+    decides it.
+    """
+    tables = [one.prompt.table if one.prompt else None for one in readings]
+    generation, encoder = model
+    drafts = {
+        place: GeneratedText(reading.tokens.ids, encoder, prompt_generator(0, 0))
+        for place, reading in enumerate(readings)
+        if is_written(tables[place]) and judged[place].unread is None and not reading.reasons
+    }
+    generation.finish(list(drafts.values()), GREEDY)
+    found = [with_only_category(*one, least) for one in zip(judged, tables, strict=True)]
+    for place, draft in drafts.items():
+        named = named_categories(tables[place], draft.text)
+        found[place] = judged[place].model_copy(update={"categories": named})
+    return found
 
 
 class LocalLanguageModel(LocalWriter):
@@ -329,9 +365,6 @@ class CausalInside:
             answer = model.base_model(input_ids=ids, output_attentions=True, use_cache=False)
         layers: Sequence[Tensor] | None = answer.attentions
         return layers
-
-
-OPENS, CLOSES = "<think>", "</think>"  # as Qwen, DeepSeek and their like mark it
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from services.gateway import background
-from services.gateway.background import running
+from services.gateway import state
+from services.gateway.state import running
 
 
 def test_a_task_that_forgets_a_cancellation_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(state, "AGAIN_SECONDS", 0.01)
     told = 0
 
     async def deaf() -> None:

@@ -1,31 +1,123 @@
-"""The files of a batch's page: its lines, its report, the pictures of the report."""
+"""The files of a batch's page: its lines, its report, the pictures of the report.
+
+The columns of `items.csv` have the same names and places in a selection of the lines; what only
+the table knows follows.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from fastapi import Request
+from sqlalchemy import Engine
 from starlette.responses import Response, StreamingResponse
 
 from services.gateway.auth import Viewer
-from services.gateway.batch_csv import filled_csv_chunks
-from services.gateway.pages import result_export
+from services.gateway.batch_csv import (
+    FIRST,
+    LAST,
+    cells_of,
+    csv_field,
+    encode_rows,
+    filled_csv_chunks,
+    number_columns,
+    warning_cells,
+    why_none,
+)
 from services.gateway.pages.batches import get_batch
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.result_query import query_to_take
+from services.gateway.pages.result_query import ResultQuery, query_to_take
 from services.gateway.refusals import NoReport
+from services.gateway.results import result_exports, result_pages
+from services.gateway.results.result_exports import ExportedRow
 from services.gateway.routes import batch_results
 from services.gateway.routes.batch_results import find_plot, report_job, unknown_plot, write_facts
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
-from services.registry import reported
+from services.registry import contracts, reported
 from shared.contracts.errors import BadInput, UnknownFile
 from shared.ledger.batches import Batch
+from shared.ledger.engine import transaction
 from shared.reports.charts.engine import in_the_dark
 
+LINES_AT_ONCE = 200
+OF_TABLE = ("chance", "label_sent", "label_stated", "language", "model")
+REASONS = "reasons"
+NAMES = {"sentence": "reason"}  # of a row → as results call it
+IN_FRONT = (*FIRST, "verdict", "sentence")  # of a row
+TOLD = (*IN_FRONT, *OF_TABLE, "warnings")
 MOST_IN_FILE = 1_000  # lines of a selection
-
 router = page_router()
+PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+REPORT_SECONDS = 10  # that a download waits for a report which is still being made
+
+
+@dataclass(frozen=True)
+class ExportColumns:
+    """numbers: paths into a result. keys: of metadata."""
+
+    numbers: Sequence[tuple[str, ...]]
+    keys: Sequence[str]
+
+    @property
+    def header(self) -> list[str]:
+        return [
+            *(NAMES.get(name, name) for name in IN_FRONT),
+            *(".".join(path) for path in self.numbers),
+            *LAST,
+            *OF_TABLE,
+            REASONS,
+            *(f"metadata.{key}" for key in self.keys),
+        ]
+
+    def row(self, one: ExportedRow, batch: Batch) -> list[str]:
+        row = one.row
+        return [
+            *(csv_field(getattr(row, name)) for name in IN_FRONT),
+            *cells_of(one.result or {}, self.numbers),
+            *warning_cells(one.result),
+            csv_field(why_none(row.status, one.error, batch)),
+            *(csv_field(getattr(row, name)) for name in OF_TABLE),
+            csv_field(" ".join(row.reasons)),
+            *(csv_field(row.metadata.get(key)) for key in self.keys),
+        ]
+
+
+def file_chunks(engine: Engine, batch: Batch, view: ResultQuery, ending: str) -> Iterator[bytes]:
+    """The file, some lines at a time, in the order of the input; no transaction stays open between
+    them. ending: `csv` or `jsonl`."""
+    with transaction(engine) as connection:
+        keys = result_pages.metadata_keys(connection, view.filter)
+    columns = ExportColumns(number_columns(contracts().get(batch.metric)), list(keys))
+    if ending == "csv":
+        yield encode_rows([columns.header])
+    last = 0
+    while True:
+        with transaction(engine) as connection:
+            some = result_exports.exported(connection, view.filter, last, LINES_AT_ONCE)
+        if not some:
+            return
+        last = some[-1].row.line
+        yield (
+            encode_rows(columns.row(one, batch) for one in some)
+            if ending == "csv"
+            else "".join(f"{json.dumps(_to_dict(one, batch))}\n" for one in some).encode()
+        )
+
+
+def _to_dict(one: ExportedRow, batch: Batch) -> dict[str, Any]:
+    row = one.row
+    return {
+        "batch_id": batch.id,
+        **{NAMES.get(name, name): getattr(row, name) for name in TOLD},
+        "reasons": row.reasons,
+        "metadata": row.metadata,
+        "result": one.result,
+        "error": one.error,
+    }
 
 
 @router.get("/batches/{batch_id}/results.html")
@@ -52,14 +144,10 @@ async def batch_results_file(
     batch_results.check_final(batch)
     await write_facts(gateway, batch)
     view = query_to_take(batch, batch.tenant, request.query_params.multi_items())
-    pieces = result_export.file_chunks(gateway.engine, batch, view, ending)
+    pieces = file_chunks(gateway.engine, batch, view, ending)
     kind = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}[ending]
     headers = batch_results.download_headers(f"{batch.id}-results.{ending}")
     return StreamingResponse(pieces, media_type=kind, headers=headers)
-
-
-PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-REPORT_SECONDS = 10  # that a download waits for a report which is still being made
 
 
 @router.get("/batches/{batch_id}/plots/{name}.svg")

@@ -1,13 +1,16 @@
 """`/texts/{text_key}`: every result of a tenant for one text, and the text under other metrics.
 
-The text key is a keyed hash: it is looked up together with the tenant, always.
+The text key is a keyed hash: it is looked up together with the tenant, always. What several results
+rest on is shown in lanes under the text: a result's marks, or how much each token counted. The text
+is cut where any lane changes; each stretch says by its classes what lies in which lane.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from fastapi import Request
@@ -22,7 +25,6 @@ from services.gateway.pages.job_texts import plain_text, result_spans, texts_of
 from services.gateway.pages.other_metrics import build_requests
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import checked_form, page
-from services.gateway.pages.text_lanes import MOST_LANES, TextLane, heat_marks, stacked
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import find_job
 from services.gateway.routes.scores import check_request, commit, wait_for_job
@@ -33,14 +35,86 @@ from shared.ledger import bulk_jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import jobs as jobs_table
 from shared.ledger.tables import result_facts
-from shared.reports.pages.page_text import TokenRun, moment
+from shared.reports.pages.page_text import LEVELS, Mark, TokenRun, moment, pieces
 
+MOST_LANES = 8  # under one text; lanes.css has as many
+STEPS = 4  # of a lane's heat
+MOST_PASSAGES = 20  # of a lane, in its table
 KEY = re.compile(r"[0-9a-zA-Z_:-]{8,128}")
 MOST = 60  # results of one text
 BEGINNING = 80  # characters of an explanation
 SHORT = 6  # characters of a batch's id
-
 router = page_router()
+
+
+@dataclass(frozen=True)
+class TextLane:
+    """One result. marks: its stretches of the text; level: -9 to 9 of heat, 0: marked. said: what
+    it rests on that is not of the text, such as a model's reasons."""
+
+    name: str
+    marks: Sequence[tuple[int, int, int]]
+    said: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class LaneStretch:
+    """Characters that no lane cuts. classes: empty where nothing is marked."""
+
+    text: str
+    classes: str
+
+
+@dataclass(frozen=True)
+class StackedText:
+    """A text with its lanes, the uppermost first. passages: of each lane, the strongest first.
+    left_out: lanes for which there is no room."""
+
+    text: str
+    lanes: Sequence[TextLane]
+    stretches: Sequence[LaneStretch]
+    passages: Sequence[Sequence[str]]
+    left_out: int = 0
+
+
+def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
+    """(text, lane) of each result; results of the same characters share their text."""
+    found: dict[str, list[TextLane]] = {}
+    for text, lane in lanes:
+        found.setdefault(text, []).append(lane)
+    return [
+        replace(_stack(text, own[:MOST_LANES]), left_out=max(0, len(own) - MOST_LANES))
+        for text, own in found.items()
+    ]
+
+
+def heat_marks(runs: Iterable[TokenRun]) -> Iterator[tuple[int, int, int]]:
+    """Tokens by their weight as a lane has them."""
+    end = 0
+    for run in runs:
+        for stretch in run.stretches:
+            start, end = end, end + len(stretch.text)
+            if stretch.level:
+                yield start, end, stretch.level
+
+
+def _stack(text: str, lanes: Sequence[TextLane]) -> StackedText:
+    marks, passages = [], []
+    for place, lane in enumerate(lanes):
+        for start, end, level in lane.marks:  # the kind is a class of lanes.css
+            step = math.ceil(STEPS * abs(level) / LEVELS)
+            kind = f"lane{place}-{'p' if level > 0 else 'n'}{step}" if level else f"lane{place}"
+            marks.append(Mark(start, end, kind))
+        # of a strip of heat the upper half of its range
+        strong = [one for one in lane.marks if not one[2] or 2 * abs(one[2]) > LEVELS]
+        strong.sort(key=lambda one: (-abs(one[2]), one[0]))
+        words = (text[start:end].strip() for start, end, _ in strong)
+        passages.append([*dict.fromkeys(filter(None, words)), *lane.said][:MOST_PASSAGES])
+    stretches = [
+        LaneStretch(one.text, " ".join(dict.fromkeys(mark.kind for mark in one.marks)))
+        for one in pieces(text, marks)
+    ]
+    return StackedText(text, lanes, stretches, passages)
 
 
 @dataclass(frozen=True)

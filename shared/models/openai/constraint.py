@@ -28,28 +28,18 @@ SAME = 0.01  # of a probability; half precision and batches move it by less
 Constraint = Callable[[Sequence[str], Sequence[int]], Json]
 
 
-def _tokens(_: Sequence[str], ids: Sequence[int]) -> Json:
-    return {"allowed_token_ids": [*ids]} if ids else {}
-
-
-def _bias(_: Sequence[str], ids: Sequence[int]) -> Json:
-    return {"logit_bias": {str(token): EQUAL_BIAS for token in ids}} if ids else {}
-
-
-def _choice(words: Sequence[str], _: Sequence[int]) -> Json:
-    return {"structured_outputs": {"choice": [*words]}}
-
-
-def _expression(words: Sequence[str], _: Sequence[int]) -> Json:
-    return {"regex": f"({'|'.join(map(re.escape, words))})"}
-
-
 def _grammar(words: Sequence[str], _: Sequence[int]) -> Json:
     either = " | ".join(json.dumps(word, ensure_ascii=False) for word in words)
     return {"grammar": f"root ::= {either}"}
 
 
-CONSTRAINTS: tuple[Constraint, ...] = (_tokens, _bias, _choice, _expression, _grammar)
+CONSTRAINTS: tuple[Constraint, ...] = (
+    lambda _, ids: {"allowed_token_ids": [*ids]} if ids else {},
+    lambda _, ids: {"logit_bias": {str(token): EQUAL_BIAS for token in ids}} if ids else {},
+    lambda words, _: {"structured_outputs": {"choice": [*words]}},
+    lambda words, _: {"regex": f"({'|'.join(map(re.escape, words))})"},
+    _grammar,
+)
 
 
 @dataclass(frozen=True)

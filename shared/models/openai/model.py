@@ -50,6 +50,7 @@ from shared.models.openai.labels import (
     make_question,
     parse_label,
     prompt_sha256,
+    read_position,
 )
 from shared.models.openai.protocol import CHAT, LogprobEntry, ServerChoice
 from shared.models.openai.scoring import PATH, check_unique, first_tokens, softmax
@@ -446,9 +447,8 @@ def _after_reasoning(server: LanguageServer, question: Question) -> Judgement:
     """P after each drawn reasoning, averaged; uncertainty: half the mean's 95 % interval."""
     draws = question.table.draws if question.table else 1
     each = [
-        from_position(listed) if isinstance(listed, LabelPosition) else listed
+        read_position(found, question.verbalizers, question.prefix)
         for found in _sample_responses(server, question, draws)
-        for listed in [find_position(found, question.verbalizers, question.prefix)]
     ]
     if all(one.unread is not None and one.unread.code == "no-logprobs" for one in each):
         return _by_votes(server, question)

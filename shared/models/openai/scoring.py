@@ -288,19 +288,15 @@ def first_tokens(
 
     Raises BadInput for a word that is not among them, and where the server tells none.
     """
-    choices = _choices_of(connection, served, texts)
-    return [_of(found, some) for found, some in zip(choices, words, strict=True)]
-
-
-def _choices_of(connection: Connection, served: str, texts: Sequence[str]) -> list[ServerChoice]:
     few = [{"prompt": text, "max_tokens": 1, "logprobs": MOST[1]} for text in texts]
     try:
-        return complete(connection, served, [{**body, "logprobs": MOST[0]} for body in few])
+        choices = complete(connection, served, [{**body, "logprobs": MOST[0]} for body in few])
     except BadInput:  # more than it gives, or a fault that the second request has too
-        return complete(connection, served, few)
+        choices = complete(connection, served, few)
+    return [_word_logprobs(found, some) for found, some in zip(choices, words, strict=True)]
 
 
-def _of(found: ServerChoice, words: Sequence[str]) -> list[float]:
+def _word_logprobs(found: ServerChoice, words: Sequence[str]) -> list[float]:
     likely = {piece.spelled: piece.logprob for piece in _top_tokens(found)}
     values = [likely.get(word.encode()) for word in words]
     missing = [word for word, value in zip(words, values, strict=True) if value is None]
@@ -319,10 +315,7 @@ def _top_tokens(found: ServerChoice) -> list[ServerToken]:
         return []
     if logprobs.content:
         return [entry.to_token for entry in logprobs.content[0].top_logprobs]
-    return [piece for tops in (logprobs.top_logprobs or [])[:1] for piece in _to_tokens(tops or {})]
-
-
-def _to_tokens(tops: dict[str, float]) -> list[ServerToken]:
+    tops = (logprobs.top_logprobs or [None])[0] or {}
     return [ServerToken(token.encode(), logprob) for token, logprob in tops.items()]
 
 

@@ -234,14 +234,10 @@ def find_label_endpoint(
 ) -> LabelEndpoint | None:
     """The first that this server has; prompt and two labels to try it with."""
     endpoints: tuple[LabelEndpoint, ...] = (GenerativeScoring(), ScoreEndpoint())
-    return next(
-        (
-            endpoint
-            for endpoint in endpoints
-            if _is_supported(connection, served, endpoint, (prompt, labels))
-        ),
-        None,
-    )
+    for endpoint in endpoints:
+        if _is_supported(connection, served, endpoint, (prompt, labels)):
+            return endpoint
+    return None
 
 
 def call_label_endpoint(

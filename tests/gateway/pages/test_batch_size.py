@@ -14,7 +14,7 @@ import httpx
 from sqlalchemy import Engine
 
 from bench.pages import BATCH, LINES, PAGES, PATH, fill
-from services.gateway.pages.result_export import LINES_AT_ONCE, file_chunks
+from services.gateway.pages.batch_downloads import LINES_AT_ONCE, file_chunks
 from services.gateway.pages.result_query import parse_query
 from services.gateway.pages.templates import STATIC
 from shared.ledger import batches

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from services.gateway.pages.other_metrics import request_for
-from services.gateway.pages.text_lanes import MOST_LANES
+from services.gateway.pages.texts import MOST_LANES
 from services.registry import fact_plan, metrics
 from shared.ledger import leases, result_facts
 from shared.ledger.tables import jobs
