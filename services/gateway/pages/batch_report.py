@@ -1,13 +1,15 @@
 """A batch report as a page or one HTML file shows it: captioned tables that leave nothing out.
 
 A record of single values is a table of two columns; records of one kind are its rows; what stands
-in a record and is no single value has a table of its own.
+in a record and is no single value has a table of its own. Before the tables come charts, the
+`design` of a metric's `page.py`; of many of a kind, as ICE's configurations, a page draws a few at
+once, and a file all.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,18 +17,30 @@ from markupsafe import Markup
 
 from services.gateway.pages.batch_outcome import outcome_of
 from services.gateway.pages.gold_section import gold_section
-from services.gateway.pages.report_design import design_of
 from services.gateway.pages.result_query import parse_query
 from services.gateway.pages.result_tables import Table, with_language_names
 from services.gateway.pages.templates import STATIC, render
 from services.gateway.results.result_pages import ResultCounts, ResultRow
 from services.gateway.views import batch_json
-from services.registry import metrics, reported, surprising_words
+from services.registry import metrics, page, reported, surprising_words
+from shared.contracts.language_names import language_name
 from shared.contracts.messages import Message
 from shared.contracts.reports import Interval
+from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.reports.charts.engine import in_the_dark
 from shared.reports.pages.page_text import significant
+from shared.reports.pages.report_design import (
+    AT_ONCE,
+    Block,
+    Forest,
+    Pair,
+    Record,
+    count_bars,
+    forest,
+    is_shown,
+    record,
+)
 from shared.reports.pages.report_summary import fold_alike, is_interval
 
 ELSEWHERE = {  # what the summary says
@@ -38,10 +52,63 @@ ASKED_FOR = {"comparison", "further", "agreement", "gold", "plan", "corrected"}
 LINKED = {"of_model", "of_metadata"}  # links of charts say it
 MOST_COLUMNS = 24  # a wider one is cut into a table a row
 SINGLE = (str, int, float, bool, type(None))
-
-Record = Mapping[str, Any]
 ReportValue = Interval | str | float | bool | list[Any] | None
 ReportTable = Table[ReportValue]
+FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+SHEETS = ("site.css", "batch.css")
+
+
+def design_of(metric: str, report: Record | None) -> list[Block]:
+    """The charts of this report, in their order; without one none."""
+    design = getattr(page(metric), "design", None)
+    if design is None or report is None:
+        return []
+    blocks = [*design(report), *_common(report)]
+    return [one for one in blocks if not one.is_empty]
+
+
+@dataclass(frozen=True)
+class ChartsAtOnce:
+    """What a page draws of a report's charts. others: those that it does not draw, a few at once:
+    (first, last, address), numbered from 1. shown: of those that it draws."""
+
+    blocks: Sequence[Block]
+    shown: tuple[int, int] = (0, 0)
+    others: Sequence[tuple[int, int, str]] = ()
+    count: int = 0
+
+
+def charts_at_once(
+    blocks: Sequence[Block], first: int, address: Callable[[int], str]
+) -> ChartsAtOnce:
+    """first: the number of the first one to draw. address: of the page that begins with one."""
+    count = max((number + 1 for one in blocks if (number := _number(one)) is not None), default=0)
+    if count <= AT_ONCE:
+        return ChartsAtOnce(blocks)
+    start = first // AT_ONCE * AT_ONCE if first < count else 0
+    drawn = range(start, min(start + AT_ONCE, count))
+    kept = [one for one in blocks if (number := _number(one)) is None or number in drawn]
+    others = [
+        (low + 1, min(low + AT_ONCE, count), address(low))
+        for low in range(0, count, AT_ONCE)
+        if low != start
+    ]
+    return ChartsAtOnce(kept, (drawn.start + 1, drawn.stop), others, count)
+
+
+def _number(block: Block) -> int | None:
+    return None if isinstance(block, Forest) else block.number
+
+
+def _common(report: Record) -> Iterator[Block]:
+    by_language = record(report, "by_language").items()
+    scores = {language_name(code): record(one, "score") for code, one in by_language}
+    languages = {name: one for name, one in scores.items() if is_shown(one)}
+    if len(languages) > 1:
+        yield forest("Mean score by language of the text", languages)
+    left_out = record(report, "left_out")
+    filters: dict[str, Pair] = {one: ("status", one) for one in STATUSES if one in left_out}
+    yield count_bars("Left out, by state", left_out, filters=filters)
 
 
 @dataclass(frozen=True)
@@ -181,10 +248,6 @@ def _label(entry: TableEntry, row: Mapping[str, Any]) -> str:
     """A record's place, and the first words in it, by which people know it."""
     words = [value for value in row.values() if isinstance(value, str)][:2]
     return f"{entry.name} ({', '.join(words)})" if words else entry.name
-
-
-FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-SHEETS = ("site.css", "batch.css")
 
 
 @dataclass(frozen=True)

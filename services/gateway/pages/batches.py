@@ -19,12 +19,11 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
-from services.gateway.pages.batch_report import ReportSummary, summary_of
+from services.gateway.pages.batch_report import ReportSummary, charts_at_once, design_of, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
 from services.gateway.pages.gold_section import gold_section
 from services.gateway.pages.job_texts import load_row_detail
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.report_design import charts_at_once, design_of
 from services.gateway.pages.result_query import (
     LARGEST,
     VERDICTS,

@@ -11,8 +11,7 @@ from statistics import NormalDist
 
 from sqlalchemy import Connection
 
-from services.gateway.pages.drift import DriftRow, drift_rows
-from services.gateway.pages.drift_statistics import LEVEL, variance
+from services.gateway.pages.drift import LEVEL, DriftRow, drift_rows, variance
 from services.registry import metrics
 from shared.ledger import score_hours
 from shared.ledger.score_hours import ScoreSums, edges_of

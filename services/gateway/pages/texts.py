@@ -22,8 +22,8 @@ from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
 from services.gateway.pages.job_texts import plain_text, result_spans, texts_of
-from services.gateway.pages.other_metrics import build_requests
 from services.gateway.pages.page_route import page_router
+from services.gateway.pages.score_again import build_requests
 from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import find_job

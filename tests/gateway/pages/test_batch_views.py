@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import Engine, delete, event, text
 
 from bench.pages import BATCH, PATH, fill
+from services.gateway.pages.batch_report import design_of
 from services.gateway.pages.page_route import POLICY
-from services.gateway.pages.report_design import design_of
 from services.gateway.pages.result_query import NAMES
 from services.gateway.results import saved_views
 from services.gateway.results.result_pages import ResultFilter, count_undefined

@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 from sqlalchemy import Engine
 
-from services.gateway.pages.drift import sentence_of
-from services.gateway.pages.drift_statistics import psi, psi_threshold, score_shift
+from services.gateway.pages.drift import psi, psi_threshold, score_shift, sentence_of
 from services.registry import fact_plan, metrics
 from shared.ledger import leases, result_facts, score_hours
 from shared.ledger.score_hours import ScoreSums, edges_of

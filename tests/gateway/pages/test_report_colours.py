@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.pages.report_design import design_of
+from services.gateway.pages.batch_report import design_of
 from services.gateway.pages.templates import STATIC
 from services.registry import metrics
 from shared.contracts.service import ReportedContract

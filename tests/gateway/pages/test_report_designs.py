@@ -10,7 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, update
 
-from services.gateway.pages.report_design import charts_at_once, design_of
+from services.gateway.pages.batch_report import charts_at_once, design_of
 from services.gateway.pages.templates import environment
 from services.hatexscore.report import NO_EXPLANATION
 from services.registry import metrics

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, select
 
-from services.gateway.pages.other_metrics import request_for
+from services.gateway.pages.score_again import request_for
 from services.gateway.pages.texts import MOST_LANES
 from services.registry import fact_plan, metrics
 from shared.ledger import leases, result_facts
