@@ -142,7 +142,7 @@ def fact_plan(name: str) -> FactPlan | None:
     if name in all_contracts() and (contract is None or contract.facts is None):
         return None
     rules = surprising_rules(name)
-    if contract is None or contract.finding is None:
-        return FactPlan(rules, contract)
+    if contract is None or contract.finding is None or isinstance(contract, MetricContract):
+        return FactPlan(rules, contract)  # a metric's results say their own verdict
     finding, report = contract.finding, contract.report
     return FactPlan(rules, contract, lambda result: finding(report.model_validate(result)))

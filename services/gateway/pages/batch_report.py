@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
+from pydantic import ValidationError
 
 from services.gateway.pages.batch_outcome import outcome_of
 from services.gateway.pages.gold_section import gold_section
@@ -275,8 +277,15 @@ class ReportSummary:
 
 
 def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportSummary:
-    """inside: the pictures stand in the page itself; else they have addresses of their own."""
+    """inside: the pictures stand in the page itself; else they have addresses of their own. A
+    report of another shape than its contract's is shown as it is."""
     metric, contract = metrics().get(batch.metric), reported().get(batch.metric)
+    score: Interval | None = None
+    whole: Message | Record = report
+    with suppress(ValidationError):
+        score = Interval.model_validate(report.get("score"))
+    with suppress(ValidationError):
+        whole = report if contract is None else contract.batch_report.model_validate(report)
     fields = {} if metric is None else metric.report.model_fields
     named = {
         "results": "scored",
@@ -301,14 +310,12 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
         pictures.append(PlotImage(plot["title"], *urls))
     return ReportSummary(
         finding=str(report.get("finding", "")),
-        score=Interval.model_validate(report["score"]) if report.get("score") else None,
+        score=score,
         range=None if metric is None else metric.score_range,
         direction=str(fields["direction"].default) if "direction" in fields else "",
         facts=facts,
         warnings=fold_alike(str(warning) for warning in report.get("warnings", ())),
-        tables=tables_of(
-            report if contract is None else contract.batch_report.model_validate(report)
-        ),
+        tables=tables_of(whole),
         pictures=pictures,
     )
 
