@@ -85,7 +85,13 @@ LINES = [
     judged("fine", score=0.9, label_match=True, components={"htc": 1.0}, warnings=["w"]),
     judged("low", score=0.1, label_match=False),
     judged(HOSTILE, score=0.75, label_match=False, control={"mean_drop": -0.25}),
-    judged("null\x01", score=None, masked_text="a secret text"),
+    judged(
+        "null\x01",
+        score=None,
+        masked_text="a secret text",
+        verdict="undecided",
+        reason="Nothing is quoted.",
+    ),
     judged("broken", error=ERROR),
 ]
 
