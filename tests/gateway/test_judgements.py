@@ -435,7 +435,6 @@ def test_a_statement_is_a_text_that_can_be_marked() -> None:
     ("evidence", "judged", "field"),
     [
         ({"kind": "quote"}, "text", "text"),
-        ({"kind": "group"}, "text", "explanation"),
         ({"kind": "replaced", "offsets_into": "hypothesis"}, "premise", "hypothesis"),
         ({"kind": "redress", "field": "statement"}, "text", "statement"),
         ({"kind": "cited"}, "premise", "premise"),
