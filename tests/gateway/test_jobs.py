@@ -18,12 +18,10 @@ from shared.contracts.errors import (
     TextTooLong,
     TooManyRows,
 )
-from shared.contracts.messages import LONGEST_REASON
 from shared.contracts.problems import problem, type_name
 from shared.ledger import leases
 from tests.gateway.results import a_result
 from tests.gateway.test_scores import GOOD, URL
-from tests.servers import finish_next
 
 
 def test_jobs_are_listed_by_state_and_cancelled_once(client: httpx.Client, engine: Engine) -> None:
@@ -99,15 +97,3 @@ def test_what_ended_a_job_is_served_as_a_problem(
     assert (found["status"], found["result"]) == ("failed", None)
     assert type_name(found["error"]) == error.slug
     assert found["error"]["error"]["message"].startswith(found["error"]["title"])
-
-
-def test_a_result_from_before_there_were_verdicts_gets_its_own(
-    client: httpx.Client, engine: Engine
-) -> None:
-    job_id = client.post(URL, json=GOOD).json()["id"]
-    today = a_result(0.25)
-    finish_next(engine, {key: today[key] for key in today.keys() - {"verdict", "reason"}})
-    found = client.get(f"/v1/jobs/{job_id}").json()["result"]
-    assert found["verdict"] in ("supported", "unsupported", "undecided")
-    assert 0 < len(found["reason"]) <= LONGEST_REASON
-    assert found == today | {"verdict": found["verdict"], "reason": found["reason"]}
