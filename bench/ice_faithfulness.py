@@ -22,14 +22,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from services.ice.batch_messages import (
+from services.ice.batch_report import ScoredIce, name
+from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
+from services.ice.report import (
     IceBatchReport,
     IceBatchReportRequest,
     IceConfigurationResult,
 )
-from services.ice.batch_tables import ScoredIce, name
-from services.ice.contract import IceRequest
-from services.ice.metric import SERVICE
 from services.worker import local
 from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.papers.columns import ColumnTest, Observation, ObservedPair, Value
 from bench.papers.exchange_test import exchange_difference
-from services.ice.batch_tables import correlation as tested
+from services.ice.batch_report import correlation as tested
 from shared.statistics import intervals
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.clusters import Floats

@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.cost import cost, server_cost
 from services.ice.quotations import Located, Spans
 from services.ice.report import (
     Aspect,
     IceAttributedSpan,
+    IceBatchReport,
+    IceBatchReportRequest,
     IceResult,
     NullKind,
     Operator,

@@ -157,17 +157,13 @@ class Experiment:
     ) -> Floats:
         """(M,) scores of the random rationales at these places; NaN where the model cannot read
         what stays."""
-        return self._scores_of(operator, trial.null, aspect)[places]
-
-    def _scores_of(self, operator: Operator, null: NullSpace, aspect: Aspect) -> Floats:
-        """(D,) of every draw of this null, NaN where not scored; made once between answers."""
-        subsets = self._drawn[null.key].subsets
-        about = operator, aspect, null.key
+        subsets = self._drawn[trial.null.key].subsets
+        about = operator, aspect, trial.null.key
         rows, known = self._known.get(about, (0, np.empty(0)))
         if rows != self.rows or known.size != len(subsets):
             known = self.scores_of(operator, subsets, aspect)
             self._known[about] = self.rows, known
-        return known
+        return known[places]
 
     def scores_of(self, operator: Operator, subsets: Sequence[Subset], aspect: Aspect) -> Floats:
         """(D,) what each keeps or costs, probability; NaN where not scored."""

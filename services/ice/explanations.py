@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from services.ice.contract import PREDICTED, IceRequest, Method, Values, label
 from services.ice.kernel import Floats
 from services.ice.quotations import Spans
-from services.ice.report import IceAttributedSpan, IceSpan, Of
+from services.ice.report import TEXTS, IceAttributedSpan, IceSpan, Of
 from services.ice.variants import VARIANTS, IceVariant, Subset
 from services.ice.words import WordReading
 from shared.contracts.calls import AttributionMethod, Attributions, Example, Tokens
@@ -21,7 +21,6 @@ from shared.process.cached import cached_property
 from shared.text.language import find_language, requested_language
 
 Positions = tuple[int, ...]  # of tokens in the example
-TEXTS: tuple[Of, ...] = ("text", "text_pair")
 
 
 def explanations(

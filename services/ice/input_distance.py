@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.ice.experiment import Experiment
-from services.ice.explanations import TEXTS, TokenizedInput
-from services.ice.report import IceDistance, Operator
+from services.ice.explanations import TokenizedInput
+from services.ice.report import TEXTS, IceDistance, Operator
 from services.ice.variants import Subset
 from shared.contracts.calls import (
     MASK_TEXT,
@@ -60,15 +60,16 @@ class Fluency:
                 f"times as surprising to {name} as the text itself: what the judge says of such "
                 "inputs may mean little"
             )
-        if self.random and self.rationale and self._unlike(self.random, self.rationale):
+        if (
+            self.random
+            and self.rationale
+            and (not 1 / UNLIKE <= self.rationale / self.random <= UNLIKE)
+        ):
             yield (
                 f"perplexity_ratio: the rationale's input ({self.rationale:.1f}) and those of "
                 f"random ones ({self.random:.1f}) differ by more than a factor of {UNLIKE:g} under "
                 f"{name}: the win rate may measure fluency"
             )
-
-    def _unlike(self, random: float, rationale: float) -> bool:
-        return not 1 / UNLIKE <= rationale / random <= UNLIKE
 
 
 def fluency_of(experiment: Experiment) -> Fluency | None:

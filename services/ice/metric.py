@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from services.ice import kernel
-from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.batch_report import batch_report
 from services.ice.comparison import (
     areas,
@@ -24,7 +23,7 @@ from services.ice.comparison import (
 )
 from services.ice.contract import CONTRACT, PREDICTED, IceRequest
 from services.ice.experiment import Experiment, Trial
-from services.ice.explanations import TEXTS, TokenizedInput, span_tokens
+from services.ice.explanations import TokenizedInput, span_tokens
 from services.ice.input_distance import (
     Fluency,
     calibration_warnings,
@@ -35,7 +34,9 @@ from services.ice.input_distance import (
 from services.ice.model_calls import model_languages, run_experiments, words_missing
 from services.ice.randomization_test import run_tests
 from services.ice.report import (
-    IceCausalReading,
+    TEXTS,
+    IceBatchReport,
+    IceBatchReportRequest,
     IceChance,
     IceComparison,
     IceComponents,
@@ -90,11 +91,15 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         distance = distance_of(experiment, use, collected.fluency)
         doubts = (*calibration_warnings(experiment, use), *length_warnings(distance))
         return IceResult(
-            **self.envelope(
-                request, collected, (*doubts, *warnings(experiment, tests, compared, score))
-            ),
+            **self.envelope(request, collected, (*doubts, *warnings(experiment, tests, compared))),
             score=score,
-            components=_components(experiment, tests, compared, read),
+            components=IceComponents(
+                tests=tests,
+                areas=areas(tests, experiment.tokenized.request.budgets),
+                comparisons=compared,
+                plausibility=plausibilities(experiment),
+                readings=read,
+            ),
             evidence=evidence(experiment),
             control=_chance(experiment, tests),
             target=labels[tokenized.target],
@@ -172,33 +177,13 @@ def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
     least = tokenized.variant.least_confidence
     if least is not None and float(np.max(tokenized.probabilities)) < least:
         return None
-    first = _of_score(tests)
+    head = tests[0].explanation, tests[0].k, tests[0].aspect
+    first = [test for test in tests if (test.explanation, test.k, test.aspect) == head]
+    first = [test for test in first if test.operator == "mean"] or first
     strict = tokenized.variant.strict
     rates = [test.strict_win_rate if strict else test.win_rate for test in first]
     known = [rate for rate in rates if rate is not None]
     return float(np.mean(known)) if len(known) == len(rates) else None
-
-
-def _components(
-    experiment: Experiment,
-    tests: tuple[IceTest, ...],
-    compared: tuple[IceComparison, ...],
-    read: tuple[IceCausalReading, ...],
-) -> IceComponents:
-    return IceComponents(
-        tests=tests,
-        areas=areas(tests, experiment.tokenized.request.budgets),
-        comparisons=compared,
-        plausibility=plausibilities(experiment),
-        readings=read,
-    )
-
-
-def _of_score(tests: Sequence[IceTest]) -> list[IceTest]:
-    """Those whose mean win rate is the score: of the first explanation at its first budget."""
-    head = tests[0].explanation, tests[0].k, tests[0].aspect
-    first = [test for test in tests if (test.explanation, test.k, test.aspect) == head]
-    return [test for test in first if test.operator == "mean"] or first
 
 
 def _chance(experiment: Experiment, tests: Sequence[IceTest]) -> IceChance | None:
@@ -226,7 +211,6 @@ def warnings(
     experiment: Experiment,
     tests: Sequence[IceTest],
     comparisons: Sequence[IceComparison],
-    score: float | None,
 ) -> tuple[str, ...]:
     """Each once, in this order."""
     found = [
@@ -234,7 +218,7 @@ def warnings(
         *_probability_warnings(experiment),
         *_span_warnings(experiment),
     ]
-    found += _of_variant(experiment, score)
+    found += _of_variant(experiment)
     found += [*_split_words(experiment), *_null_options(experiment)]
     found += undefined_interactions(experiment)
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
@@ -289,7 +273,7 @@ def _span_warnings(experiment: Experiment) -> Iterator[str]:
         yield f"plausibility is undefined: the human spans hold no {unit} that the model reads"
 
 
-def _of_variant(experiment: Experiment, score: float | None) -> Iterator[str]:
+def _of_variant(experiment: Experiment) -> Iterator[str]:
     tokenized = experiment.tokenized
     if tokenized.variant.gold_label and tokenized.request.target == PREDICTED:
         yield "variant paper scores the gold label; without `target` it is the predicted one"

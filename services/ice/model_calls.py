@@ -3,6 +3,10 @@
 A row's value does not depend on the others (shared.models.ports), so a request scores the same
 alone and in a batch. A call is bounded in tokens: they bound its time (it has a deadline where the
 model is another process), the size of its message, and the rows that are held at once.
+
+Rows of words work with any judge, and LIME runs over the words. A P that cannot be read makes the
+whole request null with the reason: the remaining random rationales are no random sample any more.
+Source: specs "models" §4.2, §4.3.
 """
 
 from __future__ import annotations
@@ -38,8 +42,7 @@ from services.ice.kernel import Floats
 from services.ice.operators import Operators, Pool, operators_of, pool_examples, pool_of
 from services.ice.randomization_test import names_to_extend
 from services.ice.variants import VARIANTS
-from services.ice.word_calls import empty_targets, targets_of_rows, word_attributions, word_inputs
-from services.ice.words import WordReading, no_words, rows_of
+from services.ice.words import WordReading, no_words, read_words, rows_of
 from shared.contracts.calls import (
     AttributionMethod,
     Attributions,
@@ -47,9 +50,10 @@ from shared.contracts.calls import (
     ExampleRows,
     Row,
     Tokens,
+    WordJudgements,
 )
-from shared.contracts.errors import DegenerateInput, TooCostly
-from shared.contracts.judgement import Judgement, Unread, mass_warnings
+from shared.contracts.errors import BadInput, DegenerateInput, TooCostly
+from shared.contracts.judgement import Judgement, Unread, mass_warnings, text_cut
 from shared.contracts.labels import predict_label
 from shared.contracts.messages import ModelKind, ModelUse
 from shared.contracts.request_cost import Work, WorkLimit
@@ -57,6 +61,7 @@ from shared.models.catalogue.catalogue import SERVER
 from shared.models.ports import Judge, models
 from shared.process.settings import settings
 from shared.queue.job_context import check_each
+from shared.statistics import lime
 from shared.text.language import ModelLanguages, Obstacle
 
 TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
@@ -402,3 +407,110 @@ def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMetho
             f"{MOST_TOKENS:,}: ask for fewer `samples`, `steps` or methods",
             pointer="/attribution",
         )
+
+
+def word_inputs(
+    requests: Sequence[IceRequest], model: Judge, kind: ModelKind
+) -> list[TokenizedInput | Unread]:
+    """Each request in words, with the probabilities of its whole text; or why there are none."""
+    readings = [read_words(request, example_of(request), model) for request in requests]
+    if not readings:
+        return []
+    judged = model.judgements([reading.example for reading in readings])
+    return [
+        _word_input(request, kind, reading, one.fine(), model)
+        for request, reading, one in zip(requests, readings, judged, strict=True)
+    ]
+
+
+def _word_input(
+    request: IceRequest, kind: ModelKind, reading: WordReading, judged: Judgement, model: Judge
+) -> TokenizedInput | Unread:
+    if judged.probabilities is None:
+        return judged.unread or Unread(code="answer-unread", detail="P was not read")
+    use = model.use
+    if judged.read_share < 1:
+        reading.doubts.append(text_cut(use.name, judged.read_share))
+    reading.uncertainty = judged.uncertainty
+    predicted = predict_label(judged.labels, list(judged.probabilities), use.thresholds)
+    return TokenizedInput(
+        request=request,
+        kind=kind,
+        tokens=reading.tokens,
+        eligible=tuple(range(len(reading.tokens.ids))),
+        labels=judged.labels,
+        probabilities=np.array(judged.probabilities),
+        target=target_column(request, judged.labels, predicted),
+        words=reading,
+        prompt_sha256=judged.prompt_sha256,
+        doubts=mass_warnings(use.name, judged),
+    )
+
+
+def targets_of_rows(
+    asked: Sequence[tuple[TokenizedInput, WordReading, Sequence[Row]]], model: Judge
+) -> list[Floats | Unread]:
+    """For each input (R,) P of its target in rows of its words, or why one was not read."""
+    if not asked:
+        return []
+    answers = model.judge_words([reading.rows(rows) for _, reading, rows in asked])
+    return [
+        _targets(tokenized.target, reading, answer)
+        for (tokenized, reading, _), answer in zip(asked, answers, strict=True)
+    ]
+
+
+def _targets(column: int, reading: WordReading, answer: WordJudgements) -> Floats | Unread:
+    reading.uncertainty = max(reading.uncertainty, answer.uncertainty)
+    read = [row[column] for row in answer.probabilities if row is not None]
+    if len(read) < len(answer.probabilities):
+        return answer.unread or Unread(code="answer-unread", detail="P was not read")
+    return np.array(read, dtype=np.float64)
+
+
+def empty_targets(
+    tokenized: TokenizedInput, reading: WordReading, rows: Sequence[Row], model: Judge
+) -> Floats:
+    """(R,) of rows in which no word of the text is left; (0,) where the model reads no such text:
+    servers refuse empty ones."""
+    try:
+        [found] = targets_of_rows([(tokenized, reading, rows)], model)
+    except BadInput:
+        return np.empty(0)
+    return np.empty(0) if isinstance(found, Unread) else found
+
+
+def word_attributions(
+    tokenized: TokenizedInput,
+    reading: WordReading,
+    methods: Sequence[AttributionMethod],
+    model: Judge,
+) -> list[Attributions] | Unread:
+    """(W,) values of every method: LIME over the words themselves, others summed over tokens."""
+    found = []
+    for method in methods:
+        if method.name == "lime":
+            own = _by_lime(tokenized, reading, method, model)
+            if isinstance(own, Unread):
+                return own
+            found.append(own)
+            continue
+        target = tokenized.labels[tokenized.target]
+        [answer] = model.attributions([reading.example], [target], method)
+        [tokens] = model.tokens([reading.example])
+        found.append(reading.of_words(tokens, answer.values))
+    return found
+
+
+def _by_lime(
+    tokenized: TokenizedInput, reading: WordReading, method: AttributionMethod, model: Judge
+) -> Attributions | Unread:
+    """Words are deleted, as the released `lime_text.py` does. A sample that keeps none is left out:
+    its weight is next to nothing, and servers refuse an empty text."""
+    drawn = lime.draws(method.samples, len(tokenized.eligible), method.seed)
+    masks = drawn[drawn.any(axis=1)]
+    rows = [Row(kept=tuple(np.flatnonzero(mask).tolist())) for mask in masks]
+    [found] = targets_of_rows([(tokenized, reading, rows)], model)
+    if isinstance(found, Unread):
+        return found
+    return Attributions(values=tuple(lime.coefficients(masks, found).tolist()))

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.ice.contract import IceRequest
-from services.ice.explanations import TEXTS, Positions, TokenizedInput
-from services.ice.report import Operator
+from services.ice.explanations import Positions, TokenizedInput
+from services.ice.report import TEXTS, Operator
 from services.ice.variants import Subset
 from shared.contracts.calls import Example, Row, Tokens
 from shared.contracts.errors import BadInput
@@ -55,7 +55,12 @@ class Operators:
         if self.empty_example(operator) is not None:
             return [Row()]
         if self.tokenized.variant.released_operators and operator == "infill":
-            return [self._released_infill()]
+            some = self.tokenized.eligible[:BASELINE]
+            ids: Sequence[int] = ()
+            if self.pool is not None:
+                ids = self.pool.fill(random_of(self.tokenized.request, "baseline"), len(some))
+            kept = tuple(sorted((*self.scaffold, *some)))
+            return [Row(kept=kept, replaced=tuple(zip(some, ids, strict=False)))]
         tokens = self.tokenized.words is None and self.tokenized.kind == "classifier"
         if operator == "delete" and not self.scaffold and tokens:
             return []
@@ -96,15 +101,6 @@ class Operators:
                 random_of(self.tokenized.request, "infill", subset), len(self.tokenized.tokens.ids)
             )
         ]
-
-    def _released_infill(self) -> Row:
-        """Five tokens of the pool."""
-        some = self.tokenized.eligible[:BASELINE]
-        ids: Sequence[int] = ()
-        if self.pool is not None:
-            ids = self.pool.fill(random_of(self.tokenized.request, "baseline"), len(some))
-        kept = tuple(sorted((*self.scaffold, *some)))
-        return Row(kept=kept, replaced=tuple(zip(some, ids, strict=False)))
 
 
 def random_of(request: IceRequest, *about: object) -> np.random.Generator:

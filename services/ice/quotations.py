@@ -16,14 +16,13 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
 
-from services.ice.report import IceSpan, Of
+from services.ice.report import TEXTS, IceSpan, Of
 from shared.contracts.messages import MAX_TEXT
 from shared.process.cached import cached_property
 
 Quotation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Place = tuple[int, int]  # half-open character offsets
 MOST_QUOTATIONS = 200
-TEXTS: tuple[Of, ...] = ("text", "text_pair")
 WANTED = (
     "give spans, {start, end} in characters of the text, or quotations of it as strings; places of "
     "tokens are not known before a model reads it"

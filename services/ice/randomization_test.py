@@ -2,6 +2,10 @@
 
 Source: arXiv:2603.18579, Algorithm 1; draws in two stages: Besag & Clifford (1991), looked at twice
 (shared.statistics.draws); anytime: Fischer & Ramdas (2024).
+
+Corrections for the tests of one request: max-T over an explanation's budgets, operators and aspects
+(Westfall & Young 1993), since random rankings are nested over budgets and shared by operators;
+Bonferroni where the first block of draws settles every test; then Holm (1979) over explanations.
 """
 
 from __future__ import annotations
@@ -16,7 +20,6 @@ from services.ice import kernel
 from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import TestedExplanation
 from services.ice.kernel import Floats
-from services.ice.multiplicity import Family, adjusted_p
 from services.ice.report import (
     Aspect,
     IceNull,
@@ -28,6 +31,54 @@ from services.ice.report import (
 )
 from shared.queue.job_context import check_each
 from shared.statistics import ranks
+from shared.statistics.families import holm, holm_over_families, max_t_in_stages
+
+
+def adjusted_p(
+    experiment: Experiment, families: Sequence[Sequence[TestInput]], raw: Sequence[Sequence[float]]
+) -> list[float]:
+    """p of every test of every family in order, each at least its raw one.
+
+    Draws that end by themselves are no common sample: there it is Holm over all tests.
+    """
+    if experiment.anytime:
+        return holm([p for own in raw for p in own])
+    own = [_max_t(experiment, *both) for both in zip(families, raw, strict=True)]
+    tested = [one for one in own if one]
+    return [p for family in holm_over_families(tested) for p in family]
+
+
+def _max_t(
+    experiment: Experiment, family: Sequence[TestInput], raw: Sequence[float]
+) -> list[float]:
+    if len(raw) < 2:
+        return list(raw)
+    made = experiment.limits[family[0].trial.explanation.name]
+    found = max_t_in_stages(
+        joint_scores(experiment, family),
+        raw,
+        settled=made < experiment.design.most
+        and not all(experiment.exact(one.trial) for one in family),
+        both_sides=experiment.tokenized.request.alternative == "two-sided",
+    )
+    return [float(p) for p in found]
+
+
+def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
+    """(T, M + 1) the observed score of each test, then those of the same random explanations: the
+    draws, or of several budgets the rankings as they came."""
+    if len({one.trial.null.key for one in family}) == 1:
+        nulls = [one.null for one in family]
+    else:
+        count = experiment.limits[family[0].trial.explanation.name]
+        nulls = [
+            experiment.ranking_scores(one.operator, one.trial, one.aspect, count)
+            for one in family
+            if one.operator != "mean"
+        ]
+    observed = [one.observed or 0.0 for one in family]
+    return np.array([[own, *null] for own, null in zip(observed, nulls, strict=True)])
+
 
 Bools = NDArray[np.bool_]
 
@@ -179,16 +230,6 @@ def _sides(experiment: Experiment) -> int:
     return 1 if experiment.tokenized.request.alternative == "greater" else 2
 
 
-def _family(inputs: Sequence[TestInput]) -> Family:
-    """The tests of one explanation."""
-    return Family(
-        trials=[one.trial for one in inputs],
-        observed=[one.observed or 0.0 for one in inputs],
-        nulls=[one.null for one in inputs],
-        asked=[(one.operator, one.aspect) for one in inputs],
-    )
-
-
 def _adjusted(
     experiment: Experiment, inputs: list[list[TestInput]], measured: list[list[Tails]]
 ) -> list[float | None]:
@@ -200,7 +241,7 @@ def _adjusted(
     alternative = experiment.tokenized.request.alternative
     found = adjusted_p(
         experiment,
-        [_family([one for one, _ in own]) for own in known],
+        [[one for one, _ in own] for own in known],
         [[tails.raw(alternative) for _, tails in own] for own in known],
     )
     adjusted = iter(found)
@@ -210,7 +251,26 @@ def _adjusted(
 def _test(experiment: Experiment, one: TestInput, tails: Tails, adjusted: float | None) -> IceTest:
     observed = one.observed
     if observed is None or not one.defined:
-        return _undefined(experiment, one)
+        exact = experiment.exact(one.trial)
+        return IceTest(
+            **_common_fields(experiment, one),
+            win_rate=None,
+            strict_win_rate=None,
+            tie_rate=None,
+            effect=None,
+            p_value=None,
+            p_anti=None,
+            p_two_sided=None,
+            verdict=None,
+            stopped_early=False,
+            null=IceNull(
+                draws=0,
+                exact=exact,
+                sequential=False,
+                kind=one.trial.null.kind,
+                placements=0 if exact else None,
+            ),
+        )
     null, variant = one.null[: tails.draws], experiment.tokenized.variant
     first = null if experiment.anytime else null[: experiment.design.first]
     effect = kernel.effect(observed, null, variant.ddof)
@@ -272,29 +332,6 @@ def _null(experiment: Experiment, one: TestInput, tails: Tails, first: int) -> I
         sequential=experiment.anytime and not experiment.exact(trial),
         ties=ranks.tie_rate(one.observed or 0.0, null, variant.tie),
         **ranks.null_summary(null, variant.ddof),
-    )
-
-
-def _undefined(experiment: Experiment, one: TestInput) -> IceTest:
-    exact = experiment.exact(one.trial)
-    return IceTest(
-        **_common_fields(experiment, one),
-        win_rate=None,
-        strict_win_rate=None,
-        tie_rate=None,
-        effect=None,
-        p_value=None,
-        p_anti=None,
-        p_two_sided=None,
-        verdict=None,
-        stopped_early=False,
-        null=IceNull(
-            draws=0,
-            exact=exact,
-            sequential=False,
-            kind=one.trial.null.kind,
-            placements=0 if exact else None,
-        ),
     )
 
 

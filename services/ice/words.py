@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from services.ice.contract import IceRequest
-from services.ice.report import Of, RowKind
+from services.ice.report import TEXTS, Of, RowKind
 from shared.contracts.calls import (
     Attributions,
     Example,
@@ -30,7 +30,6 @@ from shared.process.cached import cached_property
 from shared.text.language import Obstacle, find_language, requested_language
 from shared.text.word_segmentation import word_spans, words_obstacle
 
-TEXTS: tuple[Of, ...] = ("text", "text_pair")
 MASK = 0  # its id
 
 
@@ -54,7 +53,13 @@ def read_words(request: IceRequest, example: Example, model: Judge) -> WordReadi
         [tokens] = model.tokens([example])
         if tokens.truncated:
             spans = [one for one in spans if one.end <= _end(tokens, one.of)]
-            read = _cut(example, spans)
+            ends = {of: max((s.end for s in spans if s.of == of), default=0) for of in TEXTS}
+            pair = example.text_pair
+            update = {
+                "text": example.text[: ends["text"]],
+                "text_pair": None if pair is None else pair[: ends["text_pair"]],
+            }
+            read = example.model_copy(update=update)
     if not spans:
         raise DegenerateInput("the text holds no word that the model reads", pointer="/text")
     strings = WordStrings()
@@ -179,14 +184,3 @@ def _end(tokens: Tokens, of: Of) -> int:
     """Offset at which the model stops reading a text."""
     ends = zip(tokens.parts, tokens.ends, strict=True)
     return max((end for part, end in ends if part == of and end is not None), default=0)
-
-
-def _cut(example: Example, spans: Sequence[WordSpan]) -> Example:
-    """Up to the last word of each text."""
-    ends = {of: max((s.end for s in spans if s.of == of), default=0) for of in TEXTS}
-    pair = example.text_pair
-    update = {
-        "text": example.text[: ends["text"]],
-        "text_pair": None if pair is None else pair[: ends["text_pair"]],
-    }
-    return example.model_copy(update=update)

@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 from sklearn.metrics import average_precision_score  # type: ignore[import-untyped]
 
-from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
-from services.ice.batch_tables import CorrelationTest, ScoredIce, bins_for, correlation
+from services.ice.batch_report import CorrelationTest, ScoredIce, bins_for, correlation
 from services.ice.comparison import average_precision, overlap
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
+from services.ice.report import IceBatchReport, IceBatchReportRequest
 from shared.contracts.messages import Scored
 from shared.contracts.reports import bin_edges
 from shared.reports.estimates import BatchStatistics

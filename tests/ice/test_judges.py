@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.ice.batch_tables import by_configuration
+from services.ice.batch_report import by_configuration
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.registry import contracts

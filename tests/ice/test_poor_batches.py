@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from services.ice.batch_messages import IceBatchReport
-from services.ice.batch_tables import name
+from services.ice.batch_report import name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceResult
+from services.ice.report import IceBatchReport, IceResult
 from shared.contracts.messages import Scored
 from shared.contracts.redaction import without_text
 from shared.reports.estimates import BatchStatistics
