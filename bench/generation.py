@@ -24,7 +24,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from bench.environment import environment
 from bench.hlv_items import byte_words
-from services.haf.prompts import justify_prompt
+from services.haf.conversation import justify_prompt
 from services.inference.local_models import LocalModels
 from shared.contracts.calls import Completion, Prompt, Sampling
 from shared.models.catalogue.catalogue import load_catalogue

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from services.haf import kernel, prompts
+from services.haf import kernel
 from services.haf.batch_report import batch_report
 from services.haf.contract import CONTRACT, MOST_REASONS, HafRequest
-from services.haf.conversation import converse
+from services.haf.conversation import converse, prompts_version
 from services.haf.model_calls import HafCollected, compare, model_languages
 from services.haf.parsing import DecisionVerdict, parse_response
 from services.haf.report import (
@@ -116,7 +116,15 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         transcripts = collected.transcripts
         scores = [score_transcript(request, each, collected) for each in check_each(transcripts)]
         first, values = transcripts[0], scores[0]
-        stages = tuple(_stages(first, values))
+        verdicts: tuple[DecisionVerdict | None, ...] = (None, *values.verdicts)
+        parts = zip(
+            (first.justify, *first.later),
+            values.stages,
+            values.uniform_stages,
+            verdicts,
+            strict=True,
+        )
+        stages = tuple([_stage(*part) for part in parts])
         if request.token_values:
             stages = with_token_values(request, first, collected.g, stages)
         score = _score(values.components)
@@ -126,12 +134,24 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
             reasons=tuple(_silences(warnings)),
             score=score,
             components=values.components,
-            evidence=tuple(_evidence(part) for part in stages[0].reasons),
+            evidence=tuple(
+                HafReasonEvidence(
+                    start=part.start, end=part.end, text=part.text, value=part.confidence
+                )
+                for part in stages[0].reasons
+            ),
             control=HafControls(uniform_relevance=values.uniform, unweighted=values.unweighted),
             stance=first.stance,
             refusal=first.justify.parsed.refusal,
             stages=stages,
-            counts=_counts(first, stages, collected),
+            counts=HafCounts(
+                responses=len(stages),
+                reasons=len(stages[0].reasons),
+                refusals=sum(part.refusal for part in stages),
+                irrelevant=sum(part.irrelevant for part in stages),
+                tokens=sum(each.response.tokens for each in (first.justify, *first.later)),
+                pairs=collected.pairs,
+            ),
             extras=values.extras if request.extras else None,
             repetition=repetition(transcripts, scores),
             permutation=permutation(request, first, collected),
@@ -147,7 +167,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
             "weights": weights,
             "decision_model": request.decision_model or request.similarity,
             "generation": request.generation.model_dump() if request.model else None,
-            "prompts": prompts.prompts_version(),
+            "prompts": prompts_version(),
         }
 
     def summarize(
@@ -215,18 +235,6 @@ def _warnings(
     return found
 
 
-def _stages(transcript: Transcript, values: HafScores) -> list[HafStagePart]:
-    verdicts: tuple[DecisionVerdict | None, ...] = (None, *values.verdicts)
-    parts = zip(
-        (transcript.justify, *transcript.later),
-        values.stages,
-        values.uniform_stages,
-        verdicts,
-        strict=True,
-    )
-    return [_stage(*part) for part in parts]
-
-
 def _stage(
     exchange: Exchange, value: StageValue, uniform: StageValue, verdict: DecisionVerdict | None
 ) -> HafStagePart:
@@ -277,23 +285,6 @@ def _reason(statement: StatementTokens, value: ReasonValue, uniform: ReasonValue
         similarity=value.similarity,
         diversity=value.diversity,
         value=value.value,
-    )
-
-
-def _evidence(part: HafReasonPart) -> HafReasonEvidence:
-    return HafReasonEvidence(start=part.start, end=part.end, text=part.text, value=part.confidence)
-
-
-def _counts(
-    transcript: Transcript, stages: Sequence[HafStagePart], collected: HafCollected
-) -> HafCounts:
-    return HafCounts(
-        responses=len(stages),
-        reasons=len(stages[0].reasons),
-        refusals=sum(part.refusal for part in stages),
-        irrelevant=sum(part.irrelevant for part in stages),
-        tokens=sum(each.response.tokens for each in (transcript.justify, *transcript.later)),
-        pairs=collected.pairs,
     )
 
 

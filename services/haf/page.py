@@ -251,21 +251,15 @@ def _response_card(response: ResponseCards) -> ResponseCard:
     about = None if part.reason is None else part.reason + 1
     decided = None
     if part.decision is not None and response.decision is not None:
-        decided = _decision_sentence(part.stage, part.decision, response.decision)
+        tones = {True: "good", False: "bad", None: "neutral"}
+        decided = DecisionSentence(
+            statement=response.decision,
+            part=part.decision,
+            answer=words.ANSWERS[part.decision.answer] if part.decision.answer else "",
+            tone=tones[words.upheld(part.stage, part.decision.answer)],
+            judge=words.JUDGES[part.decision.judge] if part.decision.judge else "",
+        )
     return ResponseCard(about, part, decided, response.reasons, in_response(part))
-
-
-def _decision_sentence(
-    stage: Stage, part: HafDecisionPart, statement: StatementCard
-) -> DecisionSentence:
-    tones = {True: "good", False: "bad", None: "neutral"}
-    return DecisionSentence(
-        statement=statement,
-        part=part,
-        answer=words.ANSWERS[part.answer] if part.answer else "",
-        tone=tones[words.upheld(stage, part.answer)],
-        judge=words.JUDGES[part.judge] if part.judge else "",
-    )
 
 
 TEMPLATE = "haf/page.html"

@@ -193,11 +193,10 @@ LONGEST_HEADING = 40  # characters
 
 @dataclass(frozen=True, slots=True)
 class ListItem:
-    """A list item: where its line begins, its text's place, and how far it is indented."""
+    """A list item: where its line begins, and where its text stands."""
 
     begin: int
     text: Span
-    indent: int
 
 
 def items(response: str) -> list[ListItem]:
@@ -252,10 +251,7 @@ def _items(response: str, marker: re.Pattern[str]) -> list[ListItem]:
     if not top:
         return []
     ends = [*(mark.start() for mark in top[1:]), len(response)]
-    return [
-        ListItem(mark.start(), (mark.end(), end), len(mark.group(1)))
-        for mark, end in zip(top, ends, strict=True)
-    ]
+    return [ListItem(mark.start(), (mark.end(), end)) for mark, end in zip(top, ends, strict=True)]
 
 
 def _same_paragraph(blanks: list[int], above: re.Match[str], mark: re.Match[str]) -> bool:
@@ -321,7 +317,9 @@ def read_verdict(decision: str, following: Sequence[str] = ()) -> DecisionVerdic
     word = opening(decision)
     openings = [_BY_OPENING[word]] if word else []
     if cues:
-        chosen = _majority(cues)
+        counted = Counter(cues).most_common()
+        most = [answer for answer, count in counted if count == counted[0][1]]
+        chosen = most[0] if len(most) == 1 else "doubtful"
     elif names_toxicity(decision):
         cues, chosen = ["irrelevant"], "irrelevant"
     elif openings:
@@ -358,12 +356,6 @@ def _cue(whole: str) -> Answer | None:
         denied = NEGATION.search(clause[: found.end()])
         return _OPPOSITE[answer] if denied and "unnecessary" not in found.group() else answer
     return None
-
-
-def _majority(cues: Sequence[Answer]) -> Answer:
-    counted = Counter(cues).most_common()
-    most = [answer for answer, count in counted if count == counted[0][1]]
-    return most[0] if len(most) == 1 else "doubtful"
 
 
 _TOXIC = re.compile(r"\b(non[-‐‑–]?\s?)?toxic(?:ity)?\b", re.IGNORECASE)

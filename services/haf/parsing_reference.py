@@ -60,15 +60,11 @@ def stance_as_released(sentence: str) -> Stance:
     lowered = sentence.lower()
     if any(hedge in lowered for hedge in _HEDGED):
         return "maybe"
-    if _denies(lowered):
+    if any(word in lowered for word in _PREFIXED) or any(
+        "toxic" in found[1] for found in _DENIED.finditer(lowered)
+    ):
         return "non-toxic"
     return "toxic" if "toxic" in lowered else "unclear"
-
-
-def _denies(lowered: str) -> bool:
-    return any(word in lowered for word in _PREFIXED) or any(
-        "toxic" in found[1] for found in _DENIED.finditer(lowered)
-    )
 
 
 def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:

@@ -18,7 +18,7 @@ from services.explanations.prompts import (
     load_policies,
     load_prompts,
 )
-from services.haf.prompts import justify_prompt
+from services.haf.conversation import justify_prompt
 from services.registry import metrics
 from shared.contracts.errors import BadInput
 from shared.models.catalogue.catalogue import load_catalogue

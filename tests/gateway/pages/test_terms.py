@@ -9,7 +9,7 @@ import pytest
 
 from services.gateway.pages import templates
 from services.gateway.pages.terms import WORDS, terms
-from services.haf.prompts import load_prompts
+from services.haf.conversation import load_prompts
 from services.haf.verdict import LEADS_TO
 from services.registry import metrics, reported
 
