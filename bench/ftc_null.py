@@ -21,8 +21,8 @@ from bench.environment import environment
 from bench.ftc_esnli import SEED, batch_report, items
 from services.ftc.contract import FtcRequest
 from services.ftc.extraction import extract
+from services.ftc.hypotheses import random_phrases
 from services.ftc.metric import SERVICE
-from services.ftc.nulls import random_phrases
 from services.ftc.report import FtcBatchReportRequest
 from services.worker import local
 from shared.contracts.messages import Scored

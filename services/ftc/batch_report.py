@@ -1,49 +1,381 @@
-"""FTC over many explanations: a row a label, beside baselines, nulls and the human ceiling.
+"""FTC over many explanations: a row per label, with baselines, nulls and the human ceiling.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 3. A pure function of results.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3 and 6.4 with Eqs. 2 to 4. LAS: Hase et
+al. (2020) with `sim_experiments/compute_sim.py` of the released code. A pure function of results.
+
+Skill score: the always-entailment baseline earns .82 of W normalized, embedded-nli with human
+explanations .74, so a mean of W alone says little. Skill = (S - B) / (1 - B): Murphy (1988),
+Monthly Weather Review 116.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import mannwhitneyu
 
 from services.ftc import kernel
-from services.ftc.batch_scores import (
-    BOUNDS,
-    STATISTICS,
-    against_random,
-    components,
-    las_of,
-    lra_of,
-    scores_of,
-    sensitivity_of,
-    simulatability_of,
-)
 from services.ftc.contract import FtcRequest
+from services.ftc.kernel import Floats
 from services.ftc.report import (
     HUMAN_CEILING,
     LABELS,
     Case,
+    FtcAgainstRandom,
     FtcBaselineScores,
     FtcBatchReport,
     FtcBatchReportRequest,
     FtcCaseScores,
     FtcCounterfactual,
+    FtcInputScores,
+    FtcLas,
+    FtcLra,
+    FtcPerturbation,
     FtcResult,
     FtcSatisfaction,
     FtcScores,
+    FtcSimulatability,
+    FtcSimulation,
+    FtcSkill,
+    Inputs,
+    NliLabel,
+    Statistic,
+    UnexplainedAnswer,
 )
 from services.ftc.scoring import satisfaction
-from services.ftc.skill import skills_of
 from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval
 from shared.reports.estimates import UNIT, BatchStatistics
+from shared.statistics.clusters import clustered
+from shared.statistics.comparison import mean_test
+from shared.statistics.families import holm
+from shared.statistics.intervals import Bounds
 
 Row = Scored[FtcRequest, FtcResult]
+CASES: tuple[tuple[Case, NliLabel, str], ...] = (
+    ("contradiction", "contradiction", "substituted"),
+    ("entailment", "entailment", "substituted"),
+    ("neutral a", "neutral", "a"),
+    ("neutral b", "neutral", "b"),
+)
+STATISTICS: tuple[Statistic, ...] = ("delta", "k", "w", "w_normalized")
+BOUNDS: dict[Statistic, Bounds] = {
+    "delta": UNIT,
+    "k": (None, 1.0),
+    "w": UNIT,
+    "w_normalized": UNIT,
+}
+INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_item")
+
+
+def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> FtcLas | None:
+    """Of the results whose simulator also saw the explanation alone."""
+    known = [
+        (row, simulated)
+        for row, simulated in _simulations(rows)
+        if simulated.from_explanation is not None
+    ]
+    if not known:
+        return None
+    table = np.array(
+        [
+            (_gain(one, row.report.label), float(one.from_explanation == row.report.label))
+            for row, one in known
+        ]
+    )
+    leaks = table[:, 1] == 1
+    parts = np.stack([table[:, 0] * ~leaks, table[:, 0] * leaks, ~leaks, leaks], axis=1)
+    return FtcLas(
+        las=over.ratio("las", parts, las, over.keys([row for row, _ in known])),
+        leaking=float(table[leaks, 0].mean()) if leaks.any() else None,
+        not_leaking=float(table[~leaks, 0].mean()) if not leaks.all() else None,
+        of_leaking=int(leaks.sum()),
+        of_not_leaking=int((~leaks).sum()),
+    )
+
+
+def _simulations(rows: Sequence[Row]) -> list[tuple[Row, FtcSimulation]]:
+    """Of the results whose label is known."""
+    return [
+        (row, row.request.study.simulation)
+        for row in rows
+        if row.request.study is not None
+        and row.request.study.simulation is not None
+        and row.report.label is not None
+    ]
+
+
+def _gain(simulated: FtcSimulation, label: NliLabel | None) -> float:
+    with_it = simulated.from_input_and_explanation == label
+    return float(with_it) - float(simulated.from_input == label)
+
+
+def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> tuple[FtcLra, ...]:
+    """A point a strength of noise: together the curve."""
+    noisy_results = [
+        (row, simulated, noisy)
+        for row, simulated in _simulations(rows)
+        if row.request.study is not None
+        for noisy in row.request.study.perturbations
+    ]
+    strengths = sorted({noisy.variance for _, _, noisy in noisy_results})
+    return tuple(
+        _lra(strength, [one for one in noisy_results if one[2].variance == strength], over)
+        for strength in strengths
+    )
+
+
+def _lra(
+    variance: float,
+    noisy_results: Sequence[tuple[Row, FtcSimulation, FtcPerturbation]],
+    over: BatchStatistics[FtcBatchReportRequest],
+) -> FtcLra:
+    stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in noisy_results])
+    gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in noisy_results])
+    described = [
+        (place, float(noisy.simulated == simulated.from_input_and_explanation))
+        for place, (_, simulated, noisy) in enumerate(noisy_results)
+        if noisy.simulated is not None
+    ]
+    places = [place for place, _ in described]
+    keys = over.keys([row for row, _, _ in noisy_results])
+    same = np.array([value for _, value in described])
+    literal = lra_literal(stable, gain)
+    stability = lra_stability(stable[places], same)
+    return FtcLra(
+        variance=variance,
+        literal=over.share(literal, keys),
+        stability=over.share(stability, [keys[place] for place in places]),
+    )
+
+
+def simulatability_of(rows: Sequence[Row]) -> tuple[FtcSimulatability, ...]:
+    """A row a case and statistic, where people labelled counterfactuals."""
+    found = []
+    for case, label, kind in CASES:
+        voted = [
+            (made, row.request.study.human_labels[made.kind])
+            for row in rows
+            if row.report.label == label and row.request.study is not None
+            for made in row.report.counterfactuals
+            if made.kind == kind and made.kind in row.request.study.human_labels
+        ]
+        if voted:
+            found += [_simulatability(case, name, voted) for name in ("delta", "k", "w")]
+    adjusted = iter(holm([one.p_value for one in found if one.p_value is not None]))
+    return tuple(
+        one.model_copy(update={"p_adjusted": None if one.p_value is None else next(adjusted)})
+        for one in found
+    )
+
+
+def _simulatability(
+    case: Case, name: Statistic, voted: Sequence[tuple[FtcCounterfactual, tuple[str, ...]]]
+) -> FtcSimulatability:
+    """An answer whose two likeliest labels tie agrees with nobody."""
+    groups: dict[bool, list[float]] = {True: [], False: []}
+    dropped = 0
+    for made, votes in voted:
+        people = majority(votes)
+        if people is None:
+            dropped += 1
+        else:
+            groups[people == made.predicted].append(getattr(made.satisfaction, name))
+    tested = rank_sum(np.array(groups[True]), np.array(groups[False]))
+    return FtcSimulatability(
+        case=case,
+        statistic=name,
+        rho=tested[0] if tested else None,
+        p_value=tested[1] if tested else None,
+        agreeing=len(groups[True]),
+        disagreeing=len(groups[False]),
+        dropped=dropped,
+    )
+
+
+def sensitivity_of(
+    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
+) -> tuple[FtcInputScores, ...]:
+    """A row a set of inputs, paired with the full set by premise and hypothesis."""
+    by_inputs = {
+        inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
+        for inputs in INPUTS
+    }
+    whole = by_inputs["all"]
+    return tuple(
+        FtcInputScores(
+            inputs=inputs,
+            results=len(some),
+            coverage=over.share(
+                [float(bool(row.report.counterfactuals)) for row in some], over.keys(some)
+            ),
+            scores=scores_of(
+                f"inputs {inputs}",
+                components(row.report for row in some),
+                over.keys([row for row in some if row.report.counterfactuals]),
+                over,
+            ),
+            difference=_paired_diff(inputs, whole, some, over) if inputs != "all" else {},
+        )
+        for inputs, some in by_inputs.items()
+        if some
+    )
+
+
+def _paired_diff(
+    inputs: Inputs,
+    whole: Sequence[Row],
+    some: Sequence[Row],
+    over: BatchStatistics[FtcBatchReportRequest],
+) -> dict[Statistic, Interval]:
+    """`all` minus these, item by item; several explanations of an item are averaged."""
+    full, reduced = _by_item(whole), _by_item(some)
+    items = [item for item in full if item in reduced]
+    return {
+        name: over.mean(
+            f"{inputs} {name}",
+            [_average(full[item], name) - _average(reduced[item], name) for item in items],
+            over.keys([full[item][0] for item in items]),
+        )
+        for name in STATISTICS
+    }
+
+
+def _by_item(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row.report.counterfactuals:
+            found.setdefault((row.request.premise, row.request.hypothesis), []).append(row)
+    return found
+
+
+def _average(rows: Sequence[Row], name: Statistic) -> float:
+    return float(np.mean([getattr(row.report.components, name) for row in rows]))
+
+
+def las(sums: Floats) -> Floats:
+    """Leakage-adjusted simulatability, (R,) in [-1, 1], higher = the explanation helps more.
+
+    sums: (R, 4) over results: the simulator's gains from explanations that do not give the label
+    away, 1[right | x, e] - 1[right | x], and from those that do; how many do not, and how many do.
+
+    The mean of the two groups' mean gains; of one group, where the other is empty.
+    Deviates: the paper prints 1/n_0 for both groups; the released code divides by each one's own.
+    """
+    gains, counts = sums[..., :2], sums[..., 2:]
+    means = np.divide(gains, counts, out=np.zeros_like(gains), where=counts > 0)
+    return np.asarray(means.sum(axis=-1) / (counts > 0).sum(axis=-1))
+
+
+def lra_literal(stable: Floats, gain: Floats) -> Floats:
+    """Eq. 4 as printed, (N,) of 0 and 1: is 1[f(x) = f(x')] the simulator's gain?
+
+    stable: (N,) 1 where the model's label survives the noise; gain: (N,) in {-1, 0, 1}.
+
+    A gain of -1 never matches, and 0 matches a label that flipped: not the test that is described.
+    """
+    return np.asarray(stable == gain, dtype=np.float64)
+
+
+def lra_stability(stable: Floats, simulated_stable: Floats) -> Floats:
+    """The test that is described, (N,) of 0 and 1: label and explanation both stable or both not.
+
+    simulated_stable: (N,) 1 where the simulator says the same from (x, e) and (x', e').
+    """
+    return np.asarray(stable == simulated_stable, dtype=np.float64)
+
+
+def majority(votes: Sequence[str]) -> str | None:
+    """The most frequent label; None where two are."""
+    ranked = Counter(votes).most_common(2)
+    if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
+
+
+def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | None:
+    """(rho, p): U/(n m), [0, 1], 0.5 is chance; Wilcoxon rank-sum, two-sided.
+
+    agreeing: (n,) scores where people agree with the model; disagreeing: (m,) where they do not.
+
+    Ties count half. None where a group is empty; p is 1 where all scores are the same.
+    """
+    if not agreeing.size or not disagreeing.size:
+        return None
+    found: Any = mannwhitneyu(agreeing, disagreeing, alternative="two-sided")
+    rho = float(found.statistic) / (agreeing.size * disagreeing.size)
+    p = float(found.pvalue)
+    return rho, 1.0 if np.isnan(p) else p
+
+
+def components(reports: Iterable[FtcResult]) -> list[FtcSatisfaction]:
+    return [
+        FtcSatisfaction.model_validate(report.components.model_dump(exclude={"gain"}))
+        for report in reports
+        if report.counterfactuals
+    ]
+
+
+def scores_of(
+    name: str,
+    found: Sequence[FtcSatisfaction],
+    keys: Sequence[str],
+    over: BatchStatistics[FtcBatchReportRequest],
+) -> FtcScores:
+    """Means over these; keys: the cluster of each."""
+    means = {
+        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found], keys, BOUNDS[part])
+        for part in STATISTICS
+    }
+    mean_k = means["k"].value
+    p = None if mean_k is None else kernel.geometric_mean_p(mean_k)
+    return FtcScores(**means, geometric_mean_p=p)
+
+
+def against_random(
+    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
+) -> FtcAgainstRandom | None:
+    """Of the counterfactuals that have a null; None where no result has one."""
+    found = [(row, pairs) for row in rows if (pairs := _with_null(row.report))]
+    if not found:
+        return None
+    keys = over.keys([row for row, _ in found])
+    own = [[made.satisfaction for made, _ in pairs] for _, pairs in found]
+    random = [[drawn for _, drawn in pairs] for _, pairs in found]
+    return FtcAgainstRandom(
+        results=len(found),
+        explanations=scores_of("beside random", [_mean(one) for one in own], keys, over),
+        random_phrases=scores_of("random", [_mean(one) for one in random], keys, over),
+        difference={
+            name: over.mean(
+                f"beyond random {name}",
+                [
+                    getattr(_mean(first), name) - getattr(_mean(second), name)
+                    for first, second in zip(own, random, strict=True)
+                ],
+                keys,
+                (-1.0, 1.0) if name != "k" else (None, None),
+            )
+            for name in STATISTICS
+        },
+    )
+
+
+def _with_null(report: FtcResult) -> list[tuple[FtcCounterfactual, FtcSatisfaction]]:
+    return [
+        (made, made.null.satisfaction)
+        for made in report.counterfactuals
+        if made.null is not None and made.null.satisfaction is not None
+    ]
+
+
+def _mean(found: Sequence[FtcSatisfaction]) -> FtcSatisfaction:
+    means = {name: float(np.mean([getattr(one, name) for one in found])) for name in STATISTICS}
+    return FtcSatisfaction(**means, geometric_mean_p=kernel.geometric_mean_p(means["k"]))
+
 
 ORIGINAL: tuple[Case, ...] = ("contradiction", "entailment", "neutral")
 BEFORE = ("always_entailment", "uniform", "unedited", "blank_premise")
@@ -62,10 +394,13 @@ def batch_report(
     keys = over.keys(controlled)
     significant = [_significant(row.report) for row in controlled]
     common = over.envelope()
+    known = [row for row in explained if row.report.components.gain is not None]
+    strata = [[row for row in known if row.report.label == label] for label in ORIGINAL]
+    groups = [np.array([row.report.components.gain for row in own], np.float64) for own in strata]
     return FtcBatchReport(
         **common | {"warnings": tuple(dict.fromkeys((*common["warnings"], *_warnings(rows))))},
         skill=tuple(skills_of(rows, over)),
-        gain=_gain(explained, over),
+        gain=over.macro("gain", groups, [over.keys(own) for own in strata], bounds=(-1.0, 1.0)),
         coverage=over.share([float(bool(r.counterfactuals)) for r in reports], over.keys()),
         cases=tuple(_cases(rows, over)),
         macro=_macro(explained, over),
@@ -92,14 +427,6 @@ def _significant(report: FtcResult) -> float | None:
     fewest = min((made.null.draws for made in report.counterfactuals if made.null), default=0)
     least = control.null_attainable_p or 1 / (fewest + 1)
     return float(control.null_p_value <= SIGNIFICANT) if least <= SIGNIFICANT else None
-
-
-def _gain(explained: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> Interval:
-    """Each label alike."""
-    known = [row for row in explained if row.report.components.gain is not None]
-    strata = [[row for row in known if row.report.label == label] for label in ORIGINAL]
-    groups = [np.array([row.report.components.gain for row in own], np.float64) for own in strata]
-    return over.macro("gain", groups, [over.keys(own) for own in strata], bounds=(-1.0, 1.0))
 
 
 def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
@@ -202,3 +529,87 @@ def _majority(covered: Sequence[Row]) -> list[FtcSatisfaction]:
         satisfaction(row.request, np.tile(np.eye(3)[most], (len(own), 1)), own)
         for row, own in zip(covered, targets, strict=True)
     ]
+
+
+Over = BatchStatistics[FtcBatchReportRequest]
+LEAST_ROOM = 0.05  # between the best such answer and 1; below it a ratio to it says nothing
+NO_ROOM = "{name} earns {score:.3f} without the explanation: there is no room above it"
+
+
+def skills_of(rows: Sequence[Row], over: Over) -> Iterator[FtcSkill]:
+    """Over the covered results: of the labels together, each label alike, then of each label."""
+    covered = [row for row in rows if row.report.counterfactuals]
+    by_label = {
+        label: own
+        for label in LABELS
+        if (own := [row for row in covered if row.report.label == label])
+    }
+    if by_label:
+        yield _skill("macro", list(by_label.values()), over)
+    for label, own in by_label.items():
+        yield _skill(label, [own], over)
+
+
+def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Over) -> FtcSkill:
+    """strata: the results of each label; their means are averaged."""
+    earned = [np.array([row.report.components.w_normalized for row in own]) for own in strata]
+    score = _mean_of_groups(earned)
+    found = [_baseline_scores(own) for own in strata]
+    common = [name for name in found[0] if all(name in own for own in found)]
+    best = max(common, key=lambda name: _mean_of_groups([own[name] for own in found]))
+    baseline = _mean_of_groups([own[best] for own in found])
+    gaps = [mine - own[best] for mine, own in zip(earned, found, strict=True)]
+    keys = [over.keys(own) for own in strata]
+    room = 1 - baseline
+    return FtcSkill(
+        label=label,
+        skill=(score - baseline) / room if room >= LEAST_ROOM else None,
+        score=score,
+        baseline=best,
+        baseline_score=baseline,
+        difference=over.macro(f"skill {label}", gaps, keys, bounds=(-1.0, 1.0)),
+        p_value=_p_value(label, gaps, keys, over.request.seed),
+        reason=None
+        if room >= LEAST_ROOM
+        else NO_ROOM.format(name=best.replace("_", " "), score=baseline),
+    )
+
+
+def _p_value(
+    label: str, gaps: Sequence[Floats], keys: Sequence[Sequence[str]], seed: int
+) -> float | None:
+    """Of sign flips of whole texts; rows weigh as their label's mean does."""
+    count = sum(gap.size for gap in gaps)
+    weighted = np.concatenate([gap * count / (len(gaps) * gap.size) for gap in gaps])
+    together = [key for own in keys for key in own]
+    return mean_test(clustered(weighted, together), 0.0, seed, f"skill {label}").p_randomization
+
+
+def _mean_of_groups(groups: Sequence[Floats]) -> float:
+    return float(np.mean([group.mean() for group in groups]))
+
+
+def _baseline_scores(rows: Sequence[Row]) -> dict[UnexplainedAnswer, Floats]:
+    """(N,) W normalized of every answer that has not seen the explanation, on the same targets;
+    those alone that all results have."""
+    answers: dict[UnexplainedAnswer, Floats] = {
+        "always_entailment": np.eye(3)[0],
+        "always_neutral": np.eye(3)[1],
+        "always_contradiction": np.eye(3)[2],
+        "uniform": np.full(3, 1 / 3),
+    }
+    found = {name: np.array([_constant(row, a) for row in rows]) for name, a in answers.items()}
+    for name in ("unedited", "blank_premise"):
+        sides = [getattr(row.report.control, name, None) for row in rows]
+        if all(side is not None for side in sides):
+            found[name] = np.array([side.w_normalized for side in sides if side is not None])
+    return found
+
+
+def _constant(row: Row, answer: Floats) -> float:
+    """Of one answer to all counterfactuals of a result."""
+    targets = np.array(
+        [[getattr(made.target, label) for label in LABELS] for made in row.report.counterfactuals]
+    )
+    answers = np.tile(answer, (len(targets), 1))
+    return float(np.mean(kernel.w_normalized(answers, targets, row.request.alpha)))

@@ -287,7 +287,10 @@ def _has_same_subject(shape: Shape, a: Phrase | None, b: Phrase) -> bool:
 
 def _build_a(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | str:
     if a is None or is_pronoun(a.words):
-        return _existing(shape, b)
+        who = subject_of(b) or (phrase(shape.who) if shape.who else None)
+        if who is None or grammar.existence(who) is None:
+            return "nothing is said to hold"
+        return fill_slot("a", Slot(shape, "existence"), who)
     if a.type == "clause":
         return fill_slot("a", Slot(shape, "clause"), a)
     if a.type in PREDICATES:
@@ -297,11 +300,3 @@ def _build_a(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | st
     return (
         made if isinstance(made, EditedHypothesis) else fill_slot("a", Slot(shape, "existence"), a)
     )
-
-
-def _existing(shape: Shape, b: Phrase) -> EditedHypothesis | str:
-    """Without a named A, it is the thing of which B is not known."""
-    who = subject_of(b) or (phrase(shape.who) if shape.who else None)
-    if who is None or grammar.existence(who) is None:
-        return "nothing is said to hold"
-    return fill_slot("a", Slot(shape, "existence"), who)

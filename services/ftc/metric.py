@@ -77,6 +77,8 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
         return model_coverage(request, languages, asked, unread if ruled else ())
 
     def undefined(self, request: FtcRequest, collected: Collected) -> FtcResult:
+        sent = request.counterfactuals is not None
+        extractor: Literal["rules", "llm", "supplied"] = "supplied" if sent else request.extractor
         return FtcResult(
             **self.envelope(request, collected),
             score=None,
@@ -87,7 +89,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
             label_source="model" if request.label is None else "request",
             original=None,
             abstained=collected.obstacles[0].code,
-            extraction=_not_extracted(request),
+            extraction=FtcExtraction(extractor=extractor, rule=None, transformation=None),
             counterfactuals=(),
         )
 
@@ -101,12 +103,6 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
         over: BatchStatistics[FtcBatchReportRequest],
     ) -> FtcBatchReport:
         return batch_report(rows, over)
-
-
-def _not_extracted(request: FtcRequest) -> FtcExtraction:
-    sent = request.counterfactuals is not None
-    extractor: Literal["rules", "llm", "supplied"] = "supplied" if sent else request.extractor
-    return FtcExtraction(extractor=extractor, rule=None, transformation=None)
 
 
 def _warnings(derived: FtcHypotheses, row: FtcVariant) -> Iterator[str]:

@@ -14,9 +14,8 @@ import numpy as np
 
 from services.ftc import kernel
 from services.ftc.contract import DEFAULT_MODEL, FtcRequest
-from services.ftc.hypotheses import FtcHypotheses, targets_of
+from services.ftc.hypotheses import FtcHypotheses, first_block, stages_of, targets_of
 from services.ftc.kernel import Floats
-from services.ftc.nulls import first_block, stages_of
 from services.ftc.report import LABELS, NliLabel
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput, DegenerateInput, pointing_to
@@ -68,13 +67,6 @@ def model_languages(request: FtcRequest) -> Iterator[ModelLanguages]:
         with pointing_to("/writer"):
             languages = models().writer(request.writer).languages
         yield ModelLanguages(request.writer, languages)
-
-
-def _argmax_label(row: Floats) -> NliLabel:
-    best = np.flatnonzero(row >= row.max() - TIE)
-    if len(best) > 1:
-        raise DegenerateInput("two labels tie for the model's own; send `label`", pointer="/label")
-    return LABELS[int(best[0])]
 
 
 def run_models(
@@ -241,7 +233,12 @@ class NliPredictions:
         self._model: Judge = models().judge(name)
         self._prompt = prompt
         with pointing_to("/model", only=OF_THE_MODEL):
-            self._order = _columns(self._model.labels_of(_example(("", ""), prompt)), name)
+            lower = [label.lower() for label in self._model.labels_of(_example(("", ""), prompt))]
+            if sorted(lower) != sorted(LABELS):
+                raise BadInput(
+                    f"the labels of {name} must be {', '.join(LABELS)}", pointer="/model"
+                )
+            self._order = [lower.index(label) for label in LABELS]
         self._found: dict[Pair, Judgement] = {}
         self.predict(requested)
 
@@ -276,7 +273,12 @@ class NliPredictions:
         """The model's own label. Raises DegenerateInput where two tie, or it was not read."""
         row, least = self._row(self._found[premise, hypothesis]), self.use.thresholds
         if not least:
-            return _argmax_label(row)
+            best = np.flatnonzero(row >= row.max() - TIE)
+            if len(best) > 1:
+                raise DegenerateInput(
+                    "two labels tie for the model's own; send `label`", pointer="/label"
+                )
+            return LABELS[int(best[0])]
         return LABELS[LABELS.index(predict_label(LABELS, row.tolist(), least))]
 
     def warnings(self, some: Sequence[Pair]) -> tuple[str, ...]:
@@ -290,11 +292,3 @@ class NliPredictions:
 
 def _example(pair: Pair, prompt: PromptKeys | None) -> Example:
     return Example(text=pair[0], text_pair=pair[1], prompt=prompt)
-
-
-def _columns(labels: Sequence[str], name: str) -> list[int]:
-    """Columns of our three labels among the model's."""
-    lower = [label.lower() for label in labels]
-    if sorted(lower) != sorted(LABELS):
-        raise BadInput(f"the labels of {name} must be {', '.join(LABELS)}", pointer="/model")
-    return [lower.index(label) for label in LABELS]

@@ -126,9 +126,11 @@ def counterfactual_card(
     """As the page shows it; without a diff where the request is gone."""
     doubt = f"no null for {item.kind}: "
     reasons = [w.removeprefix(doubt) for w in report.warnings if w.startswith(doubt)]
+    shares = _as_dict(item.target)
+    certain = [label for label, share in shares.items() if share == 1]
     return CounterfactualCard(
         title=KINDS[item.kind],
-        demanded=_target_label(item.target),
+        demanded=certain[0] if certain else _share_list(shares),
         answered=item.predicted or "no single label: two tie",
         item=item,
         changes=_changes(request, report, item),
@@ -159,13 +161,6 @@ def _changes(
         return ()
     old, new = marks_of(report, "hypothesis"), _marked_spans(item.text, report.evidence)
     return changes(request.hypothesis, item.text, old, new)
-
-
-def _target_label(target: FtcDistribution) -> str:
-    """The target's label; of a distribution that was sent, its shares."""
-    shares = _as_dict(target)
-    certain = [label for label, share in shares.items() if share == 1]
-    return certain[0] if certain else _share_list(shares)
 
 
 def _as_dict(found: FtcDistribution) -> dict[str, float]:

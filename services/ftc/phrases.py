@@ -130,11 +130,6 @@ def _word(token: Any, sentence: str) -> TaggedWord:
     )
 
 
-def warm_up() -> None:
-    """Load the pipeline before a caller waits for it."""
-    parse("A curve is a bend.")
-
-
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """A span by itself, parsed; `start` and `end` are offsets into what it was taken from."""

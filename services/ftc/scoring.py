@@ -11,9 +11,9 @@ import numpy as np
 
 from services.ftc import kernel
 from services.ftc.contract import FtcRequest
+from services.ftc.hypotheses import RandomPhrases, draw_count, stages_of
 from services.ftc.kernel import Floats
 from services.ftc.model_calls import FtcCollected
-from services.ftc.nulls import RandomPhrases, draw_count, stages_of
 from services.ftc.report import (
     LABELS,
     FtcBaselines,
@@ -125,20 +125,15 @@ def components_of(made: Sequence[FtcCounterfactual]) -> FtcComponents:
     if not found:
         return FtcComponents(delta=None, k=None, w=None, w_normalized=None, geometric_mean_p=None)
     k = float(np.mean([one.k for one in found]))
+    nulls = [one.null for one in made if one.null is not None]
     return FtcComponents(
         delta=float(np.mean([one.delta for one in found])),
         k=k,
         w=float(np.mean([one.w for one in found])),
         w_normalized=float(np.mean([one.w_normalized for one in found])),
         geometric_mean_p=kernel.geometric_mean_p(k),
-        gain=_gain(made),
+        gain=float(np.mean([null.observed - null.mean for null in nulls])) if nulls else None,
     )
-
-
-def _gain(made: Sequence[FtcCounterfactual]) -> float | None:
-    """Mean over the counterfactuals of observed - mean null; None where none has a null."""
-    nulls = [one.null for one in made if one.null is not None]
-    return float(np.mean([null.observed - null.mean for null in nulls])) if nulls else None
 
 
 def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> FtcBaselines:

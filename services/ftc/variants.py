@@ -15,9 +15,8 @@ class FtcVariant:
     printed_patterns: bool  # the paper's patterns alone, as printed
     score: Literal["w", "w_normalized"]
     null: PhraseNull = "any"  # what random phrases share with the explanation's
-    draws: int = DRAWS["paper"]  # at most
+    draws: int = DRAWS["paper"]  # at most; results name it where the request does not
     first: int | None = None  # draws that settle p where enough reach it; None: all are made
-    exceedances: int = 5  # as many
     warnings: tuple[str, ...] = ()
 
 

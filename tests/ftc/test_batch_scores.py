@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, rankdata, ranksums
 from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
 
-from services.ftc import batch_scores
+from services.ftc import batch_report
 from shared.statistics.clusters import Floats
 
 gains = st.lists(
@@ -22,7 +22,7 @@ def parts(rows: Floats) -> Floats:
 
 
 def las(rows: list[tuple[float, float]]) -> float:
-    return float(batch_scores.las(parts(np.array(rows))[None].sum(axis=1))[0])
+    return float(batch_report.las(parts(np.array(rows))[None].sum(axis=1))[0])
 
 
 @given(gains)
@@ -40,19 +40,19 @@ def test_las_divides_each_group_by_its_own_size() -> None:
 
 def test_las_takes_many_samples_at_once() -> None:
     sample = np.random.default_rng(0).integers(0, 2, size=(50, 20, 2)).astype(float)
-    whole = batch_scores.las(parts(sample).sum(axis=1))
+    whole = batch_report.las(parts(sample).sum(axis=1))
     assert whole.tolist() == [las(one.tolist()) for one in sample]
 
 
 def test_the_literal_lra_never_counts_a_loss_and_takes_no_gain_for_a_flip() -> None:
     stable = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
     gain = np.array([1.0, 1.0, 0.0, 0.0, -1.0, -1.0])
-    assert batch_scores.lra_literal(stable, gain).tolist() == [1, 0, 0, 1, 0, 0]
+    assert batch_report.lra_literal(stable, gain).tolist() == [1, 0, 0, 1, 0, 0]
 
 
 def test_the_stability_lra_asks_for_both_or_neither() -> None:
     stable, same = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
-    assert batch_scores.lra_stability(stable, same).tolist() == [1, 0, 0, 1]
+    assert batch_report.lra_stability(stable, same).tolist() == [1, 0, 0, 1]
 
 
 @given(
@@ -60,7 +60,7 @@ def test_the_stability_lra_asks_for_both_or_neither() -> None:
     st.lists(st.integers(0, 5), min_size=1, max_size=30),
 )
 def test_rho_is_the_area_under_the_curve(one: list[int], other: list[int]) -> None:
-    found = batch_scores.rank_sum(np.array(one, float), np.array(other, float))
+    found = batch_report.rank_sum(np.array(one, float), np.array(other, float))
     assert found is not None
     truth = [1] * len(one) + [0] * len(other)
     assert found[0] == pytest.approx(roc_auc_score(truth, one + other))
@@ -70,11 +70,11 @@ def test_rho_is_the_area_under_the_curve(one: list[int], other: list[int]) -> No
 def test_p_is_wilcoxon_s_with_ties_and_continuity() -> None:
     generator = np.random.default_rng(1)
     one, other = generator.normal(0.3, 1, 60), generator.normal(0, 1, 50)
-    found = batch_scores.rank_sum(one, other)
+    found = batch_report.rank_sum(one, other)
     assert found is not None
     assert found[1] == pytest.approx(ranksums(one, other).pvalue, rel=0.02)
     tied_one, tied_other = np.round(one), np.round(other)
-    found = batch_scores.rank_sum(tied_one, tied_other)
+    found = batch_report.rank_sum(tied_one, tied_other)
     assert found is not None
     n, m = 60, 50
     both = np.concatenate([tied_one, tied_other])
@@ -85,11 +85,11 @@ def test_p_is_wilcoxon_s_with_ties_and_continuity() -> None:
 
 
 def test_degenerate_groups() -> None:
-    assert batch_scores.rank_sum(np.array([]), np.array([1.0])) is None
-    assert batch_scores.rank_sum(np.ones(3), np.ones(4)) == (0.5, 1.0)
+    assert batch_report.rank_sum(np.array([]), np.array([1.0])) is None
+    assert batch_report.rank_sum(np.ones(3), np.ones(4)) == (0.5, 1.0)
 
 
 def test_a_tie_of_votes_has_no_majority() -> None:
-    assert batch_scores.majority(["a", "b", "c"]) is None
-    assert batch_scores.majority(["a", "b", "a"]) == "a"
-    assert batch_scores.majority([]) is None
+    assert batch_report.majority(["a", "b", "c"]) is None
+    assert batch_report.majority(["a", "b", "a"]) == "a"
+    assert batch_report.majority([]) is None

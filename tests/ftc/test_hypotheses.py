@@ -4,7 +4,7 @@ from collections import Counter
 
 from services.ftc.counterfactuals import Slot, best_slot, same_words
 from services.ftc.extraction import extract
-from services.ftc.nulls import load_substitutes, random_hypotheses
+from services.ftc.hypotheses import load_substitutes, random_hypotheses
 from services.ftc.phrases import phrase, shape
 
 

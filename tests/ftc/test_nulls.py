@@ -7,14 +7,14 @@ import pytest
 
 from services.ftc.contract import FtcRequest
 from services.ftc.counterfactuals import EditedHypothesis, Slot, best_slot, same_words
-from services.ftc.metric import SERVICE
-from services.ftc.nulls import (
+from services.ftc.hypotheses import (
     content_stems,
     fill_all,
     overlap_class,
     phrases_in,
     random_phrases,
 )
+from services.ftc.metric import SERVICE
 from services.ftc.phrases import coverage, phrase, shape
 from shared.statistics.seeds import generator
 from tests.ftc.fake import FakeJudge, bound, by_hash
