@@ -22,10 +22,9 @@ from scipy.stats import rankdata
 
 from services.hlv import kernel
 from services.hlv.contract import HlvRequest
-from services.hlv.judge_runs import HumanGold, rank_positions, row
 from services.hlv.kernel import Floats
 from services.hlv.report import HlvCeiling, HlvCeilingOf, HlvMeasured
-from services.hlv.scoring import BASES
+from services.hlv.scoring import BASES, HumanGold, rank_positions, row
 from shared.statistics.agreement import spearman
 from shared.statistics.seeds import generator
 
@@ -183,9 +182,9 @@ def _available_metrics(request: HlvRequest, gold: HumanGold) -> dict[str, Agreem
     found = {"tau_b": of_ranks(tau_b), "tau_a": of_ranks(tau_a), "spearman": of_ranks(rho)}
     if gold.kind == "distribution":
         base = BASES[request.log_base]
-        found |= {"jsd": lambda a, b: jensen_shannon(a, b, base), "tvd": total_variation}
+        found |= {"jsd": lambda a, b: jensen_shannon(a, b, base), "tvd": kernel.total_variation}
     elif gold.kind == "scores":
-        found |= {"rmse": root_mean_square, "mae": mean_absolute}
+        found |= {"rmse": kernel.root_mean_square, "mae": kernel.mean_absolute}
     return found
 
 
@@ -219,18 +218,3 @@ def jensen_shannon(p: Floats, q: Floats, base: float) -> Floats:
     middle = (p + q) / 2
     both = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=-1) / 2
     return np.asarray(np.sqrt(np.maximum(both, 0) / np.log(base)))
-
-
-def total_variation(p: Floats, q: Floats) -> Floats:
-    """Eq. 17 row by row."""
-    return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
-
-
-def root_mean_square(p: Floats, q: Floats) -> Floats:
-    """Eq. 18 row by row."""
-    return np.asarray(np.sqrt(((p - q) ** 2).mean(axis=-1)))
-
-
-def mean_absolute(p: Floats, q: Floats) -> Floats:
-    """Eq. 19 row by row."""
-    return np.asarray(np.abs(p - q).mean(axis=-1))

@@ -103,19 +103,19 @@ def jensen_shannon(p: Floats, q: Floats, *, base: float = np.e, epsilon: float =
     return float(np.sqrt(max(0.0, divergence) / np.log(base)))
 
 
-def total_variation(p: Floats, q: Floats) -> float:
-    """Eq. 17: half the L1 distance, [0, 1], lower = more alike."""
-    return float(np.abs(p - q).sum() / 2)
+def total_variation(p: Floats, q: Floats) -> Floats:
+    """Eq. 17: half the L1 distance over the last axis, [0, 1], lower = more alike."""
+    return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
-def root_mean_square(gold: Floats, given: Floats) -> float:
-    """Eq. 18, in the units of the scores, >= 0, lower = closer."""
-    return float(np.sqrt(np.mean((gold - given) ** 2)))
+def root_mean_square(gold: Floats, given: Floats) -> Floats:
+    """Eq. 18 over the last axis, in the units of the scores, >= 0, lower = closer."""
+    return np.asarray(np.sqrt(((gold - given) ** 2).mean(axis=-1)))
 
 
-def mean_absolute(gold: Floats, given: Floats) -> float:
-    """Eq. 19, in the units of the scores, >= 0, lower = closer."""
-    return float(np.mean(np.abs(gold - given)))
+def mean_absolute(gold: Floats, given: Floats) -> Floats:
+    """Eq. 19 over the last axis, in the units of the scores, >= 0, lower = closer."""
+    return np.asarray(np.abs(gold - given).mean(axis=-1))
 
 
 def determination(gold: Floats, given: Floats) -> float | None:

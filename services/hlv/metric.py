@@ -12,7 +12,6 @@ from services.hlv import kernel
 from services.hlv.batch_report import batch_report
 from services.hlv.ceiling import ceiling_of, normalize
 from services.hlv.contract import CONTRACT, HlvJudge, HlvRequest
-from services.hlv.judge_runs import HumanGold, MethodRuns, average, human_gold
 from services.hlv.model_calls import HlvCollected, model_languages, run_judges
 from services.hlv.report import (
     HlvBaselines,
@@ -25,7 +24,17 @@ from services.hlv.report import (
     HlvResult,
     Method,
 )
-from services.hlv.scoring import by_key, epsilon, gain, score_predictions, score_values
+from services.hlv.scoring import (
+    HumanGold,
+    MethodRuns,
+    average,
+    by_key,
+    epsilon,
+    gain,
+    human_gold,
+    score_predictions,
+    score_values,
+)
 from services.hlv.variants import VARIANTS, HlvVariant
 from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Languages, Scored
@@ -54,10 +63,13 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
     def report(self, request: HlvRequest, collected: HlvCollected) -> HlvResult:
         gold = human_gold(request)
         control = _baselines(request, gold)
-        ceiling, control = _with_ceiling(request, gold, control)
+        ceiling = ceiling_of(request, gold, control.uniform)
+        control = HlvBaselines(
+            uniform=_normalize_side(control.uniform, ceiling),
+            majority=_normalize_side(control.majority, ceiling),
+        )
         methods = tuple(
-            _normalize_method(_result(request, gold, method, collected), ceiling)
-            for method in collected.methods
+            _result(request, gold, method, collected, ceiling) for method in collected.methods
         )
         components = _components(request, methods)
         gains = components.methods[0].gain is not None
@@ -115,45 +127,36 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
 
 
 def _result(
-    request: HlvRequest, gold: HumanGold, method: Method, collected: HlvCollected
+    request: HlvRequest,
+    gold: HumanGold,
+    method: Method,
+    collected: HlvCollected,
+    ceiling: HlvCeiling | str,
 ) -> HlvMethodResult:
-    explained = _side(request, gold, method, collected.explained)
-    baseline = _side(request, gold, method, collected.baseline)
+    explained = _side(request, gold, method, collected.explained, ceiling)
+    baseline = _side(request, gold, method, collected.baseline, ceiling)
     return HlvMethodResult(
         method=method, explained=explained, baseline=baseline, gain=gain(explained, baseline)
     )
 
 
-def _with_ceiling(
-    request: HlvRequest, gold: HumanGold, control: HlvBaselines
-) -> tuple[HlvCeiling | str, HlvBaselines]:
-    """(the ceiling, or why there is none; the judges that read nothing, normalised by it)."""
-    ceiling = ceiling_of(request, gold, control.uniform)
-    sides = {
-        name: _normalize_side(getattr(control, name), ceiling) for name in ("uniform", "majority")
-    }
-    return ceiling, control.model_copy(update=sides)
-
-
-def _normalize_method(result: HlvMethodResult, ceiling: HlvCeiling | str) -> HlvMethodResult:
-    sides = {
-        name: _normalize_side(getattr(result, name), ceiling) for name in ("explained", "baseline")
-    }
-    return result.model_copy(update=sides)
-
-
-def _normalize_side(measured: HlvMeasured | None, ceiling: HlvCeiling | str) -> HlvMeasured | None:
-    if measured is None or isinstance(ceiling, str):
+def _normalize_side(measured: HlvMeasured, ceiling: HlvCeiling | str) -> HlvMeasured:
+    if isinstance(ceiling, str):
         return measured
     return measured.model_copy(update={"normalised": normalize(measured, ceiling)})
 
 
 def _side(
-    request: HlvRequest, gold: HumanGold, method: Method, side: MethodRuns | None
+    request: HlvRequest,
+    gold: HumanGold,
+    method: Method,
+    side: MethodRuns | None,
+    ceiling: HlvCeiling | str,
 ) -> HlvMeasured | None:
     if side is None or method not in side:
         return None
-    return score_predictions(request, gold, method, average(side[method], len(request.options)))
+    answers = average(side[method], len(request.options))
+    return _normalize_side(score_predictions(request, gold, method, answers), ceiling)
 
 
 def _components(request: HlvRequest, methods: Sequence[HlvMethodResult]) -> HlvComponents:

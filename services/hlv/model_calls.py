@@ -1,8 +1,14 @@
 """The judges' answers to a batch: written rankings and scores, first tokens, labels.
 
 Source: Chen et al., EMNLP 2025, section 5.1 and Appendix D. The prompts of all requests, with and
-without their explanations, are one call a model and sampling, first tokens another, options that
-are a judge's labels (`option_labels`) a third.
+without
+their explanations, are one call per model and sampling, first tokens another, options that are the
+labels of a judge a third.
+
+P of the options as labels: a classifier reads a premise and a hypothesis. A causal model or a chat
+server that a `prompt` asks reads the same where it shows them, else the question as Table 6 has it,
+in the place of `{text}`. Its labels are the letters of the options unless the prompt names others.
+Source: specs "models" §1.3, §4.1.
 """
 
 from __future__ import annotations
@@ -17,7 +23,10 @@ from scipy.special import logsumexp
 
 from services.hlv import prompts
 from services.hlv.contract import HlvJudge, HlvRequest
-from services.hlv.judge_runs import (
+from services.hlv.kernel import fractional_ranks, softmax
+from services.hlv.prompts import OptionLetters
+from services.hlv.report import Method
+from services.hlv.scoring import (
     Condition,
     ConditionRun,
     JudgeRun,
@@ -27,22 +36,16 @@ from services.hlv.judge_runs import (
     normalisation,
     runs_from_request,
 )
-from services.hlv.kernel import fractional_ranks, softmax
-from services.hlv.option_labels import (
-    SPELLINGS,
-    OptionPredictions,
-    is_classification,
-    predict_options,
-)
-from services.hlv.prompts import OptionLetters
-from services.hlv.report import Method
 from services.hlv.variants import VARIANTS
-from shared.contracts.calls import Completion, Prompt, Sampling
-from shared.contracts.errors import BadInput
+from shared.contracts.calls import Completion, Example, Prompt, Sampling
+from shared.contracts.errors import BadInput, pointing_to
+from shared.contracts.judgement import Judgement, text_cut
 from shared.contracts.messages import ModelUse
+from shared.contracts.prompt_table import PromptKeys, placeholders
+from shared.contracts.questions import NliQuestion
 from shared.models.ports import PromptOfRequest, generate, models
 from shared.reports.metric import Collected
-from shared.text.language import ModelLanguages
+from shared.text.language import ModelLanguages, Obstacle
 
 RATED = (1.0, 5.0)  # the scale that the prompt names
 
@@ -67,7 +70,21 @@ def run_judges(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
     found = [_from_request(request) for request in requests]
     for place in dict.fromkeys(one.place for one in conditions):
         own = [one for one in conditions if one.place == place]
-        found[place] = _with_warnings(place, _of_model(own, runs, uses), judged)
+        methods = own[0].judge.methods
+        sides: dict[bool, MethodRuns] = {
+            one.explained: {method: runs[one.place, one.explained, method] for method in methods}
+            for one in own
+        }
+        found[place] = _with_warnings(
+            place,
+            HlvCollected(
+                methods=methods,
+                explained=sides.get(True),
+                baseline=sides[False],
+                models=(uses[own[0].model],),
+            ),
+            judged,
+        )
     return found
 
 
@@ -103,22 +120,6 @@ def _conditions(place: int, request: HlvRequest) -> Iterator[Condition]:
     yield Condition(place, False, request.model, kind, request, settings)
     if request.explanations or request.rationale:
         yield Condition(place, True, request.model, kind, request, settings)
-
-
-def _of_model(
-    conditions: Sequence[Condition], runs: RunsOfConditions, uses: dict[str, ModelUse]
-) -> HlvCollected:
-    methods = conditions[0].judge.methods
-    sides: dict[bool, MethodRuns] = {
-        one.explained: {method: runs[one.place, one.explained, method] for method in methods}
-        for one in conditions
-    }
-    return HlvCollected(
-        methods=methods,
-        explained=sides.get(True),
-        baseline=sides[False],
-        models=(uses[conditions[0].model],),
-    )
 
 
 def _from_request(request: HlvRequest) -> HlvCollected:
@@ -320,3 +321,161 @@ def _log_probability(spellings: Sequence[Completion]) -> float | None:
         if len(one.tokens) == 1
     }
     return float(logsumexp(list(single.values()))) if single else None
+
+
+OF_THE_PROMPT = ("/template", "/template/verbalizers")  # where models point to for theirs
+PAIR = frozenset({"premise", "hypothesis"})
+SPELLINGS = ("{}", " {}")  # of an option's letter
+WHOLE = "{text}"
+EXPLAINED = {
+    "classifier": "a classifier was not made to read explanations (true ones lead it astray): name "
+    "a language model as the judge",
+    "causal": "the prompt shows a premise and a hypothesis, and no explanations: use {text}",
+}
+NO_PAIR = {
+    "classifier": "a classifier judges a premise and a hypothesis; for other questions name a "
+    "language model",
+    "causal": "the prompt shows {premise} and {hypothesis}, which the question does not have: use "
+    "{text}",
+}
+
+
+@dataclass(frozen=True)
+class OptionExample:
+    """One example whose labels are the options."""
+
+    condition: Condition
+    lettered: OptionLetters
+    example: Example
+
+
+@dataclass(frozen=True)
+class OptionPredictions:
+    """By place of the request: why it has no P at all, what there is to doubt, and the hash of its
+    own prompt."""
+
+    runs: RunsOfConditions
+    obstacles: dict[int, Obstacle]
+    doubts: dict[int, tuple[str, ...]]
+    sha256: dict[int, str]
+
+
+def predict_options(conditions: Sequence[Condition]) -> OptionPredictions:
+    """Of the conditions that are read so; one call a model."""
+    asked = [one for condition in conditions for one in _expand_condition(condition)]
+    told: list[tuple[OptionExample, Judgement]] = []
+    for model in dict.fromkeys(one.condition.model for one in asked):
+        own = [one for one in asked if one.condition.model == model]
+        with pointing_to("/prompt", only=OF_THE_PROMPT):
+            judge = models().judge(model)
+            found = judge.judgements([one.example for one in own])
+        told += zip(own, found, strict=True)
+    runs = group_runs((one.condition, "logits", _option_run(one, judged)) for one, judged in told)
+    return OptionPredictions(
+        runs=runs,
+        obstacles=_obstacles(told, runs),
+        doubts=_cut_warnings(told),
+        sha256={one.condition.place: sha for one, found in told if (sha := found.prompt_sha256)},
+    )
+
+
+def is_classification(condition: Condition) -> bool:
+    """Whether the options are labels of the judge, so that nothing is written."""
+    return condition.kind == "classifier" or condition.request.prompt is not None
+
+
+def _expand_condition(condition: Condition) -> Iterator[OptionExample]:
+    if not is_classification(condition):
+        return
+    request = condition.request
+    if request.prompt is None or placeholders(request.prompt.user) & PAIR:
+        yield OptionExample(condition, prompts.rotate_options(request.options, 0), _pair(condition))
+        return
+    for by in range(len(request.options) if condition.judge.order == "rotated" else 1):
+        lettered = prompts.rotate_options(request.options, by)
+        block = prompts.rationale(request, lettered) if condition.explained else ""
+        text = prompts.choice_prompt(request, lettered, block)
+        prompts.check_length(text)
+        yield OptionExample(
+            condition, lettered, Example(text=text, prompt=_option_prompt(condition))
+        )
+
+
+def _pair(condition: Condition) -> Example:
+    """Premise and hypothesis. Raises BadInput where there is more to read than these."""
+    request, kind = condition.request, condition.kind
+    if condition.explained:
+        pointer = "/explanations" if request.explanations else "/rationale"
+        raise BadInput(EXPLAINED[kind], pointer=pointer)
+    if not isinstance(request.question, NliQuestion):
+        raise BadInput(NO_PAIR[kind], pointer="/question")
+    return Example(
+        text=request.question.premise,
+        text_pair=request.question.hypothesis,
+        prompt=_option_prompt(condition),
+    )
+
+
+def _option_prompt(condition: Condition) -> PromptKeys | None:
+    """The request's, about these options."""
+    asked = condition.request.prompt
+    if asked is None:
+        return None
+    own: dict[str, object] = {}
+    if asked.user is None:
+        own["user"] = WHOLE
+    if asked.style is None and not condition.judge.chat:
+        own["style"] = "raw"
+    if asked.verbalizers is None:
+        keys = [option.key for option in condition.request.options]
+        own["verbalizers"] = {key: tuple(one.format(key) for one in SPELLINGS) for key in keys}
+    return PromptKeys.model_validate(asked.model_dump(exclude_unset=True) | own)
+
+
+def _option_run(asked: OptionExample, judged: Judgement) -> JudgeRun:
+    columns = _columns(asked, judged.labels)
+    mass = 1.0 if judged.mass is None else round(judged.mass, 9)
+    if judged.probabilities is None:
+        return JudgeRun(None, valid=False, mass=mass)
+    share = np.array(judged.among_labels(), dtype=np.float64)[columns]
+    return JudgeRun(fractional_ranks(share), share, mass=mass)
+
+
+def _columns(asked: OptionExample, labels: Sequence[str]) -> list[int]:
+    """Columns of the request's options, in their order, among the judge's labels."""
+    names, request = [label.casefold() for label in labels], asked.condition.request
+    texts = [option.text.casefold() for option in request.options]
+    if sorted(names) == sorted(texts):
+        return [names.index(text) for text in texts]
+    letters = [asked.lettered.letter(option.key).casefold() for option in request.options]
+    if sorted(names) == sorted(letters):
+        return [names.index(letter) for letter in letters]
+    raise BadInput(
+        f"the options are not the labels of {asked.condition.model!r}: {', '.join(labels)}",
+        pointer="/options" if request.prompt is None else "/prompt/verbalizers",
+    )
+
+
+def _obstacles(
+    told: Sequence[tuple[OptionExample, Judgement]], runs: RunsOfConditions
+) -> dict[int, Obstacle]:
+    """Of requests of which one side has no answer that was read."""
+    found: dict[int, Obstacle] = {}
+    for one, judged in told:
+        own, why = one.condition, judged.unread
+        if why and not any(run.valid for run in runs[own.place, own.explained, "logits"]):
+            found.setdefault(own.place, Obstacle(why.code, why.detail))
+    return found
+
+
+def _cut_warnings(told: Sequence[tuple[OptionExample, Judgement]]) -> dict[int, tuple[str, ...]]:
+    """Of requests whose text was not read to its end."""
+    least: dict[int, float] = {}
+    models_of: dict[int, str] = {}
+    for one, judged in told:
+        place = one.condition.place
+        least[place] = min(least.get(place, 1.0), judged.read_share)
+        models_of[place] = one.condition.model
+    return {
+        place: (text_cut(models_of[place], share),) for place, share in least.items() if share < 1
+    }

@@ -82,6 +82,7 @@ class HlvView:
 def view(request: HlvRequest | None, report: HlvResult) -> HlvView:
     options = _options(request, report)
     keys = [option.key for option in options]
+    uniform, majority = report.control.uniform, report.control.majority
     return HlvView(
         verdict=verdict(report),
         question=pieces(to_prompt(request.question), ()) if request else [],
@@ -90,7 +91,11 @@ def view(request: HlvRequest | None, report: HlvResult) -> HlvView:
         options=options,
         methods=tuple(method_view(report.gold, keys, one) for one in report.components.methods),
         ceilings=tuple(_ceilings(report)),
-        controls=_controls(report),
+        controls=tuple(
+            Control(measure.name, measure.of(uniform), measure.of(majority))
+            for measure in MEASURES
+            if measure.is_available((uniform, majority))
+        ),
     )
 
 
@@ -109,15 +114,6 @@ def _options(request: HlvRequest | None, report: HlvResult) -> tuple[OptionRank,
     return tuple(
         OptionRank(choice.key, choice.text, values.get(choice.key), ranks.get(choice.key))
         for choice in choices(None if request is None else request.options, ranks)
-    )
-
-
-def _controls(report: HlvResult) -> tuple[Control, ...]:
-    uniform, majority = report.control.uniform, report.control.majority
-    return tuple(
-        Control(measure.name, measure.of(uniform), measure.of(majority))
-        for measure in MEASURES
-        if measure.is_available((uniform, majority))
     )
 
 

@@ -1,21 +1,173 @@
-"""A judge's averaged answers against the humans' answers: every number of Appendix E.
+"""A judge's runs, their average, and every number of Appendix E against the humans' answers. Pure.
 
-Source: Chen et al., EMNLP 2025.
+Source: Chen et al., EMNLP 2025, section 3 and Appendices D and E: rankings, scores and
+distributions are averaged.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
 from services.hlv import kernel
-from services.hlv.contract import HlvRequest
-from services.hlv.judge_runs import AveragePrediction, HumanGold
-from services.hlv.kernel import Floats
+from services.hlv.contract import HlvAnswers, HlvJudge, HlvRequest
+from services.hlv.kernel import Floats, fractional_ranks, mean_ranks
 from services.hlv.report import HlvDivergences, HlvErrors, HlvGain, HlvMeasured, Method
 from services.hlv.variants import VARIANTS
+from shared.contracts.errors import DegenerateInput
+from shared.contracts.messages import ModelKind
+
+MethodRuns = dict[Method, list["JudgeRun"]]
+ConditionRun = tuple["Condition", Method, "JudgeRun"]
+RunsOfConditions = dict[tuple[int, bool, Method], list["JudgeRun"]]  # place, explained, method
+
+
+@dataclass(frozen=True)
+class JudgeRun:
+    """One answer. `values`: (n,) probabilities or scores, NaN where an option's is missing."""
+
+    ranks: Floats | None  # (n,); None where the run does not rank every option
+    values: Floats | None = None
+    valid: bool = True
+    mass: float | None = None  # of the options' letters as first token, [0, 1]
+
+
+@dataclass(frozen=True)
+class AveragePrediction:
+    ranks: Floats  # (n,) all tied where nothing could be read
+    values: Floats | None  # (n,)
+    runs: int
+    invalid_runs: int
+    mass: float | None
+
+
+def average(runs: Sequence[JudgeRun], options: int) -> AveragePrediction | None:
+    """The mean of the runs; None where an option has no value in any of them.
+
+    An unreadable ranking counts as all tied; a run that rates only some options counts in the mean
+    scores, not in the mean ranks.
+    """
+    ranked = [run.ranks for run in runs if run.ranks is not None]
+    rows = [run.values for run in runs if run.values is not None]
+    values = _mean(rows, options) if rows else None
+    if (rows and values is None) or not (ranked or rows):
+        return None
+    masses = [run.mass for run in runs if run.mass is not None]
+    return AveragePrediction(
+        ranks=mean_ranks(ranked) if ranked or values is None else fractional_ranks(values),
+        values=values,
+        runs=len(runs),
+        invalid_runs=sum(not run.valid for run in runs),
+        mass=float(np.mean(masses)) if masses else None,
+    )
+
+
+def _mean(rows: Sequence[Floats], options: int) -> Floats | None:
+    """(n,) means over the runs that have a value; None where some option has none."""
+    table = np.stack(list(rows)).reshape(len(rows), options)
+    if np.isnan(table).all(axis=0).any():
+        return None
+    return np.asarray(np.nanmean(table, axis=0), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One request, with its explanations or without them."""
+
+    place: int  # of the request in its batch
+    explained: bool
+    model: str
+    kind: ModelKind
+    request: HlvRequest = field(compare=False)
+    judge: HlvJudge = field(compare=False)
+
+
+def group_runs(runs: Iterable[ConditionRun]) -> RunsOfConditions:
+    """Runs by place, side and method, in the order in which they come."""
+    found: RunsOfConditions = {}
+    for condition, method, run in runs:
+        found.setdefault((condition.place, condition.explained, method), []).append(run)
+    return found
+
+
+@dataclass(frozen=True)
+class HumanGold:
+    """The humans' answers, (n,) in the order of the options."""
+
+    kind: Literal["distribution", "scores", "ranking"]
+    values: Floats | None
+    ranks: Floats
+
+
+def human_gold(request: HlvRequest) -> HumanGold:
+    """Section 3: the mean over sources, and the ranking that follows from it."""
+    keys, human = _keys(request), request.human
+    if human.votes is not None:
+        values = kernel.mean_distribution([row(source, keys) for source in human.sources])
+        return HumanGold("distribution", values, kernel.fractional_ranks(values))
+    if human.ratings is not None:
+        values = np.mean([row(source, keys) for source in human.sources], axis=0)
+        return HumanGold("scores", values, kernel.fractional_ranks(values))
+    ranks = [rank_positions(source, keys) for source in human.sources]
+    return HumanGold("ranking", None, kernel.mean_ranks(ranks))
+
+
+def runs_from_request(answers: HlvAnswers, request: HlvRequest) -> MethodRuns:
+    """Answers that the caller brings, by method."""
+    keys = _keys(request)
+    found: MethodRuns = {
+        "rank": [JudgeRun(rank_positions(source, keys)) for source in answers.rankings],
+        "logits": [
+            *(_from_distribution(row(source, keys)) for source in answers.distributions),
+            *(_from_logits(row(source, keys), request) for source in answers.logits),
+        ],
+        "score": [
+            JudgeRun(kernel.fractional_ranks(scores), scores)
+            for scores in (row(source, keys) for source in answers.scores)
+        ],
+    }
+    return {method: runs for method, runs in found.items() if runs}
+
+
+def row(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
+    """(n,) values; a missing option has 0."""
+    return np.array([source.get(key, 0.0) for key in keys], dtype=np.float64)
+
+
+def rank_positions(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
+    """(n,) fractional ranks of places; missing options tie for last."""
+    given = np.array([source.get(key, np.inf) for key in keys], dtype=np.float64)
+    return kernel.fractional_ranks(given, higher_is_better=False)
+
+
+def normalisation(request: HlvRequest) -> str:
+    """In force: the request's, else the variant's own."""
+    return request.normalisation or VARIANTS[request.variant].normalisation
+
+
+def _from_distribution(weights: Floats) -> JudgeRun:
+    share = weights / weights.sum()
+    return JudgeRun(kernel.fractional_ranks(share), share)
+
+
+def _from_logits(logits: Floats, request: HlvRequest) -> JudgeRun:
+    if normalisation(request) == "softmax":
+        return JudgeRun(kernel.fractional_ranks(logits), kernel.softmax(logits))
+    share = kernel.absolute_share(logits)
+    if share is None:
+        raise DegenerateInput(
+            "every logit is 0: |logit| / sum is undefined", pointer="/predictions"
+        )
+    return JudgeRun(kernel.fractional_ranks(logits), share)
+
+
+def _keys(request: HlvRequest) -> tuple[str, ...]:
+    return tuple(option.key for option in request.options)
+
 
 BASES = {"e": math.e, "2": 2.0}
 CORRELATIONS = ("tau_b", "tau_a", "spearman")
@@ -103,7 +255,7 @@ def _divergences(
         kl_model_gold=kernel.kullback_leibler(model, human, clip),
         kl_gold_model=kernel.kullback_leibler(human, model, clip),
         jsd=kernel.jensen_shannon(human, model, base=BASES[request.log_base], epsilon=of_jsd),
-        tvd=min(1.0, kernel.total_variation(human, model)),
+        tvd=min(1.0, float(kernel.total_variation(human, model))),
     )
 
 
@@ -113,8 +265,8 @@ def _errors(gold: HumanGold, method: Method, given: Floats | None) -> HlvErrors 
     if gold.kind != "scores" or method != "score" or human is None or given is None:
         return None
     return HlvErrors(
-        rmse=kernel.root_mean_square(human, given),
-        mae=kernel.mean_absolute(human, given),
+        rmse=float(kernel.root_mean_square(human, given)),
+        mae=float(kernel.mean_absolute(human, given)),
         r2=kernel.determination(human, given),
     )
 
