@@ -18,7 +18,7 @@ from typing import Any
 from bench.environment import environment
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.metric import SERVICE
-from services.cot2el.polarity import negations
+from services.cot2el.refinement import negations
 from services.cot2el.segmentation import sentences
 from services.worker import local
 from shared.models import ports

@@ -305,7 +305,11 @@ def _rows(request: ConsistencyRequest, reads: int) -> Iterator[Work]:
     words = max(1, min(words_of(request.text), reads))
     a_row = Size("tokens of `text`", words, "/text")
     if "simulatability" in request.parts:
-        rows = Size("edited texts (`draws`, `operators`)", _edits(request), "/draws")
+        rows = Size(
+            "edited texts (`draws`, `operators`)",
+            len(request.edits) or (1 + request.draws) * len(request.operators),
+            "/draws",
+        )
         readers = Size("models that read them", 2 if request.reader == "model" else 1)
         yield Work((rows, readers, a_row), certain=False)
     if "attribution" in request.parts:
@@ -315,10 +319,6 @@ def _rows(request: ConsistencyRequest, reads: int) -> Iterator[Work]:
         )
         both = Size("tokens of `text`, twice, and of `explanation`", 2 * words + explanation)
         yield Work((rows, both))
-
-
-def _edits(request: ConsistencyRequest) -> int:
-    return len(request.edits) or (1 + request.draws) * len(request.operators)
 
 
 def _contribution_rows(request: ConsistencyRequest, words: int) -> int:

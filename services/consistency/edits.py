@@ -14,7 +14,6 @@ from itertools import islice
 
 import numpy as np
 
-from services.consistency.citations import fold
 from services.consistency.contract import ConsistencyEdit
 from services.consistency.kernel import (
     CHANGES,
@@ -27,7 +26,7 @@ from services.consistency.kernel import (
     precision,
     predictions,
 )
-from services.consistency.words import TextWords
+from services.consistency.words import TextWords, fold
 from shared.statistics.draws import others
 from shared.statistics.placements import Places, Runs, Subsets, runs_of
 from shared.statistics.seeds import generator

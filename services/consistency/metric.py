@@ -6,12 +6,12 @@ Source: Chen et al. (2023), arXiv:2307.08678; Parcalabescu & Frank, ACL 2024, ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from services.consistency import kernel
-from services.consistency.agreement import Agreement, agreement
 from services.consistency.batch_report import batch_report
 from services.consistency.contract import CONTRACT, ConsistencyRequest
 from services.consistency.edits import (
@@ -20,9 +20,8 @@ from services.consistency.edits import (
     simulated_by_reader,
     simulated_by_rules,
 )
-from services.consistency.explanation_prompts import prompt_of
 from services.consistency.kernel import Bools, Floats, Predictions
-from services.consistency.model_calls import ConsistencyCollected, ask_models
+from services.consistency.model_calls import Answers, ConsistencyCollected, ask_models, prompt_of
 from services.consistency.report import (
     ConsistencyAttributionNull,
     ConsistencyBatchReport,
@@ -45,6 +44,7 @@ from shared.reports.estimates import BatchStatistics
 from shared.reports.metric import Collected, Metric
 from shared.statistics import ranks
 from shared.statistics.placements import runs_of
+from shared.statistics.seeds import generator
 from shared.text.language import (
     LanguageCoverage,
     ModelLanguages,
@@ -53,6 +53,18 @@ from shared.text.language import (
     requested_language,
 )
 from shared.text.word_segmentation import words_obstacle
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """cosine: None where a side has no contributions at all. null: (M,) cosines. placements: of
+    the contributions, besides the observed one. most: draws that were asked for."""
+
+    cosine: float | None
+    null: Floats
+    placements: int
+    most: int
+
 
 MOST_TOLD = 10**15  # placements that are counted in a report
 NOTHING = ConsistencyComponents(
@@ -91,42 +103,61 @@ class Consistency(
     def report(
         self, request: ConsistencyRequest, collected: ConsistencyCollected
     ) -> ConsistencyResult:
-        simulated = self._simulated(request, collected)
-        agreed = _agreed(request, collected)
-        components = _components(collected, simulated, agreed)
+        answers = collected.answers
+        simulated = self._simulated(request, answers)
+        agreed = _agreed(request, answers)
+        own = None if simulated is None else simulated.precision
+        cosine = None if agreed is None else agreed.cosine
+        components = ConsistencyComponents(
+            simulatability=own.value if own else None,
+            attribution_agreement=kernel.agreement(cosine),
+            cosine=cosine,
+            precision_changes=own.changes if own else None,
+            precision_stays=own.stays if own else None,
+            edits=0 if answers.changed is None else answers.changed.size,
+            simulatable=own.predicted if own else 0,
+            cited_words=len(answers.cited.words),
+            words=len(answers.text),
+        )
         found: dict[ConsistencyPart, float | None] = {
             "simulatability": components.simulatability,
             "attribution": components.attribution_agreement,
         }
         score = kernel.mean(list(found.values()))
+        control = ConsistencyControl(
+            simulatability=_simulatability_null(answers, simulated),
+            attribution=None
+            if agreed is None or agreed.cosine is None or not agreed.null.size
+            else ConsistencyAttributionNull(
+                **_against(agreed.cosine, agreed.null, agreed.placements, agreed.most)
+            ),
+        )
         return ConsistencyResult(
-            **self.envelope(request, collected, _warnings(collected, simulated, agreed)),
+            **self.envelope(request, collected, _warnings(answers, simulated, agreed)),
             score=score,
-            label=collected.label,
+            label=answers.label or None,
             parts=tuple(part for part, value in found.items() if value is not None),
-            cited_by=collected.cited.by,
+            cited_by=answers.cited.by,
             components=components,
-            edit_rows=tuple(_edit_rows(request, collected, simulated)),
-            word_values=tuple(_word_values(collected)),
-            evidence=tuple(_evidence(request, collected)),
-            control=_control(collected, simulated, agreed),
-            reasons=tuple(_reasons(collected, score)),
+            edit_rows=tuple(_edit_rows(request, answers, simulated)),
+            word_values=tuple(_word_values(answers)),
+            evidence=tuple(_evidence(request, answers)),
+            control=None if control == ConsistencyControl() else control,
+            reasons=tuple(_reasons(answers, score)),
         )
 
-    def _simulated(
-        self, request: ConsistencyRequest, collected: ConsistencyCollected
-    ) -> Simulated | None:
-        changed, balanced = collected.changed, self.variant(request).balanced
+    def _simulated(self, request: ConsistencyRequest, answers: Answers) -> Simulated | None:
+        changed, balanced = answers.changed, self.variant(request).balanced
         if changed is None:
             return None
-        if collected.predicted is not None:
-            told, answered = collected.predicted, changed.reshape(-1)
+        if answers.predicted is not None:
+            told, answered = answers.predicted, changed.reshape(-1)
             return simulated_by_reader(
                 told, answered, request.permutations, request.seed, balanced=balanced
             )
-        if collected.passages is None:
+        if answers.passages is None:
             return None
-        return simulated_by_rules(collected.passages, changed, balanced=balanced)
+        return simulated_by_rules(answers.passages, changed, balanced=balanced)
 
     def undefined(self, request: ConsistencyRequest, collected: Collected) -> ConsistencyResult:
         return ConsistencyResult(
@@ -158,54 +189,36 @@ class Consistency(
         return batch_report(rows, over)
 
 
-def _agreed(request: ConsistencyRequest, collected: ConsistencyCollected) -> Agreement | None:
-    answer, explanation = collected.answer, collected.explanation
+def _agreed(request: ConsistencyRequest, answers: Answers) -> Agreement | None:
+    """Compare what the words contribute to the answer and to the explanation.
+
+    The null deals the explanation's contributions at random to words of the same kind: words of up
+    to three characters, mostly function words, among themselves, and all others among themselves.
+    Otherwise a text whose content words alone matter would agree with every explanation.
+    """
+    answer, explanation = answers.answer, answers.explanation
     if answer is None or explanation is None or "attribution" not in request.parts:
         return None
-    return agreement(collected.values_of, answer, explanation, request.permutations, request.seed)
-
-
-def _components(
-    collected: ConsistencyCollected, simulated: Simulated | None, agreed: Agreement | None
-) -> ConsistencyComponents:
-    own = None if simulated is None else simulated.precision
-    cosine = None if agreed is None else agreed.cosine
-    return ConsistencyComponents(
-        simulatability=own.value if own else None,
-        attribution_agreement=kernel.agreement(cosine),
-        cosine=cosine,
-        precision_changes=own.changes if own else None,
-        precision_stays=own.stays if own else None,
-        edits=0 if collected.changed is None else collected.changed.size,
-        simulatable=own.predicted if own else 0,
-        cited_words=len(collected.cited.words),
-        words=len(collected.text),
-    )
-
-
-def _control(
-    collected: ConsistencyCollected, simulated: Simulated | None, agreed: Agreement | None
-) -> ConsistencyControl | None:
-    control = ConsistencyControl(
-        simulatability=_simulatability_null(collected, simulated),
-        attribution=None
-        if agreed is None or agreed.cosine is None or not agreed.null.size
-        else ConsistencyAttributionNull(
-            **_against(agreed.cosine, agreed.null, agreed.placements, agreed.most)
-        ),
-    )
-    return None if control == ConsistencyControl() else control
+    text, most = answers.values_of, request.permutations
+    observed, strata = kernel.cosine(answer, explanation), text.strata()
+    placements = kernel.permutation_count(strata) - 1
+    null = np.empty(0)
+    if observed is not None and placements:
+        random = generator(request.seed, "consistency", "permutations", text.text)
+        orders = kernel.permuted(strata, random, most)
+        null = kernel.cosines(answer, explanation[orders])
+    return Agreement(observed, null, placements, most)
 
 
 def _simulatability_null(
-    collected: ConsistencyCollected, simulated: Simulated | None
+    answers: Answers, simulated: Simulated | None
 ) -> ConsistencySimulatabilityNull | None:
     if simulated is None or simulated.precision.value is None or not simulated.null.size:
         return None
-    by_rules = collected.predicted is None and collected.passages is not None
+    by_rules = answers.predicted is None and answers.passages is not None
     overlap = None
-    if by_rules and collected.passages is not None:
-        overlap = float(np.mean(list(shares_of(collected.passages.taken))))
+    if by_rules and answers.passages is not None:
+        overlap = float(np.mean(list(shares_of(answers.passages.taken))))
     return ConsistencySimulatabilityNull(
         kind="spans" if by_rules else "predictions",
         overlap=overlap,
@@ -224,12 +237,12 @@ def _against(observed: float, null: Floats, placements: int, most: int) -> dict[
 
 
 def _edit_rows(
-    request: ConsistencyRequest, collected: ConsistencyCollected, simulated: Simulated | None
+    request: ConsistencyRequest, answers: Answers, simulated: Simulated | None
 ) -> Iterator[ConsistencyEditRow]:
-    if simulated is None or collected.changed is None:
+    if simulated is None or answers.changed is None:
         return
-    predicted, changed = simulated.predicted, collected.changed
-    if collected.passages is None:
+    predicted, changed = simulated.predicted, answers.changed
+    if answers.passages is None:
         yield _edit_row("sent", None, predicted, changed.reshape(-1))
         return
     told = np.broadcast_to(predicted.reshape(-1, changed.shape[1]), changed.shape)
@@ -251,46 +264,44 @@ def _edit_row(
     )
 
 
-def _word_values(collected: ConsistencyCollected) -> Iterator[ConsistencyWordValue]:
-    if collected.answer is None or collected.explanation is None:
+def _word_values(answers: Answers) -> Iterator[ConsistencyWordValue]:
+    if answers.answer is None or answers.explanation is None:
         return
     for (start, end), answer, explanation in zip(
-        collected.values_of.spans,
-        collected.answer.tolist(),
-        collected.explanation.tolist(),
+        answers.values_of.spans,
+        answers.answer.tolist(),
+        answers.explanation.tolist(),
         strict=True,
     ):
         yield ConsistencyWordValue(start=start, end=end, answer=answer, explanation=explanation)
 
 
-def _evidence(
-    request: ConsistencyRequest, collected: ConsistencyCollected
-) -> Iterator[ConsistencyEvidence]:
-    spans = collected.text.spans
-    for first, last in runs_of(collected.cited.words):
+def _evidence(request: ConsistencyRequest, answers: Answers) -> Iterator[ConsistencyEvidence]:
+    spans = answers.text.spans
+    for first, last in runs_of(answers.cited.words):
         start, end = spans[first][0], spans[last - 1][1]
         yield ConsistencyEvidence(kind="cited", start=start, end=end, text=request.text[start:end])
-    for quotation in collected.cited.missing:
+    for quotation in answers.cited.missing:
         yield ConsistencyEvidence(kind="quote_not_found", start=None, end=None, text=quotation)
 
 
-def _reasons(collected: ConsistencyCollected, score: float | None) -> Iterator[NullReason]:
+def _reasons(answers: Answers, score: float | None) -> Iterator[NullReason]:
     """Of the parts; and of the score where all of them are null."""
-    yield from collected.reasons
+    yield from answers.reasons
     if score is None:
-        for reason in collected.reasons:
+        for reason in answers.reasons:
             yield reason.model_copy(update={"component": "score"})
 
 
 def _warnings(
-    collected: ConsistencyCollected, simulated: Simulated | None, agreed: Agreement | None
+    answers: Answers, simulated: Simulated | None, agreed: Agreement | None
 ) -> Iterator[str]:
-    if collected.cited.missing:
-        yield f"{len(collected.cited.missing)} quotations do not stand in the text"
-    if collected.cited.by == "shared words":
+    if answers.cited.missing:
+        yield f"{len(answers.cited.missing)} quotations do not stand in the text"
+    if answers.cited.by == "shared words":
         yield "the explanation quotes nothing: the content words that it shares were read instead"
     if simulated is not None:
-        if simulated.precision.value is None and collected.cited.words:
+        if simulated.precision.value is None and answers.cited.words:
             yield "simulatability: no edits of both kinds, that change the answer and that do not"
         elif simulated.precision.value is not None and not simulated.null.size:
             yield "simulatability: there is nothing to compare it with"

@@ -12,24 +12,86 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from services.consistency import kernel
-from services.consistency.citations import Citations, citations
-from services.consistency.contract import ConsistencyRequest
+from services.consistency.contract import (
+    PLACEHOLDERS,
+    ConsistencyPrompt,
+    ConsistencyRequest,
+    ConsistencyTurn,
+)
 from services.consistency.edits import Passages, passages, predictions_of_edits
-from services.consistency.explanation_prompts import CHANGES, explanation_prompt, reading_example
 from services.consistency.kernel import Bools, Floats, Predictions
 from services.consistency.variants import VARIANTS, ConsistencyVariant
-from services.consistency.words import TextWords, row_of, text_words
-from shared.contracts.calls import Completion, Example, Prompt, WordJudgements, WordRow, WordRows
+from services.consistency.words import Citations, TextWords, citations, row_of, text_words
+from shared.contracts.calls import (
+    Completion,
+    Example,
+    Prompt,
+    Template,
+    Turn,
+    WordJudgements,
+    WordRow,
+    WordRows,
+)
 from shared.contracts.errors import BadInput, pointing_to
 from shared.contracts.judgement import Judgement, Unread, mass_warnings, text_cut
 from shared.contracts.labels import predict_label
-from shared.contracts.messages import LanguageRequest, ModelUse, NullReason, ReasonCode
+from shared.contracts.messages import ModelUse, NullReason, ReasonCode
+from shared.contracts.prompt_table import parse_template
 from shared.models.ports import Judge, Writer, models
 from shared.models.word_rows import render_rows
 from shared.queue.job_context import check_each
 from shared.reports.metric import Collected
 from shared.statistics.seeds import generator
 from shared.text.language import Obstacle, find_language, requested_language
+
+QUESTION = ConsistencyPrompt(
+    turns=(
+        ConsistencyTurn(
+            role="user",
+            content="Text: {text}\n\nYou labelled this text as: {label}\n\n"
+            "Explain why. Quote the words of the text that decided it.",
+        ),
+    )
+)
+STAYS, CHANGES = "stays", "changes"
+
+
+def prompt_of(request: ConsistencyRequest) -> ConsistencyPrompt:
+    """The request's, else our own."""
+    return request.explanation_prompt or QUESTION
+
+
+def explanation_prompt(request: ConsistencyRequest, label: str, text: str) -> Prompt:
+    """What the explanation follows, about this variation of the text."""
+    asked, values = prompt_of(request), {"text": text, "label": label}
+    turns = tuple(Turn(role=t.role, content=_filled(t.content, values)) for t in asked.turns)
+    if asked.style == "chat":
+        return Prompt(turns=turns)
+    return Prompt(text="\n\n".join(turn.content for turn in turns) + "\n\n")
+
+
+def _filled(template: str, values: dict[str, str]) -> str:
+    """What is inserted is not expanded again."""
+    return "".join(
+        piece.text if piece.inserted is None else values[piece.inserted]
+        for piece in parse_template(template, PLACEHOLDERS)
+    )
+
+
+def reading_example(request: ConsistencyRequest, label: str, edited: str) -> Example:
+    """How a reader is asked what the explanation predicts of an edited text."""
+    return Example(
+        text=edited,
+        template=Template(
+            prefix=f"A model labelled a text as {label} and explained why.\n\n"
+            f"The text: {request.text}\n\nThe explanation: {request.explanation}\n\n"
+            "The same text, edited: ",
+            suffix=f"\n\nJudging by the explanation alone, does the model label the edited text as "
+            f"{label}, too?\nAnswer with Yes or No.\nAnswer:",
+            verbalizers={STAYS: " Yes", CHANGES: " No"},
+        ),
+    )
+
 
 FEWEST_WORDS = 3  # that contributions are compared over
 SCORED_AT_ONCE = 500  # prompts of a call
@@ -43,35 +105,22 @@ NO_WRITER = "{model} is no language model: it writes no explanation that could b
 NO_LOGPROBS = "{model} told no log-probabilities of the explanation"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsistencyCollected(Collected):
-    """text: its words; values_of: those that have contributions. passages: what the edits took
-    away; None for edits that were sent. changed: whether each edit changed the answer: (O, 1 + M)
-    by operator, or (K,) of those sent. predicted: of each, where a reader or the request told it.
-    answer, explanation: (n,) contributions of the words. reasons: why a part is null."""
-
-    text: TextWords
-    values_of: TextWords
-    cited: Citations
-    label: str | None = None
-    passages: Passages | None = None
-    changed: Bools | None = None
-    predicted: Predictions | None = None
-    answer: Floats | None = None
-    explanation: Floats | None = None
-    reasons: tuple[NullReason, ...] = ()
-
-
 @dataclass
-class Asked:
-    """One request while it is asked about."""
+class Answers:
+    """One request and what its model answered so far.
+
+    text: its words; values_of: those that have contributions. passages: what the edits took away;
+    None for edits that were sent. changed: whether each edit changed the answer: (O, 1 + M) by
+    operator, or (K,) of those sent. predicted: of each, where a reader or the request told it.
+    answer, explanation: (n,) contributions of the words. reasons: why a part is null.
+    """
 
     request: ConsistencyRequest
     text: TextWords
+    values_of: TextWords
     cited: Citations
     example: Example
     label: str = ""
-    values_of: TextWords | None = None
     passages: Passages | None = None
     changed: Bools | None = None
     predicted: Predictions | None = None
@@ -101,7 +150,8 @@ class Asked:
     @property
     def attributed(self) -> WordRows:
         """The rows of the contributions."""
-        return self.text.rows(self.example, self.standing, self.variant.absent)
+        rows = [row_of(standing, self.variant.absent) for standing in self.standing]
+        return self.text.word_rows(self.example, rows)
 
     def wants(self, part: str) -> bool:
         return part in self.request.parts and self.obstacle is None
@@ -112,26 +162,22 @@ class Asked:
 
     def collected(self) -> ConsistencyCollected:
         return ConsistencyCollected(
+            answers=self,
             models=tuple(self.uses),
             warnings=tuple((*self.warnings, *(reason.detail for reason in self.reasons))),
             obstacles=() if self.obstacle is None else (self.obstacle,),
-            text=self.text,
-            values_of=self.values_of or self.text,
-            cited=self.cited,
-            label=self.label or None,
-            passages=self.passages,
-            changed=self.changed,
-            predicted=self.predicted,
-            answer=self.answer,
-            explanation=self.explanation,
-            reasons=tuple(self.reasons),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsistencyCollected(Collected):
+    answers: Answers
 
 
 def ask_models(requests: Sequence[ConsistencyRequest]) -> list[ConsistencyCollected]:
     """One each, in order."""
     asked = [_begun(request) for request in check_each(requests)]
-    by_model: dict[str, list[Asked]] = {}
+    by_model: dict[str, list[Answers]] = {}
     for one in asked:
         if one.request.model is None:
             _sent(one)
@@ -142,21 +188,17 @@ def ask_models(requests: Sequence[ConsistencyRequest]) -> list[ConsistencyCollec
     return [one.collected() for one in asked]
 
 
-def language_of(request: LanguageRequest, text: str) -> str:
-    return find_language(text, requested_language(request)).code
-
-
-def _begun(request: ConsistencyRequest) -> Asked:
-    text = text_words(request.text, language_of(request, request.text))
+def _begun(request: ConsistencyRequest) -> Answers:
+    text = text_words(request.text, find_language(request.text, requested_language(request)).code)
     found = citations(text, request.explanation)
     if request.cited:
         spans = [(one.start, one.end) for one in request.cited]
         found = Citations(text.under(spans), "request")
     example = Example(text=request.text, prompt=request.prompt)
-    return Asked(request, text, found, example)
+    return Answers(request, text, text, found, example)
 
 
-def _sent(one: Asked) -> None:
+def _sent(one: Answers) -> None:
     """Answers and contributions that came with the request."""
     request, sent = one.request, one.request.predictions
     if sent is None:
@@ -175,7 +217,7 @@ def _sent(one: Asked) -> None:
         one.values_of = TextWords(one.text.text, spans, one.text.language)
 
 
-def _ask(name: str, asked: Sequence[Asked]) -> None:
+def _ask(name: str, asked: Sequence[Answers]) -> None:
     judge = models().judge(name)
     _whole_texts(judge, asked)
     _variations(judge, asked)
@@ -184,7 +226,7 @@ def _ask(name: str, asked: Sequence[Asked]) -> None:
     _readings(asked)
 
 
-def _whole_texts(judge: Judge, asked: Sequence[Asked]) -> None:
+def _whole_texts(judge: Judge, asked: Sequence[Answers]) -> None:
     """The answer that is explained, and those to the edits that were sent."""
     examples = [[one.example, *_sent_edits(one)] for one in asked]
     judged = iter(judge.judgements([each for several in examples for each in several]))
@@ -199,13 +241,13 @@ def _whole_texts(judge: Judge, asked: Sequence[Asked]) -> None:
             _edits_answered(one, use, edits)
 
 
-def _sent_edits(one: Asked) -> list[Example]:
+def _sent_edits(one: Answers) -> list[Example]:
     if "simulatability" not in one.request.parts:
         return []
     return [Example(text=edit.text, prompt=one.request.prompt) for edit in one.request.edits]
 
 
-def _answer(one: Asked, use: ModelUse, judged: Judgement) -> None:
+def _answer(one: Answers, use: ModelUse, judged: Judgement) -> None:
     if judged.probabilities is None:
         one.obstacle = _unread(judged.unread)
         return
@@ -227,7 +269,7 @@ def _unread(unread: Unread | None) -> Obstacle:
     return Obstacle(unread.code, unread.detail)
 
 
-def _edits_answered(one: Asked, use: ModelUse, edits: Sequence[Judgement]) -> None:
+def _edits_answered(one: Answers, use: ModelUse, edits: Sequence[Judgement]) -> None:
     answers = [
         predict_label(each.labels, each.probabilities, use.thresholds)
         for each in edits
@@ -242,16 +284,16 @@ def _edits_answered(one: Asked, use: ModelUse, edits: Sequence[Judgement]) -> No
         _predict(one)
 
 
-def _predict(one: Asked) -> None:
+def _predict(one: Answers) -> None:
     """What was sent, and the rule, expect of the edits that were sent."""
     one.predicted = predictions_of_edits(one.text, one.cited.words, one.request.edits)
     if not one.cited.words and (one.predicted == kernel.UNKNOWN).all():
         one.lacks("simulatability", "quote-not-found", CITES_NOTHING)
 
 
-def _variations(judge: Judge, asked: Sequence[Asked]) -> None:
+def _variations(judge: Judge, asked: Sequence[Answers]) -> None:
     """Of the texts of all requests in one call: the edits, and the rows of the contributions."""
-    wanted: list[tuple[Asked, str, WordRows]] = []
+    wanted: list[tuple[Answers, str, WordRows]] = []
     for one in asked:
         if one.wants("simulatability") and not one.request.edits and _draw(one):
             wanted.append((one, "simulatability", one.text.word_rows(one.example, _edits(one))))
@@ -272,7 +314,7 @@ def _variations(judge: Judge, asked: Sequence[Asked]) -> None:
             one.answer = _contributions(one, own[:, None])[:, 0]
 
 
-def _draw(one: Asked) -> bool:
+def _draw(one: Answers) -> bool:
     """What the edits take away; False where nothing can be."""
     if not one.cited.words:
         one.lacks("simulatability", "quote-not-found", CITES_NOTHING)
@@ -285,7 +327,7 @@ def _draw(one: Asked) -> bool:
     return True
 
 
-def _can_attribute(one: Asked) -> bool:
+def _can_attribute(one: Answers) -> bool:
     name = one.request.model or ""
     if models().kind(name) != "causal":
         one.lacks("attribution_agreement", "no-logprobs", NO_WRITER.format(model=name))
@@ -297,7 +339,7 @@ def _can_attribute(one: Asked) -> bool:
     return True
 
 
-def _edits(one: Asked) -> list[WordRow]:
+def _edits(one: Answers) -> list[WordRow]:
     """(O (1 + M),) by operator."""
     if one.passages is None:
         return []
@@ -311,7 +353,9 @@ def _edits(one: Asked) -> list[WordRow]:
     return rows
 
 
-def _probabilities(one: Asked, part: str, answer: WordJudgements) -> list[tuple[float, ...]] | None:
+def _probabilities(
+    one: Answers, part: str, answer: WordJudgements
+) -> list[tuple[float, ...]] | None:
     read = [row for row in answer.probabilities if row is not None]
     if len(read) == len(answer.probabilities):
         return read
@@ -321,14 +365,14 @@ def _probabilities(one: Asked, part: str, answer: WordJudgements) -> list[tuple[
     return None
 
 
-def _contributions(one: Asked, values: Floats) -> Floats:
+def _contributions(one: Answers, values: Floats) -> Floats:
     """(n, T) from (R, T) values of the rows."""
     if one.request.way == "occlusion":
         return kernel.occlusion(values)
     return kernel.shapley(values, one.orders)
 
 
-def _explanations(name: str, writer: Writer, asked: Sequence[Asked]) -> None:
+def _explanations(name: str, writer: Writer, asked: Sequence[Answers]) -> None:
     """The log-probabilities of each explanation after the prompt about each row."""
     for one in check_each(asked):
         if one.answer is None:
@@ -353,7 +397,7 @@ def _explanations(name: str, writer: Writer, asked: Sequence[Asked]) -> None:
         one.explanation = _aggregated(one, _contributions(one, np.array(rows)))
 
 
-def _own_logprobs(one: Asked, scored: Completion) -> list[float]:
+def _own_logprobs(one: Answers, scored: Completion) -> list[float]:
     """Of the explanation's tokens, without what the model wrote before it."""
     begin = len(one.request.preceding)
     return [token.logprob for token in scored.tokens if token.end > begin]
@@ -365,14 +409,14 @@ def _scored(writer: Writer, prompts: Sequence[Prompt], completion: str) -> Itera
         yield from writer.score(some, [completion] * len(some))
 
 
-def _aggregated(one: Asked, contributions: Floats) -> Floats:
+def _aggregated(one: Answers, contributions: Floats) -> Floats:
     """(n,) from (n, T)."""
     if one.variant.aggregation == "ratios":
         return kernel.mean_ratios(contributions)
     return np.asarray(contributions.sum(axis=1))
 
 
-def _readings(asked: Sequence[Asked]) -> None:
+def _readings(asked: Sequence[Answers]) -> None:
     """What a model reads of the explanation about each edit, instead of the rules."""
     for one in check_each(asked):
         name = one.request.reader_model
@@ -392,7 +436,7 @@ def _readings(asked: Sequence[Asked]) -> None:
         one.predicted = np.array(told, dtype=np.int8)
 
 
-def _edited_texts(one: Asked) -> list[str]:
+def _edited_texts(one: Answers) -> list[str]:
     if one.request.edits:
         return [edit.text for edit in one.request.edits]
     rows = one.text.word_rows(one.example, _edits(one))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.cot2el import kernel
-from services.cot2el.kernel import Floats
 from services.cot2el.report import Cot2elAgreement, Cot2elSimilarities
 from shared.contracts.questions import STANCES, Explanation, Stance
 
@@ -75,17 +74,13 @@ def agreement(
         for stance in STANCES:
             ours, theirs = (_texts(pairs, key, stance) for pairs in (found, human))
             cells = [[measures.of(e, h) for h in theirs] for e in ours]
-            matrix = _matrix([[mean(cell) for cell in row] for row in cells], ours, theirs)
+            matrix = np.array(
+                [[mean(cell) for cell in row] for row in cells], dtype=np.float64
+            ).reshape(len(ours), len(theirs))
             scores[stance].append((kernel.set_score(matrix), kernel.set_score(matrix.T)))
             if ours and theirs:
                 best = kernel.best_matches(matrix).tolist()
                 matches += [row[place] for row, place in zip(cells, best, strict=True)]
-    return _agreement(scores, matches)
-
-
-def _agreement(
-    scores: Mapping[Stance, Sequence[tuple[float, float]]], matches: Sequence[Cell]
-) -> Cot2elAgreement:
     both = [*scores["support"], *scores["oppose"]]
     precision, recall = map(kernel.instance_score, zip(*both, strict=True))
     of_support = list(map(kernel.instance_score, zip(*scores["support"], strict=True)))
@@ -107,7 +102,3 @@ def _mean(matches: Sequence[Cell], column: str) -> float | None:
 
 def _texts(pairs: Sequence[Explanation], key: str, stance: Stance) -> list[str]:
     return [pair.explanation for pair in pairs if (pair.label, pair.stance) == (key, stance)]
-
-
-def _matrix(rows: Sequence[Sequence[float]], ours: Sequence[str], theirs: Sequence[str]) -> Floats:
-    return np.array(rows, dtype=np.float64).reshape(len(ours), len(theirs))

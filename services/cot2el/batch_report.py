@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,12 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
     """Means over items with intervals."""
     parts = [row.report.components for row in rows]
     common = over.envelope()
+    controls = [row.report.control for row in rows]
+    others = [one.other_items if one else None for one in controls]
+    validated = [row for row in rows if row.report.validation]
+    found = [row.report.validation for row in validated if row.report.validation]
+    gains = [one.group_mean.f1 - one.parsed.f1 for one in found]
+    keys = over.keys(validated)
     return Cot2elBatchReport(
         **common,
         statuses=dict(sorted(Counter(row.report.status for row in rows).items())),
@@ -39,39 +44,21 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
         options=option_counts(rows),
         faithfulness=common["score"],
         faithfulness_pooled=_ratio("pooled", [(p.kept, p.parsed) for p in parts], over),
-        **_by_chance(rows, over),
+        faithfulness_by_chance=over.mean(
+            "chance", [one.faithfulness if one else None for one in controls], over.keys(), UNIT
+        ),
+        faithfulness_of_others=over.mean(
+            "others", [one.faithfulness if one else None for one in others], over.keys(), UNIT
+        ),
         contradicted=_ratio("contradicted", [(p.contradicted, p.parsed) for p in parts], over),
         mean_similarity=over.mean(
             "similarity", [p.mean_similarity for p in parts], over.keys(), UNIT
         ),
         kept_per_item=over.mean("kept", [p.distinct for p in parts], over.keys()),
-        **_against_people(rows, over),
+        filtered=_validated("filtered", [one.group_mean for one in found], keys, over),
+        parsed=_validated("parsed", [one.parsed for one in found], keys, over),
+        refinement=over.mean("refinement", gains, keys, (-1.0, 1.0)) if found else None,
     )
-
-
-def _by_chance(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> dict[str, Interval]:
-    """Faithfulness of explanations that are none of these."""
-    controls = [row.report.control for row in rows]
-    others = [one.other_items if one else None for one in controls]
-    shuffled = [one.faithfulness if one else None for one in controls]
-    elsewhere = [one.faithfulness if one else None for one in others]
-    return {
-        "faithfulness_by_chance": over.mean("chance", shuffled, over.keys(), UNIT),
-        "faithfulness_of_others": over.mean("others", elsewhere, over.keys(), UNIT),
-    }
-
-
-def _against_people(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> dict[str, Any]:
-    """Of the items that annotators gave pairs for."""
-    validated = [row for row in rows if row.report.validation]
-    found = [row.report.validation for row in validated if row.report.validation]
-    keys = over.keys(validated)
-    gains = [one.group_mean.f1 - one.parsed.f1 for one in found]
-    return {
-        "filtered": _validated("filtered", [one.group_mean for one in found], keys, over),
-        "parsed": _validated("parsed", [one.parsed for one in found], keys, over),
-        "refinement": over.mean("refinement", gains, keys, (-1.0, 1.0)) if found else None,
-    }
 
 
 def explanation_counts(parts: Sequence[Cot2elComponents]) -> Cot2elExplanationCounts:

@@ -84,7 +84,23 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
     def report(self, request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elResult:
         draft, refinement = collected.draft, collected.refinement
         chance, others = refinement.chance, refinement.others
-        components = _components(refinement)
+        kept = [one for one in refinement.refined if one.kept]
+        similar = [
+            one.alignment.similarity for one in refinement.refined if one.alignment is not None
+        ]
+        components = Cot2elComponents(
+            faithfulness=len(kept) / len(refinement.refined) if refinement.refined else None,
+            mean_similarity=float(np.mean(similar)) if similar else None,
+            parsed=len(refinement.refined),
+            kept=len(kept),
+            contradicted=sum(one.contradicted for one in refinement.refined),
+            distinct=len(refinement.aligned),
+            labels_with_support=len(
+                {p.label for p in refinement.filtered if p.stance == "support"}
+            ),
+            units=len(refinement.units),
+        )
+        el, filtered = _pair_list(refinement.parsed), _pair_list(refinement.filtered)
         return Cot2elResult(
             **self.envelope(request, collected, _warnings(collected)),
             score=components.faithfulness,
@@ -96,7 +112,14 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
             unplaced=tuple(
                 Cot2elUnplaced(key=key, statements=count) for key, count in draft.unplaced
             ),
-            sets=_pair_subsets(refinement),
+            sets=Cot2elSets(
+                el=el,
+                el_sup=_with_stance(el, "support"),
+                el_opp=_with_stance(el, "oppose"),
+                filtered=filtered,
+                filtered_sup=_with_stance(filtered, "support"),
+                filtered_opp=_with_stance(filtered, "oppose"),
+            ),
             reasoning=draft.reasoning,
             parse=draft.parse,
             validation=_validation(collected),
@@ -165,21 +188,6 @@ def _rule_coverage(
     return languages, tuple(dict.fromkeys(filter(None, found)))
 
 
-def _components(refinement: RefinedReasoning) -> Cot2elComponents:
-    kept = [one for one in refinement.refined if one.kept]
-    similar = [one.alignment.similarity for one in refinement.refined if one.alignment is not None]
-    return Cot2elComponents(
-        faithfulness=len(kept) / len(refinement.refined) if refinement.refined else None,
-        mean_similarity=float(np.mean(similar)) if similar else None,
-        parsed=len(refinement.refined),
-        kept=len(kept),
-        contradicted=sum(one.contradicted for one in refinement.refined),
-        distinct=len(refinement.aligned),
-        labels_with_support=len({p.label for p in refinement.filtered if p.stance == "support"}),
-        units=len(refinement.units),
-    )
-
-
 def _evidence(refinement: RefinedReasoning) -> Iterator[Cot2elRefinedPair]:
     for one, unit in refinement.aligned:
         yield Cot2elRefinedPair(
@@ -207,18 +215,6 @@ def _filtered_out(refinement: RefinedReasoning) -> Iterator[Cot2elDropped]:
                 similarity=None if one.alignment is None else one.alignment.similarity,
                 **_reading(one),
             )
-
-
-def _pair_subsets(refinement: RefinedReasoning) -> Cot2elSets:
-    el, filtered = _pair_list(refinement.parsed), _pair_list(refinement.filtered)
-    return Cot2elSets(
-        el=el,
-        el_sup=_with_stance(el, "support"),
-        el_opp=_with_stance(el, "oppose"),
-        filtered=filtered,
-        filtered_sup=_with_stance(filtered, "support"),
-        filtered_opp=_with_stance(filtered, "oppose"),
-    )
 
 
 def _pair_list(pairs: Sequence[Explanation]) -> tuple[Cot2elListedPair, ...]:
@@ -265,15 +261,6 @@ def _warnings(collected: Cot2elCollected) -> Iterator[str]:
     if refinement.chance is None:
         why = "no draws were requested" if request.control_draws == 0 else "nothing to align"
         yield f"no control: {why}"
-    yield from _unread(request, refinement)
-    for key, count in collected.draft.unplaced:
-        yield f"the parse's key {key!r} is no option: {count} statements left out"
-    if collected.measures is not None:
-        yield from _missing_metrics(collected.measures, refinement.language)
-
-
-def _unread(request: Cot2elRequest, refinement: RefinedReasoning) -> Iterator[str]:
-    """Units whose polarity nothing, or only cues, could tell."""
     wanted = request.polarity or VARIANTS[request.variant].polarity
     if wanted == "nli" and refinement.polarity == "cues":
         language = language_name(refinement.language)
@@ -282,6 +269,10 @@ def _unread(request: Cot2elRequest, refinement: RefinedReasoning) -> Iterator[st
     unread = sum(one.polarity == "unread" for one in readings)
     if unread:
         yield f"polarity-unread: {unread} explanations are kept though nothing read their units"
+    for key, count in collected.draft.unplaced:
+        yield f"the parse's key {key!r} is no option: {count} statements left out"
+    if collected.measures is not None:
+        yield from _missing_metrics(collected.measures, refinement.language)
 
 
 def _missing_metrics(measures: TextSimilarity, language: str) -> Iterator[str]:

@@ -98,6 +98,7 @@ class Cot2elView:
 
 
 def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
+    sets = report.sets
     return Cot2elView(
         verdict=verdict(report),
         question=pieces(to_prompt(request.question), ()) if request else [],
@@ -105,7 +106,14 @@ def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
         parts=_parts(report),
         parse=pieces(report.parse or "", ()),
         options=_options(request, report),
-        sets=_pair_subsets(report),
+        sets=(
+            AblationSet("EL", "as parsed", len(sets.el)),
+            AblationSet("EL-sup", "of these, supporting", len(sets.el_sup)),
+            AblationSet("EL-opp", "of these, opposing", len(sets.el_opp)),
+            AblationSet("EL filtered", "aligned to units of the reasoning", len(sets.filtered)),
+            AblationSet("EL filtered, sup", "of these, supporting", len(sets.filtered_sup)),
+            AblationSet("EL filtered, opp", "of these, opposing", len(sets.filtered_opp)),
+        ),
         compared=_match_rows(report),
         columns=tuple(Cot2elSimilarities.model_fields),
     )
@@ -150,18 +158,6 @@ def _options(request: Cot2elRequest | None, report: Cot2elResult) -> tuple[Optio
 
 def _select_pairs(report: Cot2elResult, key: str, stance: Stance) -> tuple[Cot2elRefinedPair, ...]:
     return tuple(one for one in report.evidence if (one.label, one.stance) == (key, stance))
-
-
-def _pair_subsets(report: Cot2elResult) -> tuple[AblationSet, ...]:
-    sets = report.sets
-    return (
-        AblationSet("EL", "as parsed", len(sets.el)),
-        AblationSet("EL-sup", "of these, supporting", len(sets.el_sup)),
-        AblationSet("EL-opp", "of these, opposing", len(sets.el_opp)),
-        AblationSet("EL filtered", "aligned to units of the reasoning", len(sets.filtered)),
-        AblationSet("EL filtered, sup", "of these, supporting", len(sets.filtered_sup)),
-        AblationSet("EL filtered, opp", "of these, opposing", len(sets.filtered_opp)),
-    )
 
 
 def _match_rows(report: Cot2elResult) -> tuple[AnnotatorComparison, ...]:
@@ -213,12 +209,13 @@ def design(report: Record) -> Iterator[Block]:
         "nothing is said of them": integer(options, "unexplained"),
     }
     tones = dict(zip(said, (GOOD, NEUTRAL, NONE), strict=True))
-    yield stacked_bar("Options, by what is said for them", said, _unknown(options), tones=tones)
+    left = integer(options, "unknown")
+    yield stacked_bar(
+        "Options, by what is said for them",
+        said,
+        f"{left:,} results do not keep their options, and are left out." if left else "",
+        tones=tones,
+    )
     statuses = record(report, "statuses")
     read = {words: integer(statuses, name) for name, words in STATUSES.items()}
     yield stacked_bar("Parses, and why they failed", read)
-
-
-def _unknown(options: Record) -> str:
-    left = integer(options, "unknown")
-    return f"{left:,} results do not keep their options, and are left out." if left else ""

@@ -2,13 +2,20 @@
 
 Source: Chen et al., EMNLP 2025, Eqs. 3-4. Pure. The controls shuffle the words of each explanation,
 and take explanations of other items instead.
+
+Polarity, since string similarity is blind to "not". `nli`: a model of inference reads the unit as
+premise and the explanation as hypothesis. `cues`: both have an even, or both an odd, number of
+negations; the lists of cues read neither scope nor irony. Where the two differ in their negations
+alone, cues find what small models of inference miss, so `nli` uses both.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import Path
 from typing import get_args
@@ -18,15 +25,14 @@ import numpy as np
 from services.cot2el import kernel
 from services.cot2el.contract import MOST_COMPARED, Cot2elRequest, Polarity
 from services.cot2el.kernel import MOST_STEPS, Alignment
-from services.cot2el.polarity import PolarityReading, ReadPolarity, without_polarity
+from services.cot2el.report import PolarityOutcome
 from services.cot2el.segmentation import (
     Granularity,
     Language,
-    ProvidedUnits,
-    RuleSegmenter,
-    Segmenter,
     Unit,
     detect_language,
+    merge_units,
+    segment,
 )
 from services.cot2el.stages import ReasoningDraft
 from services.cot2el.variants import VARIANTS
@@ -35,6 +41,70 @@ from shared.contracts.questions import Explanation
 from shared.queue.job_context import check_each
 from shared.statistics.seeds import generator
 from shared.text.language import canonical
+
+CONTRADICTED = 0.5  # P(contradiction) from which on a pair is dropped
+COPY = 0.9  # similarity of two texts without their negations, from which one copies the other
+
+CUES: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:not|no|never|none|nobody|nothing|neither|nor|nowhere|cannot|without|hardly|barely"
+        r"|scarcely)\b|n['\u2019]t\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(r"(?:不(?![仅但过管论只])|没|無|无(?!论)|未|非(?!常)|别(?!的|人)|勿)"),
+    "ko": re.compile(r"않|못|없|아니|(?<![가-힣])안(?=\s)"),
+    "ja": re.compile(r"ない|なく|なかっ|なけれ|ません|(?:せ|ら|か|わ|ま)ず(?=[、。\s]|に)"),
+}
+
+
+@dataclass(frozen=True)
+class PolarityReading:
+    """Whether the unit of an explanation says the same as it."""
+
+    polarity: PolarityOutcome
+    contradiction: float | None = None  # P, [0, 1]; None: no model read it
+
+    @property
+    def keeps(self) -> bool:
+        return self.polarity != "contradicted"
+
+
+UNREAD = PolarityReading("unread")
+ReadPolarity = Callable[[str, str], PolarityReading | None]  # unit, explanation; None: not asked
+
+
+def without_polarity(unit: str, explanation: str) -> PolarityReading | None:
+    """As printed and as released: similarity alone decides."""
+    return None
+
+
+def by_cues(language: Language) -> ReadPolarity:
+    """Parity of the negations."""
+
+    def read(unit: str, explanation: str) -> PolarityReading:
+        same = negations(unit, language) % 2 == negations(explanation, language) % 2
+        return PolarityReading("kept" if same else "contradicted")
+
+    return read
+
+
+def is_negated_copy(unit: str, explanation: str, language: Language) -> bool:
+    """Whether nearly the same words are said, with an odd number of negations more or fewer."""
+    if negations(unit, language) % 2 == negations(explanation, language) % 2:
+        return False
+    bare = (" ".join(CUES[language].sub(" ", one).split()) for one in (unit, explanation))
+    return SequenceMatcher(None, next(bare), next(bare), autojunk=False).ratio() >= COPY
+
+
+def negations(text: str, language: Language) -> int:
+    return len(CUES[language].findall(text))
+
+
+def by_probability(contradiction: float) -> PolarityReading:
+    """contradiction: P that the unit contradicts the explanation, [0, 1]."""
+    dropped = contradiction >= CONTRADICTED
+    return PolarityReading("contradicted" if dropped else "kept", contradiction)
+
 
 POOL_FILE = Path(__file__).parent / "data" / "other_items.en.json"  # written for this project
 RULED: tuple[Language, ...] = get_args(Language)
@@ -46,10 +116,10 @@ def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
     language = segmented_as(request, text)
     rule = rule_of(request)
     granularity = request.granularity or VARIANTS[request.variant].granularity
-    segmenter: Segmenter = RuleSegmenter(granularity)
-    if request.units is not None:
-        segmenter = ProvidedUnits(tuple((unit.start, unit.end) for unit in request.units))
-    units = tuple(segmenter(text, language))
+    if request.units is None:
+        units = tuple(segment(text, language, granularity))
+    else:
+        units = tuple(merge_units(((unit.start, unit.end), "given") for unit in request.units))
     said = [pair.explanation for pair in draft.pairs]
     controlled = bool(request.control_draws and draft.pairs and units)
     return AlignedReasoning(
@@ -59,7 +129,7 @@ def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
         rule=rule,
         units=units,
         pairs=tuple(draft.pairs),
-        found=tuple(_aligned(said, text, units, rule)),
+        found=tuple(align_texts(said, text, units, rule)),
         shuffled=_random(request, word_permutations(request, text, said), text, units, rule)
         if controlled
         else None,
@@ -82,7 +152,7 @@ def _random(
     found = [
         alignment
         for start in check_each(range(0, len(texts), each))
-        for alignment in _aligned(texts[start : start + each], reasoning, units, rule)
+        for alignment in align_texts(texts[start : start + each], reasoning, units, rule)
     ]
     return AlignmentBaseline(request.control_draws, tuple(texts), tuple(found))
 
@@ -263,21 +333,6 @@ class RefinedExplanation:
         return self.reading is not None and not self.reading.keeps
 
 
-def refine(
-    pairs: Sequence[Explanation],
-    reasoning: str,
-    units: Sequence[Unit],
-    rule: RefinementRule,
-    read: ReadPolarity = without_polarity,
-) -> list[RefinedExplanation]:
-    """Eq. 4 for every pair, in order."""
-    found = _aligned([pair.explanation for pair in pairs], reasoning, units, rule)
-    aligned = AlignedReasoning(
-        reasoning, "en", "both", rule, tuple(units), tuple(pairs), tuple(found), None, None
-    )
-    return list(aligned.refine(read).refined)
-
-
 @dataclass(frozen=True)
 class RandomBaseline:
     """The same numbers of explanations with shuffled words."""
@@ -295,7 +350,7 @@ def permute_words(text: str, generator: np.random.Generator) -> str:
     return "".join(text[place] for place in generator.permutation(len(text)))
 
 
-def _aligned(
+def align_texts(
     texts: Sequence[str], reasoning: str, units: Sequence[Unit], rule: RefinementRule
 ) -> list[Alignment | None]:
     work = sum(map(len, texts)) * sum(unit.end - unit.start for unit in units)

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
+
+from services.cot2el.report import UnitSource
 
 Span = tuple[int, int]  # start, end (exclusive): characters
 Granularity = Literal["edu", "sentence", "both"]
-Source = Literal["sentence", "clause", "connective", "given"]
 Language = Literal["en", "zh", "ko", "ja"]
 
 
@@ -31,51 +32,33 @@ class Unit:
 
     start: int  # characters
     end: int  # exclusive
-    sources: tuple[Source, ...]
+    sources: tuple[UnitSource, ...]
 
 
-class Segmenter(Protocol):
-    """Finds units: our rules, or a trained segmenter in their place."""
+def segment(text: str, language: Language, granularity: Granularity = "both") -> list[Unit]:
+    """The units that the rules find, in document order (start, then end), every span once.
 
-    def __call__(self, text: str, language: Language) -> list[Unit]:
-        """In document order (start, then end), every span once."""
-
-
-@dataclass(frozen=True)
-class RuleSegmenter:
-    """The segmenter that ships: deterministic, without a model."""
-
-    granularity: Granularity = "both"
-
-    def __call__(self, text: str, language: Language) -> list[Unit]:
-        """In document order; together they hold every character that is not white space."""
-        return merge_units(self._found(text, language))
-
-    def _found(self, text: str, language: Language) -> Iterator[tuple[Span, Source]]:
-        for sentence in sentences(text):
-            if self.granularity != "edu":
-                yield from _with_and_without_marker(text, sentence, "sentence")
-            if self.granularity != "sentence":
-                for clause in clauses(text, sentence):
-                    yield from _with_and_without_marker(text, clause, "clause")
-                for unit in connective_units(text, sentence, language):
-                    yield unit, "connective"
+    Together they hold every character that is not white space.
+    """
+    return merge_units(_spans(text, language, granularity))
 
 
-@dataclass(frozen=True)
-class ProvidedUnits:
-    """A segmenter that was run elsewhere, as a trained one: it has these spans."""
+def _spans(
+    text: str, language: Language, granularity: Granularity
+) -> Iterator[tuple[Span, UnitSource]]:
+    for sentence in sentences(text):
+        if granularity != "edu":
+            yield from _with_and_without_marker(text, sentence, "sentence")
+        if granularity != "sentence":
+            for clause in clauses(text, sentence):
+                yield from _with_and_without_marker(text, clause, "clause")
+            for unit in connective_units(text, sentence, language):
+                yield unit, "connective"
 
-    spans: tuple[Span, ...]
 
-    def __call__(self, text: str, language: Language) -> list[Unit]:
-        """The spans, in document order."""
-        return merge_units((span, "given") for span in self.spans)
-
-
-def merge_units(found: Iterable[tuple[Span, Source]]) -> list[Unit]:
+def merge_units(found: Iterable[tuple[Span, UnitSource]]) -> list[Unit]:
     """Every span once, with all that found it."""
-    sources: dict[Span, list[Source]] = {}
+    sources: dict[Span, list[UnitSource]] = {}
     for span, source in found:
         known = sources.setdefault(span, [])
         if source not in known:
@@ -84,8 +67,8 @@ def merge_units(found: Iterable[tuple[Span, Source]]) -> list[Unit]:
 
 
 def _with_and_without_marker(
-    text: str, span: Span, source: Source
-) -> Iterator[tuple[Span, Source]]:
+    text: str, span: Span, source: UnitSource
+) -> Iterator[tuple[Span, UnitSource]]:
     """A list marker belongs to the line, but not to what it says."""
     yield span, source
     bare = without_marker(text, span)
@@ -345,10 +328,6 @@ def verb_end(text: str, start: int) -> int | None:
     stretch = STRETCH.match(text, start)
     if stretch is None or not any(mark in stretch[0] for mark in "'-"):
         return None  # there is one way only to divide it
-    return _by_states(text, start)
-
-
-def _by_states(text: str, start: int) -> int | None:
     entered: set[State] = set()
     open_states: list[State] = [("start", start, 0)]
     while open_states:

@@ -305,12 +305,12 @@ def label_of(name: str, options: Sequence[Option]) -> str | None:
     found = LETTER.match(name.strip())
     if found and found[1].upper() in keys and (found[1].isupper() or len(plain) > 1):
         return found[1].upper()
-    meant = [option.key for option in options if _contains_word(option.text.casefold(), plain)]
+    meant = [
+        option.key
+        for option in options
+        if (re.search(rf"(?<!\w){re.escape(option.text.casefold())}(?!\w)", plain) is not None)
+    ]
     return meant[0] if len(meant) == 1 else None
-
-
-def _contains_word(text: str, within: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", within) is not None
 
 
 def clean_statement(statement: str) -> str:
@@ -328,7 +328,7 @@ def unique_pairs(pairs: Sequence[Explanation]) -> tuple[Explanation, ...]:
 
 def reasoning_prompt(request: Cot2elRequest) -> Prompt:
     """Stage 1, Table 6: choose an option; the reasoning before the answer is kept."""
-    return _prompt(_turn("user", choose(request.question, request.options)))
+    return Prompt(turns=(_turn("user", choose(request.question, request.options)),))
 
 
 def parse_prompt(request: Cot2elRequest, reasoning: str, answer: str | None) -> Prompt:
@@ -340,13 +340,14 @@ def parse_prompt(request: Cot2elRequest, reasoning: str, answer: str | None) -> 
     question = choose(request.question, request.options)
     instruction = PARSE.replace("{reasoning}", reasoning)
     if answer is None:
-        return _prompt(_turn("user", f"{question}\n\n{instruction}"))
-    return _prompt(_turn("user", question), _turn("assistant", answer), _turn("user", instruction))
+        return Prompt(turns=(_turn("user", f"{question}\n\n{instruction}"),))
+    turns = (_turn("user", question), _turn("assistant", answer), _turn("user", instruction))
+    return Prompt(turns=turns)
 
 
 def structure_prompt(parsed: str) -> Prompt:
     """Stage 3, Table 7: the parse as JSON."""
-    return _prompt(_turn("system", STRUCTURE), _turn("user", parsed))
+    return Prompt(turns=(_turn("system", STRUCTURE), _turn("user", parsed)))
 
 
 def _turn(role: str, content: str) -> Turn:
@@ -357,7 +358,3 @@ def _turn(role: str, content: str) -> Turn:
             pointer="/reasoning",
         )
     return Turn.model_validate({"role": role, "content": content})
-
-
-def _prompt(*turns: Turn) -> Prompt:
-    return Prompt(turns=turns)

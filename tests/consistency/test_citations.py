@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.consistency.citations import Citations, citations, function_words, quotations
-from services.consistency.words import text_words
+from services.consistency.words import Citations, citations, function_words, quotations, text_words
 
 TEXT = "The film was slow, but the ending of the film was wonderful"
 

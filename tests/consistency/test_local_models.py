@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from services.consistency.contract import ConsistencyRequest
-from services.consistency.explanation_prompts import explanation_prompt
 from services.consistency.metric import SERVICE
+from services.consistency.model_calls import explanation_prompt
 from services.consistency.report import ConsistencyResult
 from services.explanations.contract import ExplanationsRequest
 from services.explanations.service import SERVICE as EXPLANATIONS

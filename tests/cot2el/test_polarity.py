@@ -10,7 +10,7 @@ import pytest
 
 from bench.cot2el_polarity import measured
 from services.cot2el.metric import SERVICE
-from services.cot2el.polarity import by_cues, by_probability, negations
+from services.cot2el.refinement import by_cues, by_probability, negations
 from services.cot2el.report import Cot2elResult
 from services.cot2el.segmentation import Language
 from services.worker import local

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -11,17 +12,19 @@ from hypothesis import strategies as st
 
 from services.cot2el import kernel
 from services.cot2el.kernel import MOST_STEPS
-from services.cot2el.polarity import without_polarity
 from services.cot2el.refinement import (
+    AlignedReasoning,
+    RefinedExplanation,
     RefinementRule,
     align_draft,
+    align_texts,
     load_pool,
     other_items,
     permute_words,
-    refine,
+    without_polarity,
     word_permutations,
 )
-from services.cot2el.segmentation import ProvidedUnits, RuleSegmenter, sentences
+from services.cot2el.segmentation import Unit, merge_units, segment, sentences
 from services.cot2el.stages import ReasoningDraft
 from shared.contracts.errors import BadInput
 from shared.contracts.questions import Explanation
@@ -38,9 +41,20 @@ def pair(text: str, label: str = "A") -> Explanation:
     return Explanation(explanation=text, label=label)
 
 
+def refine(
+    pairs: Sequence[Explanation], reasoning: str, units: Sequence[Unit], rule: RefinementRule
+) -> list[RefinedExplanation]:
+    """Eq. 4 for every pair, in order."""
+    found = align_texts([one.explanation for one in pairs], reasoning, units, rule)
+    aligned = AlignedReasoning(
+        reasoning, "en", "both", rule, tuple(units), tuple(pairs), tuple(found), None, None
+    )
+    return list(aligned.refine(without_polarity).refined)
+
+
 @given(texts, st.lists(texts.filter(bool), max_size=4), st.sampled_from([0.0, 0.3, 0.6]))
 def test_refining_twice_changes_nothing(text: str, explanations: list[str], least: float) -> None:
-    units, rule = RuleSegmenter()(text, "en"), RefinementRule(least)
+    units, rule = segment(text, "en"), RefinementRule(least)
 
     def filtered(pairs: list[Explanation]) -> list[Explanation]:
         return [
@@ -68,7 +82,7 @@ def test_the_upper_bounds_change_no_result(
 
 
 def test_a_verbatim_sentence_maps_to_itself() -> None:
-    units = RuleSegmenter()(THOUGHT, "en")
+    units = segment(THOUGHT, "en")
     for start, end in sentences(THOUGHT):
         (one,) = refine([pair(THOUGHT[start:end])], THOUGHT, units, DEFAULT)
         assert one.kept
@@ -79,7 +93,7 @@ def test_a_verbatim_sentence_maps_to_itself() -> None:
 
 
 def test_an_unrelated_sentence_is_dropped_at_the_default_and_kept_at_zero() -> None:
-    units = RuleSegmenter()(THOUGHT, "en")
+    units = segment(THOUGHT, "en")
     odd = pair("Quarterly profits exceeded all forecasts.")
     assert [one.kept for one in refine([odd], THOUGHT, units, DEFAULT)] == [False]
     assert [one.kept for one in refine([odd], THOUGHT, units, RefinementRule(0.0))] == [True]
@@ -88,13 +102,13 @@ def test_an_unrelated_sentence_is_dropped_at_the_default_and_kept_at_zero() -> N
 
 def test_the_threshold_is_strict() -> None:
     unit = "abcdefgh"  # against "abcdef": 12 / 14
-    units = RuleSegmenter()(unit, "en")
+    units = segment(unit, "en")
     assert refine([pair("abcdef")], unit, units, RefinementRule(12 / 14))[0].kept is False
     assert refine([pair("abcdef")], unit, units, RefinementRule(11.9 / 14))[0].kept is True
 
 
 def test_a_unit_counts_once_for_a_label_and_stance() -> None:
-    units = RuleSegmenter()(THOUGHT, "en")
+    units = segment(THOUGHT, "en")
     sentence = "So the statement cannot be confirmed."
     pairs = [pair(sentence), pair(sentence[:-1]), pair(sentence, "B")]
     assert [one.repeats for one in refine(pairs, THOUGHT, units, DEFAULT)] == [False, True, False]
@@ -151,7 +165,7 @@ def test_the_pool_of_other_items_is_ours_and_yours_if_you_send_one() -> None:
 def test_too_much_work_is_refused() -> None:
     text = "x" * 20_000
     with pytest.raises(BadInput):
-        refine([pair(text)] * 200, text, RuleSegmenter("both")("x. Y " * 4_000, "en"), DEFAULT)
+        refine([pair(text)] * 200, text, segment("x. Y " * 4_000, "en", "both"), DEFAULT)
 
 
 @pytest.mark.parametrize("repeated", [("ab", "aabb"), ("aab", "abb"), ("🙂e\u0301", "e\u0301🙂🙂")])
@@ -159,7 +173,7 @@ def test_two_texts_that_take_hours_to_compare_are_refused_in_seconds(
     repeated: tuple[str, str],
 ) -> None:
     text, said = (piece * (1_500 // len(piece)) for piece in repeated)
-    units = ProvidedUnits(((0, len(text)),))(text, "en")
+    units = merge_units([((0, len(text)), "given")])
     with pytest.raises(BadInput, match="too long to compare") as caught:
         refine([pair(said)], text, units, RefinementRule(0.6, most_steps=1_000_000))
     assert caught.value.pointer == "/pairs"
@@ -168,6 +182,6 @@ def test_two_texts_that_take_hours_to_compare_are_refused_in_seconds(
 def test_prose_stays_far_below_the_bound() -> None:
     text = " ".join(f"{number}. {THOUGHT}" for number in range(12))
     pairs = [pair(THOUGHT[start:end]) for start, end in sentences(THOUGHT)] * 3
-    units = RuleSegmenter()(text, "en")
+    units = segment(text, "en")
     bounded = RefinementRule(0.6, most_steps=MOST_STEPS // 51)  # the most draws of the control
     assert refine(pairs, text, units, bounded) == refine(pairs, text, units, DEFAULT)

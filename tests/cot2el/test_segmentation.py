@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from services.cot2el.segmentation import (
     LIST,
     Granularity,
-    RuleSegmenter,
     Unit,
     clauses,
     connective_units,
     detect_language,
+    segment,
     sentences,
 )
 from tests.wording import Row, check, load
@@ -84,7 +84,7 @@ def covered(text: str, units: list[Unit]) -> bool:
 def test_units_are_verbatim_cover_the_text_and_come_in_order(
     text: str, granularity: Granularity, language: str
 ) -> None:
-    units = RuleSegmenter(granularity)(text, "en" if language == "en" else "zh")
+    units = segment(text, "en" if language == "en" else "zh", granularity)
     assert covered(text, units)
     assert units == sorted(units)
     assert len({(unit.start, unit.end) for unit in units}) == len(units)
@@ -165,7 +165,7 @@ def test_the_connectives_are_a_sorted_list() -> None:
 
 def test_list_markers_are_no_part_of_what_is_said() -> None:
     text = "1. **It rains today**\n- He waits outside"
-    said = {text[unit.start : unit.end] for unit in RuleSegmenter("both")(text, "en")}
+    said = {text[unit.start : unit.end] for unit in segment(text, "en", "both")}
     assert {"It rains today", "He waits outside"} <= said
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from services.cot2el.contract import CONTRACT, Cot2elRequest
-from services.cot2el.polarity import negations
+from services.cot2el.refinement import negations
 from shared.contracts.calls import Completion, Example, Pair, Prompt, Sampling
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement

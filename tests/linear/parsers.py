@@ -12,11 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from services.consistency.citations import citations
-from services.consistency.words import text_words
+from services.consistency.words import citations, text_words
 from services.cot2el.model_calls import tags
-from services.cot2el.segmentation import RuleSegmenter
 from services.cot2el.segmentation import detect_language as language_of_reasoning
+from services.cot2el.segmentation import segment
 from services.cot2el.stages import first_valid_json, label_of
 from services.explanations.answer_parts import answer_of, own_length
 from services.explanations.guard_answers import read_guard_answer
@@ -85,7 +84,7 @@ PROMPT = "Decide.\n\n### Text:\n\n{text}"
 def parsers() -> dict[str, Parser]:
     """Without an analyser of language, by name: quick enough for every family."""
     return {
-        "cot2el units": lambda text: RuleSegmenter("both")(text, "en"),
+        "cot2el units": lambda text: segment(text, "en", "both"),
         "cot2el language": language_of_reasoning,
         "cot2el parse": first_valid_json,
         "cot2el key": lambda text: label_of(text, OPTIONS),
