@@ -10,27 +10,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from services.hatexscore.batch_messages import (
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.quote_search import word_spans
+from services.hatexscore.report import (
     MOST_NAMED,
     Decision,
     HatexscoreBatchReport,
     HatexscoreBatchReportRequest,
+    HatexscoreComponents,
     HatexscoreDecisionMeans,
+    HatexscoreGroupEvidence,
     HatexscoreLabelConflicts,
     HatexscoreLengthScores,
     HatexscoreModelAgreement,
     HatexscoreQuoteCounts,
     HatexscoreReaderScores,
-    TextLength,
-)
-from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.quote_search import word_spans
-from services.hatexscore.report import (
-    HatexscoreComponents,
-    HatexscoreGroupEvidence,
     HatexscoreResult,
     Language,
     Reader,
+    TextLength,
 )
 from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval
@@ -43,7 +41,6 @@ Statistics = BatchStatistics[HatexscoreBatchReportRequest]
 
 
 ROUNDING = 1e-12
-AGREEING = 0.5  # of P(hateful), from which the model itself decides so
 FOUND = ("exact", "inflected", "fuzzy", "missing", "unsearched")  # a quotation in its text
 LONG = 600  # characters: at most 50 words are short
 FAITHLESS = 0.8  # agreement under which QF tells about the model
@@ -60,9 +57,21 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
     agreement = model_agreement(rows, over)
     share = None if agreement is None else agreement.agreement.value
     if share is not None and share < FAITHLESS:
-        common["warnings"] = (*common["warnings"], _foreign(rows, percent(share)))
+        others = [row for row in _known(rows) if not _agrees(row)]
+        left_out = all(row.report.components.qf is None for row in others)
+        said = (
+            "QF is left out of" if left_out else "QF tells about it, not about the explanation, in"
+        )
+        common["warnings"] = (
+            *common["warnings"],
+            FOREIGN.format(share=percent(share), said=said, results=counted(len(others), "result")),
+        )
     standardised, unknown = _standardised(rows, over)
     common["warnings"] = (*common["warnings"], *unknown)
+    found: dict[Reader, list[Row]] = {}
+    for row in rows:
+        if row.report.reader is not None:
+            found.setdefault(row.report.reader.by, []).append(row)
     return HatexscoreBatchReport(
         **common,
         label_mix={decision: len(own) for decision, own in _scored(rows).items()},
@@ -81,7 +90,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
         categories=dict(sorted(Counter(c for row in rows for c in _categories(row)).items())),
         languages=dict(sorted(Counter(row.report.language for row in rows).items())),
-        readers=_readers(rows, over),
+        readers={by: _scores_by(by, own, over) for by, own in sorted(found.items())},
     )
 
 
@@ -89,14 +98,6 @@ def _categories(row: Row) -> set[str]:
     """Of the groups that count."""
     mentions = (one for one in row.report.evidence if isinstance(one, HatexscoreGroupEvidence))
     return {one.category for one in mentions if one.counts}
-
-
-def _foreign(rows: Sequence[Row], share: str) -> str:
-    """QF of the robust variant is null where the model decides otherwise; the others have one."""
-    others = [row for row in _known(rows) if not _agrees(row)]
-    left_out = all(row.report.components.qf is None for row in others)
-    said = "QF is left out of" if left_out else "QF tells about it, not about the explanation, in"
-    return FOREIGN.format(share=share, said=said, results=counted(len(others), "result"))
 
 
 def _by_decision(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
@@ -220,19 +221,8 @@ def _p(row: Row) -> float | None:
 
 
 def _agrees(row: Row) -> bool:
-    """As the result has it; one of an earlier version, at a P(hateful) of 0.5."""
-    if row.report.model_agrees is not None:
-        return row.report.model_agrees
-    return ((_p(row) or 0.0) >= AGREEING) == (row.report.predicted_label == "hateful")
-
-
-def _readers(rows: Sequence[Row], over: Statistics) -> dict[Reader, HatexscoreReaderScores]:
-    """What rules read beside what models read."""
-    found: dict[Reader, list[Row]] = {}
-    for row in rows:
-        if row.report.reader is not None:
-            found.setdefault(row.report.reader.by, []).append(row)
-    return {by: _scores_by(by, own, over) for by, own in sorted(found.items())}
+    """Defined for rows whose decision and whose P(hateful) are known."""
+    return bool(row.report.model_agrees)
 
 
 def _scores_by(by: Reader, rows: Sequence[Row], over: Statistics) -> HatexscoreReaderScores:

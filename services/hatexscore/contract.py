@@ -18,14 +18,12 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from services.hatexscore.batch_messages import (
-    FACETS,
-    HatexscoreBatchReport,
-    HatexscoreBatchReportRequest,
-)
 from services.hatexscore.report import (
+    FACETS,
     NO_EXPLANATION,
     ConsistencyRule,
+    HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
     HatexscoreResult,
     Label,
     Language,

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from services.hatexscore import kernel
-from services.hatexscore.batch_messages import HatexscoreBatchReport, HatexscoreBatchReportRequest
 from services.hatexscore.batch_report import batch_report
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.explanation import (
     LABEL_UNKNOWN,
     ParsedExplanation,
-    QuotedSpans,
     applicable_weights,
     not_applicable,
     partial_score,
@@ -33,6 +31,8 @@ from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
     NO_EXPLANATION,
     NO_WITNESS,
+    HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
     HatexscoreComponents,
     HatexscoreConclusion,
     HatexscoreHallucinatedQuote,
@@ -120,24 +120,52 @@ class HateXScore(
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> HatexscoreResult:
-        parsed, components = collected.parsed, self._components(request, collected)
-        reasons = tuple(self._reasons(request, collected, components))
+        parsed, obstacle = collected.parsed, self._obstacle(request, collected)
+        components = self._components(request, collected, obstacle)
+        reasons = tuple(_reasons(request, parsed, components, obstacle))
         control = self._control(request, collected, components.qf)
+        undefined: dict[Part, ReasonCode] = {}
+        for reason in reasons:
+            if reason.component != "score":
+                undefined.setdefault(reason.component, reason.code)
+        sent, stated, quoting = request.decision, parsed.stated_label, parsed.quoting
         return HatexscoreResult(
-            **self.envelope(request, collected, self._validity_warnings(request, collected)),
+            **self.envelope(
+                request, collected, self._validity_warnings(request, collected, obstacle)
+            ),
             score=total_score(request, parsed, components),
             components=components,
-            undefined=_undefined(reasons),
+            undefined=undefined,
             not_applicable=not_applicable(parsed),
             reasons=reasons,
             **partial_score(request, parsed, components),
-            evidence=(*parsed.quoting.evidence, *parsed.groups, *collected.categories),
-            **_quotations(request.explanation, parsed.quoting),
+            evidence=(*quoting.evidence, *parsed.groups, *collected.categories),
+            hallucinated_quotes=tuple(
+                HatexscoreHallucinatedQuote(
+                    start=one.start, end=one.end, text=request.explanation[one.start : one.end]
+                )
+                for one in quoting.hallucinated
+            ),
+            other_quotations=tuple(
+                HatexscoreOtherQuotation(
+                    start=one.start,
+                    end=one.end,
+                    text=request.explanation[one.start : one.end],
+                    reason=why,
+                )
+                for one, why in quoting.other
+            ),
+            quotes_unsearched=quoting.unsearched,
+            echo=quoting.echo,
+            masked_text=quoting.masked,
             probability_original=collected.original,
             probability_masked=collected.masked,
             probability_reading=collected.reading,
             **_drop_direction(collected),
-            **_labels(request, parsed),
+            predicted_label=parsed.label,
+            predicted_label_sent=request.predicted_label,
+            stated_label=stated,
+            label_match=sent == stated if sent and stated else None,
             conclusion=_conclusion(request, parsed),
             other_verdicts=parsed.others,
             reader=parsed.reader,
@@ -147,34 +175,6 @@ class HateXScore(
             control=control,
             quotes_matter=_quotes_matter(parsed.label, components.qf, control),
         )
-
-    def _components(
-        self, request: HatexscoreRequest, collected: HatexscoreCollected
-    ) -> HatexscoreComponents:
-        parsed = collected.parsed
-        qf = self._faithfulness(request, collected)
-        if self.variant(request).decision_aware and contradicted(request, parsed):
-            return HatexscoreComponents(htc=0.0, qf=qf, tgi=parsed.tgi, cc=0.0)
-        cc = self._coherence(request, collected, qf)
-        return HatexscoreComponents(htc=parsed.htc, qf=qf, tgi=parsed.tgi, cc=cc)
-
-    def _faithfulness(
-        self, request: HatexscoreRequest, collected: HatexscoreCollected
-    ) -> float | None:
-        """Eq. 3; None where `_obstacle` says why."""
-        if self._obstacle(request, collected) is not None:
-            return None
-        parsed, moved = collected.parsed, self._moved(request, collected)
-        if not parsed.quoting.counts or parsed.label is None or moved is None:
-            return 0.0  # nothing, or everything, is quoted
-        return kernel.quotation_faithfulness(parsed.label, moved)
-
-    def _moved(self, request: HatexscoreRequest, collected: HatexscoreCollected) -> float | None:
-        """How far masking moved P(hateful), as this variant takes it, [0, 1]."""
-        if collected.original is None or collected.masked is None:
-            return None
-        moved = kernel.carried if self.variant(request).decision_aware else kernel.drop
-        return moved(collected.original, collected.masked)
 
     def _obstacle(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
@@ -190,11 +190,28 @@ class HateXScore(
         agrees = kernel.agrees(label, original, collected.deciding)
         return None if agrees else _disagreement(original, collected.deciding)
 
+    def _components(
+        self,
+        request: HatexscoreRequest,
+        collected: HatexscoreCollected,
+        obstacle: Obstacle | None,
+    ) -> HatexscoreComponents:
+        parsed, aware = collected.parsed, self.variant(request).decision_aware
+        qf = None if obstacle is not None else _faithfulness(collected, aware=aware)
+        if aware and contradicted(request, parsed):
+            return HatexscoreComponents(htc=0.0, qf=qf, tgi=parsed.tgi, cc=0.0)
+        cc = self._coherence(request, parsed, qf, obstacle)
+        return HatexscoreComponents(htc=parsed.htc, qf=qf, tgi=parsed.tgi, cc=cc)
+
     def _coherence(
-        self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
+        self,
+        request: HatexscoreRequest,
+        parsed: ParsedExplanation,
+        qf: float | None,
+        obstacle: Obstacle | None,
     ) -> float | None:
         """Eq. 5, of an explanation that does not contradict the decision."""
-        parsed, row = collected.parsed, self.variant(request)
+        row = self.variant(request)
         rule = request.consistency_rule or row.consistency_rule
         tau = request.tau if row.tau is None else row.tau
         groups = _named_groups(parsed)
@@ -202,63 +219,33 @@ class HateXScore(
             if groups is None:
                 return None
             return kernel.consistency(rule, parsed.label, qf, groups, tau)
-        obstacle = self._obstacle(request, collected)
         if obstacle is not None and obstacle.code in NO_WITNESS:
             return None
         return kernel.causal_consistency(parsed.label, qf, groups, tau)
 
     def _validity_warnings(
-        self, request: HatexscoreRequest, collected: HatexscoreCollected
+        self,
+        request: HatexscoreRequest,
+        collected: HatexscoreCollected,
+        obstacle: Obstacle | None,
     ) -> Iterator[str]:
-        parsed, obstacle = collected.parsed, self._obstacle(request, collected)
+        parsed = collected.parsed
         if not request.explanation.strip():
             yield NO_EXPLANATION
         if parsed.statement is not None and parsed.statement.confidence == "contested":
             yield CONTESTED
         if not self.variant(request).decision_aware:
             return
-        yield from self._miscalibrated(request, collected)
+        if collected.masked is not None and collected.models:
+            masked = sum(end - start for start, end in parsed.quoting.spans)
+            left = 1 - masked / len(request.text)  # share of the characters
+            yield from ece_perturbed(collected.models[0], [("mask", left)])
         if contradicted(request, parsed):
             yield CONTRADICTED.format(stated=parsed.stated_label, sent=request.decision)
         if obstacle is not None and obstacle.code == "model-disagrees":
             yield obstacle.detail
         elif parsed.label == "hateful" and _opposing(collected, request.tau):
             yield OPPOSING
-
-    def _miscalibrated(
-        self, request: HatexscoreRequest, collected: HatexscoreCollected
-    ) -> Iterable[str]:
-        """Of the masked text, by the share of its characters that is left."""
-        if collected.masked is None or not collected.models:
-            return ()
-        masked = sum(end - start for start, end in collected.parsed.quoting.spans)
-        return ece_perturbed(collected.models[0], [("mask", 1 - masked / len(request.text))])
-
-    def _reasons(
-        self,
-        request: HatexscoreRequest,
-        collected: HatexscoreCollected,
-        components: HatexscoreComponents,
-    ) -> Iterator[HatexscoreReason]:
-        """Of every part that is null, and of the score through those that have weight in it."""
-        parsed, unknown = collected.parsed, Obstacle("label-unknown", LABEL_UNKNOWN)
-        faithful = self._obstacle(request, collected)
-        coherent = (parsed.no_tgi, faithful) if parsed.no_tgi or faithful else (unknown,)
-        obstacles: dict[Part, tuple[Obstacle | None, ...]] = {
-            "htc": (parsed.no_htc,),
-            "qf": (faithful,),
-            "tgi": (parsed.no_tgi,),
-            "cc": coherent,
-        }
-        weights = applicable_weights(request, parsed)
-        null = [part for part in weights if getattr(components, part) is None]
-        every = {
-            **{part: obstacles[part] for part in null},
-            "score": tuple(one for part in null if weights[part] > 0 for one in obstacles[part]),
-        }
-        for component, found in every.items():
-            for why in dict.fromkeys(filter(None, found)):
-                yield HatexscoreReason(component=component, code=why.code, detail=why.detail)
 
     def _control(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
@@ -267,12 +254,14 @@ class HateXScore(
         stages = collected.stages
         if found is None or original is None or masked is None or stages is None:
             return None
-        drops, observed = original - found, original - masked
-        own, null = kernel.compared(observed, drops, signed=one_sided(request, collected.parsed))
+        signed, observed = original - found, original - masked
+        drops = np.abs(signed)
+        own, null = kernel.compared(observed, signed, signed=one_sided(request, collected.parsed))
         above = stages.p_value(ranks.reaching(own, null))
         below = ranks.p_anti(own, null[: stages.first])
-        expected = None if qf is None else self._expected(request, collected, drops)
+        expected = None if qf is None else self._expected(request, collected, signed)
         return HatexscoreRandomSpans(
+            draws=drops.size,
             win_rate_draws=min(drops.size, stages.first),
             placements=collected.others if collected.others <= MOST_TOLD else None,
             exact=drops.size == collected.others,
@@ -286,7 +275,10 @@ class HateXScore(
             ties=ranks.tie_rate(own, null),
             qf_mean=expected,
             qf_excess=None if qf is None or expected is None else qf - expected,
-            **_drops(drops),
+            mean_drop=float(np.mean(drops)),
+            sd_drop=float(np.std(drops, ddof=1)) if drops.size > 1 else None,
+            drops=tuple(drops.tolist()),
+            signed_drops=tuple(signed.tolist()),
             **ranks.null_summary(null),
         )
 
@@ -354,15 +346,43 @@ def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
     )
 
 
-def _labels(request: HatexscoreRequest, parsed: ParsedExplanation) -> dict[str, Any]:
-    """The decision as sent and in force, beside the one that is stated."""
-    sent, stated = request.decision, parsed.stated_label
-    return {
-        "predicted_label": parsed.label,
-        "predicted_label_sent": request.predicted_label,
-        "stated_label": stated,
-        "label_match": sent == stated if sent and stated else None,
+def _faithfulness(collected: HatexscoreCollected, *, aware: bool) -> float:
+    """Eq. 3, where nothing stands in its way. aware: the variant asks which way masking moves P."""
+    label, original, masked = collected.parsed.label, collected.original, collected.masked
+    if not collected.parsed.quoting.counts or label is None or original is None or masked is None:
+        return 0.0  # nothing, or everything, is quoted
+    moved = kernel.carried if aware else kernel.drop
+    return kernel.quotation_faithfulness(label, moved(original, masked))
+
+
+def _reasons(
+    request: HatexscoreRequest,
+    parsed: ParsedExplanation,
+    components: HatexscoreComponents,
+    obstacle: Obstacle | None,
+) -> Iterator[HatexscoreReason]:
+    """One per part that is null, and for the score one per null part with weight in it.
+
+    obstacle: why QF is undefined.
+    """
+    coherent = (parsed.no_tgi, obstacle)
+    if not any(coherent):
+        coherent = (Obstacle("label-unknown", LABEL_UNKNOWN), None)
+    obstacles: dict[Part, tuple[Obstacle | None, ...]] = {
+        "htc": (parsed.no_htc,),
+        "qf": (obstacle,),
+        "tgi": (parsed.no_tgi,),
+        "cc": coherent,
     }
+    weights = applicable_weights(request, parsed)
+    null = [part for part in weights if getattr(components, part) is None]
+    every = {
+        **{part: obstacles[part] for part in null},
+        "score": tuple(one for part in null if weights[part] > 0 for one in obstacles[part]),
+    }
+    for component, found in every.items():
+        for why in dict.fromkeys(filter(None, found)):
+            yield HatexscoreReason(component=component, code=why.code, detail=why.detail)
 
 
 def contradicted(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
@@ -409,15 +429,6 @@ def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
     }
 
 
-def _undefined(reasons: Sequence[HatexscoreReason]) -> dict[Part, ReasonCode]:
-    """The first reason of each part."""
-    found: dict[Part, ReasonCode] = {}
-    for reason in reasons:
-        if reason.component != "score":
-            found.setdefault(reason.component, reason.code)
-    return found
-
-
 def _check_quotations(request: HatexscoreRequest) -> None:
     """Raise BadInput for more different quotations than are searched for."""
     if request.variant == "reference":
@@ -428,27 +439,6 @@ def _check_quotations(request: HatexscoreRequest) -> None:
             f"the explanation quotes {different:,} different passages, more than {MOST_QUOTATIONS}",
             pointer="/explanation",
         )
-
-
-def _quotations(explanation: str, quoting: QuotedSpans) -> dict[str, Any]:
-    """What became of the quotations that are no evidence, and the masked text."""
-    return {
-        "hallucinated_quotes": tuple(
-            HatexscoreHallucinatedQuote(
-                start=one.start, end=one.end, text=explanation[one.start : one.end]
-            )
-            for one in quoting.hallucinated
-        ),
-        "other_quotations": tuple(
-            HatexscoreOtherQuotation(
-                start=one.start, end=one.end, text=explanation[one.start : one.end], reason=why
-            )
-            for one, why in quoting.other
-        ),
-        "quotes_unsearched": quoting.unsearched,
-        "echo": quoting.echo,
-        "masked_text": quoting.masked,
-    }
 
 
 def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:
@@ -507,18 +497,6 @@ def _outcome(
         consistency_rule=in_force["consistency_rule"],
         warnings=tuple(warnings),
     )
-
-
-def _drops(signed: kernel.Floats) -> dict[str, Any]:
-    """(D,) drops of P under random spans, as the report has them: by size, and with their signs."""
-    drops = np.abs(signed)
-    return {
-        "draws": drops.size,
-        "mean_drop": float(np.mean(drops)),
-        "sd_drop": float(np.std(drops, ddof=1)) if drops.size > 1 else None,
-        "drops": tuple(drops.tolist()),
-        "signed_drops": tuple(signed.tolist()),
-    }
 
 
 SERVICE = HateXScore()

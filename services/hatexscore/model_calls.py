@@ -42,7 +42,7 @@ from services.hatexscore.vocabulary import other_side
 from services.hatexscore.words import Span
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput, pointing_to
-from shared.contracts.judgement import Judgement, Unread, low_mass, text_cut
+from shared.contracts.judgement import Judgement, low_mass, text_cut
 from shared.contracts.messages import ModelUse
 from shared.contracts.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.models.ports import models
@@ -203,20 +203,12 @@ def _classifier_texts(
     )  # fmt: skip
     if why is not None:
         return texts.without_control(why)
-    stages = _stages(request, parsed, placements)
-    null = RandomNull(placements, request.seed, stages, one_sided(request, parsed))
-    return replace(texts, null=null)
-
-
-def _stages(
-    request: HatexscoreRequest, parsed: ParsedExplanation, placements: RandomPlacements
-) -> TwoStages:
-    """Of a non-hateful decision the first draws alone, unless all placements can be taken: whether
-    harmless words matter is not asked, so that a finer p decides nothing."""
     row, most = VARIANTS[request.variant], request.most_draws
     first = min(row.first or most, most)
     settled = row.decision_aware and parsed.label != HATEFUL and placements.others > most
-    return TwoStages(first, first if settled else most, EXCEEDANCES)
+    stages = TwoStages(first, first if settled else most, EXCEEDANCES)
+    null = RandomNull(placements, request.seed, stages, one_sided(request, parsed))
+    return replace(texts, null=null)
 
 
 def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
@@ -344,7 +336,11 @@ class _Judgements:
             "masked text": self._of(texts, texts.masked),
         }
         unread = [(which, one.unread) for which, one in both.items() if one.unread]
-        obstacle = Obstacle(unread[0][1].code, _not_read(*unread[0])) if unread else None
+        obstacle = None
+        if unread:
+            which, why = unread[0]
+            detail = f"P(hateful) of the {which} was not read: {why.detail}"
+            obstacle = Obstacle(why.code, detail)
         control, why_none = self._control(texts)
         warnings = [
             *parsed.warnings,
@@ -362,7 +358,10 @@ class _Judgements:
             stages=texts.null.stages if texts.null else None,
             no_probability=obstacle,
             reading=_reading(list(both.values())),
-            categories=tuple(_categories(texts.model, both["text"])),
+            categories=tuple(
+                HatexscoreCategoryEvidence(category=name, text=words, model=texts.model)
+                for name, words in both["text"].categories.items()
+            ),
             deciding=_deciding(self._model.use),
             models=(self._use(both["text"]),),
             warnings=(*warnings, *([obstacle.detail] if obstacle else [])),
@@ -413,15 +412,6 @@ def _deciding(use: ModelUse) -> float:
     """The `threshold` of the model's entry; of the other label's, its complement."""
     least, other = use.thresholds, other_side(HATEFUL)
     return least.get(HATEFUL, 1 - least[other] if other in least else DECIDING)
-
-
-def _categories(model: str, judged: Judgement) -> Iterator[HatexscoreCategoryEvidence]:
-    for name, words in judged.categories.items():
-        yield HatexscoreCategoryEvidence(category=name, text=words, model=model)
-
-
-def _not_read(which: str, unread: Unread) -> str:
-    return f"P(hateful) of the {which} was not read: {unread.detail}"
 
 
 def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:

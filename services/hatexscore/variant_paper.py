@@ -257,14 +257,10 @@ def reported(passage: Passage, match: TermMatch, counts: bool, reason: str) -> G
 
 @dataclass(frozen=True)
 class SentenceClaims:
-    """What one sentence denies and attacks, worked out once for all its mentions."""
+    """What one sentence attacks, worked out once for all its mentions."""
 
-    denied: tuple[Span, ...]  # from after the negator: 非 in 非裔 denies nothing
     attacks: tuple[Span, ...]
     rejects: bool
-
-    def denies(self, position: int) -> bool:
-        return _inside(self.denied, position)
 
 
 @dataclass(frozen=True)
@@ -284,14 +280,14 @@ def read_context(passage: Passage) -> ExplanationContext:
 
 def _claims(passage: Passage, sentence: Sentence, cues: Cues) -> SentenceClaims:
     """Attack predicates count outside quotations, and where they are not denied."""
-    denied = tuple(denials(passage.language, sentence, cues))
+    denied = tuple(denials(passage.language, sentence, cues))  # 非 in 非裔 denies nothing
     text = passage.text[sentence.start : sentence.end]
     found = (match.span() for match in cues.patterns["predicates"].finditer(text))
     spans = ((sentence.start + start, sentence.start + end) for start, end in found)
     attacks = tuple(
         span for span in spans if not (passage.quoted(*span) or _inside(denied, span[0]))
     )
-    return SentenceClaims(denied, attacks, rejections(sentence, cues))
+    return SentenceClaims(attacks, rejections(sentence, cues))
 
 
 def _inside(spans: tuple[Span, ...], position: int) -> bool:

@@ -76,13 +76,15 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
     )
     parsed = parse_explanation(request, rules)
     attacked = any(group.attacked for group in parsed.groups)
+    count = len(parsed.quoting.hallucinated)
+    said = "1 quotation is" if count == 1 else f"{count} quotations are"
     parsed = replace(
         parsed,
         attacked=attacked,
         warnings=(
             *parsed.warnings,
             *_vocabulary_warnings(request),
-            *_hallucination_warnings(parsed),
+            *((f"{said} said to be of the text and not in it",) if count else ()),
             *_pointless_warnings(parsed),
             *_search_warnings(parsed),
         ),
@@ -120,13 +122,6 @@ def _vocabulary_warnings(request: HatexscoreRequest) -> tuple[str, ...]:
         f"the explanation is read in the vocabulary {request.vocabulary.name}, after the word of "
         "the decision, and in the words of hate: `labels` names another",
     )
-
-
-def _hallucination_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
-    """A real quotation beside them earns its QF all the same."""
-    count = len(parsed.quoting.hallucinated)
-    said = "1 quotation is" if count == 1 else f"{count} quotations are"
-    return (f"{said} said to be of the text and not in it",) if count else ()
 
 
 def _pointless_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:

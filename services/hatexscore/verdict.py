@@ -66,18 +66,11 @@ def _summary_and_tone(report: HatexscoreResult) -> tuple[str, Tone]:
         return "", "good"
     if control is None:
         return " There is no comparison with chance.", "neutral"
-    if _is_at_chance_level(report, control.share_beaten):
+    if report.quotes_matter == "no":
         return " But random spans move P(hateful) as much as its quotes do.", "neutral"
     if report.quotes_matter == "too_few":
         return " Whether its quotes do more than random spans cannot be told.", "neutral"
     return "", "good"
-
-
-def _is_at_chance_level(report: HatexscoreResult, share_beaten: float) -> bool:
-    """By the p-value; of results before version 2.0 by the share."""
-    if report.quotes_matter is None:
-        return share_beaten <= EVEN
-    return report.quotes_matter == "no"
 
 
 def _concluding(report: HatexscoreResult) -> str:
@@ -262,19 +255,15 @@ def identification(report: HatexscoreResult) -> str:
     named = mentions(report)
     counting = sum(mention.counts for mention in named)
     if not named:
-        return _no_group(report)
+        said = "The explanation names no group of the policy"
+        if hateful(report):
+            return f"{said}; Eq. 4 requires one of a hateful decision, even about a single person."
+        if report.predicted_label is not None and report.provenance.variant == "robust":
+            return f"{said}, and the text does."
+        return f"{said}."
     if not counting:
         return f"Groups of the policy are mentioned ({len(named)}), but no mention counts."
     return f"Mentions of groups that count as named: {counting} of {len(named)}."
-
-
-def _no_group(report: HatexscoreResult) -> str:
-    said = "The explanation names no group of the policy"
-    if hateful(report):
-        return f"{said}; Eq. 4 requires one of a hateful decision, even about a single person."
-    if report.predicted_label is not None and report.provenance.variant == "robust":
-        return f"{said}, and the text does."
-    return f"{said}."
 
 
 def coherence(report: HatexscoreResult) -> str:

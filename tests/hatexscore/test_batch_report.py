@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from services.hatexscore.batch_messages import HatexscoreBatchReport, HatexscoreBatchReportRequest
 from services.hatexscore.batch_report import Row
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
+from services.hatexscore.report import HatexscoreBatchReport, HatexscoreBatchReportRequest
 from shared.contracts.messages import Scored
 from shared.reports.estimates import BatchStatistics
 

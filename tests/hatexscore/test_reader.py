@@ -12,12 +12,15 @@ from typing import Any, cast
 import pytest
 from pydantic import ValidationError
 
-from services.hatexscore.batch_messages import HatexscoreBatchReportRequest
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
 from services.hatexscore.reader import FILE
-from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreResult
+from services.hatexscore.report import (
+    HatexscoreBatchReportRequest,
+    HatexscoreGroupEvidence,
+    HatexscoreResult,
+)
 from shared.contracts.calls import Completion, Prompt, Sampling
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import ModelUse, Scored
