@@ -14,8 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import ValidationError
-
 from services.explanations.answer_parts import CUT, Answer, answer_of, own_length
 from services.explanations.batch_report import SOURCE, batch_report
 from services.explanations.contract import CONTRACT, ExplanationsRequest
@@ -48,9 +46,8 @@ from shared.contracts.elicitation import (
 from shared.contracts.errors import AnswerCut, BadInput, pointing_to
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import Message, ModelUse, Report, ScoreRequest
-from shared.contracts.prompt_table import PromptKeys, escape_template
+from shared.contracts.prompt_table import PromptKeys, escape_template, first_reason
 from shared.contracts.service import ElicitedExplanation, MetricContract
-from shared.contracts.validation_messages import first_fault, plain
 from shared.models.catalogue.catalogue import SERVER
 from shared.models.ports import models
 from shared.process.settings import SERVICE_VERSION
@@ -125,10 +122,9 @@ class ExplanationsService(ReportedService):
         answer = replace(answer, own=length)
         read = parse_answer(answer, _reader(request, prompt, breaks_off=answer.breaks_off))
         judge = _judge(request)
-        elicitation = _elicitation(request, prompt, answer, read, judge).model_copy(
-            update={"language": language}
-        )
-        own = _own_part(elicitation, answer)
+        elicitation = _elicitation(prompt, answer, read, judge, language)
+        tokens = tuple(token for token in answer.tokens if token.end <= len(answer.own_text))
+        own = elicitation.model_copy(update={"answer": answer.own_text, "tokens": tokens})
         scores, unscored, warnings = _score_metrics(request, prompt, own, judge)
         if answer.breaks_off and not answer.cut:
             warnings = (CUT_SHORT.format(tokens=request.most_tokens), *warnings)
@@ -220,17 +216,21 @@ def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, *, breaks_o
     if prompt.reader == "labels":
         return by_labels(prompt.labels)
     if prompt.reader == "none":
-        return lambda answer: _target_decision(request, answer)
-    metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
-    if not isinstance(metric, Metric):
-        raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics alone
-
-    def stated(answer: str) -> StatedDecision | None:
-        return metric.stated_decision(text, answer, request.language)
-
+        label = request.target_label  # nothing in the answer states it
+        told = None if label is None else StatedDecision(label=label, start=0, end=0, words=(0, 0))
+        return lambda _: told
+    stated = _stated_by_metric(request, prompt)
     if not decides_if_hateful(prompt):
         return stated
     return hateful_or_not(stated, asked=asks_if_hateful(prompt), breaks_off=breaks_off)
+
+
+def _stated_by_metric(request: ExplanationsRequest, prompt: ElicitationPrompt) -> Stated:
+    """How the metric that the prompt names reads decisions."""
+    metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
+    if not isinstance(metric, Metric):
+        raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics alone
+    return lambda answer: metric.stated_decision(text, answer, request.language)
 
 
 def _is_read_otherwise(
@@ -239,18 +239,8 @@ def _is_read_otherwise(
     """Does the metric that reads this prompt's answers find another decision, or none?"""
     if not decides_if_hateful(prompt):
         return False
-    metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
-    if not isinstance(metric, Metric):
-        raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics alone
-    read = metric.stated_decision(text, found.explanation, request.language)
+    read = _stated_by_metric(request, prompt)(found.explanation)
     return read is None or read.label != found.decision
-
-
-def _target_decision(request: ExplanationsRequest, answer: str) -> StatedDecision | None:
-    """The label that the model was told to explain; nothing of the answer states it."""
-    if request.target_label is None:
-        return None
-    return StatedDecision(label=request.target_label, start=0, end=0, words=(0, 0))
 
 
 def _judge(request: ExplanationsRequest) -> JudgeResult:
@@ -292,11 +282,11 @@ def _obstacle(component: str, code: str, detail: str) -> ExplanationsObstacle:
 
 
 def _elicitation(
-    request: ExplanationsRequest,
     prompt: ElicitationPrompt,
     answer: Answer,
     read: AnswerOutcome,
     judge: JudgeResult,
+    language: str,
 ) -> ExplanationsElicitation:
     stated, p = read.decision, judge.p
     stated_p = _decision_probability(answer, stated)
@@ -321,16 +311,10 @@ def _elicitation(
             "reasoning": answer.reasoning,
             "reasoning_tokens": answer.reasoning_tokens,
             "finish": answer.finish,
-            "language": "und",
+            "language": language,
             "obstacles": tuple(one for one in found if one is not None),
         }
     )
-
-
-def _own_part(found: ExplanationsElicitation, answer: Answer) -> ExplanationsElicitation:
-    """As metrics see it: without what the model went on with."""
-    tokens = tuple(token for token in answer.tokens if token.end <= len(answer.own_text))
-    return found.model_copy(update={"answer": answer.own_text, "tokens": tokens})
 
 
 def _decision_probability(answer: Answer, stated: StatedDecision | None) -> float | None:
@@ -362,7 +346,18 @@ def _score_metrics(
         detail = f"the answer is {found.outcome}: it is never scored"
         told = [_unscored(name, found.outcome, detail) for name in request.parameters]
         return (), tuple(told), ()
-    elicited = _elicited(request, found, judge)
+    labels = judge.judged.labels if judge.judged is not None else ()
+    elicited = request.elicited(
+        answer=found.answer,
+        explanation=found.explanation,
+        decision=found.decision,
+        tokens=found.tokens,
+        reasoning=found.reasoning,
+        judge=request.model if labels else None,
+        judge_labels=labels,
+        turns=_template(request, found.language),
+        style=request.style,
+    )
     bare = prompt.reader if _is_read_otherwise(request, prompt, found) else None
     asked = [
         _unscored(name, "unfit", BARE) if name == bare else _metric_request(request, name, elicited)
@@ -381,34 +376,16 @@ def _score_metrics(
     )
 
 
-def _elicited(
-    request: ExplanationsRequest, found: ExplanationsElicitation, judge: JudgeResult
-) -> ElicitedExplanation:
-    labels = judge.judged.labels if judge.judged is not None else ()
-    return request.elicited(
-        answer=found.answer,
-        explanation=found.explanation,
-        decision=found.decision,
-        tokens=found.tokens,
-        reasoning=found.reasoning,
-        judge=request.model if labels else None,
-        judge_labels=labels,
-        turns=_template(request, found.language),
-        style=request.style,
-    )
-
-
 def _template(request: ExplanationsRequest, language: str) -> tuple[Turn, ...]:
     """The prompt, with `{text}` for the text; none where it is about something else."""
     if "text" not in request.full_prompt.placeholders:
         return ()
     values = {**_values(request, request.full_prompt, language), "text": TEXT_HERE}
     turns = request.full_prompt.turns(values, request.shots)
-    return tuple(Turn(role=turn.role, content=_as_template(turn.content)) for turn in turns)
-
-
-def _as_template(content: str) -> str:
-    return escape_template(content).replace(TEXT_HERE, "{text}")
+    return tuple(
+        Turn(role=turn.role, content=escape_template(turn.content).replace(TEXT_HERE, "{text}"))
+        for turn in turns
+    )
 
 
 def _metric_request(
@@ -417,17 +394,10 @@ def _metric_request(
     try:
         asked = request.score_request(name, elicited)
     except ValueError as error:
-        return _unscored(name, "unfit", _fault_of(error))
+        return _unscored(name, "unfit", first_reason(error))
     decides = elicited.judge is not None and asked.model == elicited.judge
     by_decider = decides and "model" not in request.parameters[name]
     return MetricRequest(metrics()[name], asked, by_decider)
-
-
-def _fault_of(error: ValueError) -> str:
-    """In words, of which pydantic has its own."""
-    if isinstance(error, ValidationError):
-        return plain(first_fault(error))
-    return str(error)
 
 
 def _report(asked: MetricRequest) -> Report | ExplanationsUnscored:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.sor.contract import SorRequest
-from services.sor.likeness import BatchSimilarity, compute_similarity
+from services.sor.likeness import compute_similarity
 from services.sor.report import ITEMS, SorBatchReport, SorItemName, SorLikeness, SorResult
 from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Scored
@@ -23,7 +23,15 @@ def batch_report(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest])
     parts = [row.report.components for row in rows]
     keys = over.keys()
     controls = [row.report.control for row in rows]
-    alike = compute_similarity([_text_pair(row) for row in rows])
+    alike = compute_similarity(
+        [("\n".join(row.request.documents().values()), row.request.text) for row in rows]
+    )
+    known = [
+        (one.similarity, number, one.nearest)
+        for number, one in enumerate(alike)
+        if one.similarity and one.nearest is not None
+    ]
+    best = sorted(known, key=lambda each: (-each[0], each[1]))[:LISTED]
     return SorBatchReport(
         **over.envelope(),
         completeness=over.mean("completeness", [p.completeness for p in parts], keys, UNIT),
@@ -35,8 +43,14 @@ def batch_report(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest])
         boilerplate=over.mean("boilerplate", [one.shared for one in alike], keys, UNIT),
         nearest_similarity=over.mean("nearest", [one.similarity for one in alike], keys, UNIT),
         faithfulness=over.mean("faithfulness", [p.faithfulness for p in parts], keys, UNIT),
-        copies=over.share([_is_copy(one) for one in alike], keys),
-        most_alike=_nearest_pairs(rows, alike),
+        copies=over.share(
+            [(None if one.similarity is None else float(one.similarity >= COPY)) for one in alike],
+            keys,
+        ),
+        most_alike=tuple(
+            SorLikeness(job=rows[number].job_id, nearest=rows[other].job_id, similarity=similarity)
+            for similarity, number, other in best
+        ),
     )
 
 
@@ -49,27 +63,3 @@ def _missing(
     ]
     values = [float(item in row.report.missing) for row in asked]
     return over.share(values, over.keys(asked))
-
-
-def _text_pair(row: Row) -> tuple[str, str]:
-    """(statement, post)."""
-    return "\n".join(row.request.documents().values()), row.request.text
-
-
-def _is_copy(one: BatchSimilarity) -> float | None:
-    return None if one.similarity is None else float(one.similarity >= COPY)
-
-
-def _nearest_pairs(
-    rows: Sequence[Row], alike: Sequence[BatchSimilarity]
-) -> tuple[SorLikeness, ...]:
-    known = [
-        (one.similarity, number, one.nearest)
-        for number, one in enumerate(alike)
-        if one.similarity and one.nearest is not None
-    ]
-    best = sorted(known, key=lambda each: (-each[0], each[1]))[:LISTED]
-    return tuple(
-        SorLikeness(job=rows[number].job_id, nearest=rows[other].job_id, similarity=similarity)
-        for similarity, number, other in best
-    )
