@@ -19,12 +19,11 @@ from shared.reports.estimates import UNIT, BatchStatistics
 from shared.statistics.intervals import Bounds
 
 Row = Scored[ConsistencyRequest, ConsistencyResult]
+Statistics = BatchStatistics[BatchReportRequest]
 COSINE = (-1.0, 1.0)
 
 
-def batch_report(
-    rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> ConsistencyBatchReport:
+def batch_report(rows: Sequence[Row], over: Statistics) -> ConsistencyBatchReport:
     """With intervals over texts."""
     parts = [row.report.components for row in rows]
     keys = over.keys()

@@ -25,9 +25,10 @@ from shared.reports.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import Floats
 
 Rows = Sequence[Scored[Cot2elRequest, Cot2elResult]]
+Statistics = BatchStatistics[BatchReportRequest]
 
 
-def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2elBatchReport:
+def batch_report(rows: Rows, over: Statistics) -> Cot2elBatchReport:
     """Means over items with intervals."""
     parts = [row.report.components for row in rows]
     common = over.envelope()
@@ -88,9 +89,7 @@ def option_counts(rows: Rows) -> Cot2elOptionCounts:
     return Cot2elOptionCounts(**{name: found[name] for name in Cot2elOptionCounts.model_fields})
 
 
-def _ratio(
-    name: str, counts: Sequence[tuple[int, int]], over: BatchStatistics[BatchReportRequest]
-) -> Interval:
+def _ratio(name: str, counts: Sequence[tuple[int, int]], over: Statistics) -> Interval:
     """A share of all explanations; items are drawn."""
     table = np.array(counts, dtype=np.float64).reshape(-1, 2)
     return over.ratio(name, table, _share, over.keys())
@@ -106,7 +105,7 @@ def _validated(
     name: str,
     own: Sequence[Cot2elAgreement],
     keys: Sequence[str],
-    over: BatchStatistics[BatchReportRequest],
+    over: Statistics,
 ) -> Cot2elValidated | None:
     """None where no item has human pairs."""
     if not own:

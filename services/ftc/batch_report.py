@@ -55,6 +55,7 @@ from shared.statistics.families import holm
 from shared.statistics.intervals import Bounds
 
 Row = Scored[FtcRequest, FtcResult]
+Statistics = BatchStatistics[FtcBatchReportRequest]
 CASES: tuple[tuple[Case, NliLabel, str], ...] = (
     ("contradiction", "contradiction", "substituted"),
     ("entailment", "entailment", "substituted"),
@@ -71,7 +72,7 @@ BOUNDS: dict[Statistic, Bounds] = {
 INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_item")
 
 
-def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> FtcLas | None:
+def las_of(rows: Sequence[Row], over: Statistics) -> FtcLas | None:
     """Of the results whose simulator also saw the explanation alone."""
     known = [
         (row, simulated)
@@ -113,7 +114,7 @@ def _gain(simulated: FtcSimulation, label: NliLabel | None) -> float:
     return float(with_it) - float(simulated.from_input == label)
 
 
-def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> tuple[FtcLra, ...]:
+def lra_of(rows: Sequence[Row], over: Statistics) -> tuple[FtcLra, ...]:
     """A point a strength of noise: together the curve."""
     noisy_results = [
         (row, simulated, noisy)
@@ -131,7 +132,7 @@ def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) ->
 def _lra(
     variance: float,
     noisy_results: Sequence[tuple[Row, FtcSimulation, FtcPerturbation]],
-    over: BatchStatistics[FtcBatchReportRequest],
+    over: Statistics,
 ) -> FtcLra:
     stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in noisy_results])
     gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in noisy_results])
@@ -196,9 +197,7 @@ def _simulatability(
     )
 
 
-def sensitivity_of(
-    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
-) -> tuple[FtcInputScores, ...]:
+def sensitivity_of(rows: Sequence[Row], over: Statistics) -> tuple[FtcInputScores, ...]:
     """A row a set of inputs, paired with the full set by premise and hypothesis."""
     by_inputs = {
         inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
@@ -229,7 +228,7 @@ def _paired_diff(
     inputs: Inputs,
     whole: Sequence[Row],
     some: Sequence[Row],
-    over: BatchStatistics[FtcBatchReportRequest],
+    over: Statistics,
 ) -> dict[Statistic, Interval]:
     """`all` minus these, item by item; several explanations of an item are averaged."""
     full, reduced = _by_item(whole), _by_item(some)
@@ -323,7 +322,7 @@ def scores_of(
     name: str,
     found: Sequence[FtcSatisfaction],
     keys: Sequence[str],
-    over: BatchStatistics[FtcBatchReportRequest],
+    over: Statistics,
 ) -> FtcScores:
     """Means over these; keys: the cluster of each."""
     means = {
@@ -335,9 +334,7 @@ def scores_of(
     return FtcScores(**means, geometric_mean_p=p)
 
 
-def against_random(
-    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
-) -> FtcAgainstRandom | None:
+def against_random(rows: Sequence[Row], over: Statistics) -> FtcAgainstRandom | None:
     """Of the counterfactuals that have a null; None where no result has one."""
     found = [(row, pairs) for row in rows if (pairs := _with_null(row.report))]
     if not found:
@@ -382,9 +379,7 @@ BEFORE = ("always_entailment", "uniform", "unedited", "blank_premise")
 SIGNIFICANT = 0.05
 
 
-def batch_report(
-    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
-) -> FtcBatchReport:
+def batch_report(rows: Sequence[Row], over: Statistics) -> FtcBatchReport:
     """Do models bear out these explanations, and do others do so without them?"""
     reports = [row.report for row in rows]
     covered = [report for report in reports if report.counterfactuals]
@@ -444,9 +439,7 @@ def _count(names: Iterable[str | None]) -> dict[str, int]:
     return dict(Counter(name for name in names if name is not None).most_common())
 
 
-def _cases(
-    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
-) -> Iterable[FtcCaseScores]:
+def _cases(rows: Sequence[Row], over: Statistics) -> Iterable[FtcCaseScores]:
     for case in (*ORIGINAL, "neutral a", "neutral b"):
         of_label = [row for row in rows if row.report.label == case.split()[0]]
         keys = over.keys(of_label)
@@ -485,7 +478,7 @@ def _win_rate(report: FtcResult, case: Case) -> float | None:
     return report.control.null_win_rate if report.control else None
 
 
-def _macro(covered: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> FtcScores:
+def _macro(covered: Sequence[Row], over: Statistics) -> FtcScores:
     by_label = [[row for row in covered if row.report.label == label] for label in ORIGINAL]
     keys = [over.keys(own) for own in by_label]
     groups = [components(row.report for row in own) for own in by_label]
@@ -531,12 +524,11 @@ def _majority(covered: Sequence[Row]) -> list[FtcSatisfaction]:
     ]
 
 
-Over = BatchStatistics[FtcBatchReportRequest]
 LEAST_ROOM = 0.05  # between the best such answer and 1; below it a ratio to it says nothing
 NO_ROOM = "{name} earns {score:.3f} without the explanation: there is no room above it"
 
 
-def skills_of(rows: Sequence[Row], over: Over) -> Iterator[FtcSkill]:
+def skills_of(rows: Sequence[Row], over: Statistics) -> Iterator[FtcSkill]:
     """Over the covered results: of the labels together, each label alike, then of each label."""
     covered = [row for row in rows if row.report.counterfactuals]
     by_label = {
@@ -550,7 +542,7 @@ def skills_of(rows: Sequence[Row], over: Over) -> Iterator[FtcSkill]:
         yield _skill(label, [own], over)
 
 
-def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Over) -> FtcSkill:
+def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Statistics) -> FtcSkill:
     """strata: the results of each label; their means are averaged."""
     earned = [np.array([row.report.components.w_normalized for row in own]) for own in strata]
     score = _mean_of_groups(earned)

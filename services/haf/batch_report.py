@@ -36,15 +36,14 @@ from shared.reports.charts.intervals import IntervalRow, interval_panels
 from shared.reports.estimates import UNIT, BatchStatistics
 
 Row = Scored[HafRequest, HafResult]
+Statistics = BatchStatistics[HafBatchReportRequest]
 Origin = tuple[str, str]  # model, data set
 
 MIXED = "the results were scored with several variants, which are not comparable"
 FEW = "groups with fewer than two results have no interval"
 
 
-def batch_report(
-    scored: Sequence[Row], over: BatchStatistics[HafBatchReportRequest]
-) -> HafBatchReport:
+def batch_report(scored: Sequence[Row], over: Statistics) -> HafBatchReport:
     """The report over these results. Their order changes nothing but rounding."""
     common = over.envelope()
     by_origin: dict[Origin, list[Row]] = defaultdict(list)
@@ -111,7 +110,7 @@ class _Group:
 
     origin: Origin
     rows: list[Row]
-    over: BatchStatistics[HafBatchReportRequest]
+    over: Statistics
 
     def tables(self, told: ResultPart) -> HafGroup:
         return HafGroup(

@@ -36,6 +36,7 @@ from shared.statistics.clusters import Floats
 from shared.statistics.intervals import UNBOUNDED, Bounds
 
 Rows = Sequence[Scored[HlvRequest, HlvResult]]
+Statistics = BatchStatistics[BatchReportRequest]
 
 MIXED = "some scores are gains and some are agreements: they have no common mean"
 EQUAL = 1e-12  # gains: equal in theory, unequal in floats
@@ -44,7 +45,7 @@ ODD_BINS = 21  # so that no change lies in the middle of a bin, and not at its b
 NOTHING = Interval(value=None, low=None, high=None, of=0)
 
 
-def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBatchReport:
+def batch_report(rows: Rows, over: Statistics) -> HlvBatchReport:
     """Per method: with explanations, without, the gain; and the judges that read nothing."""
     reports = [row.report for row in rows]
     common = over.envelope()
@@ -61,7 +62,7 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBa
     )
 
 
-def _paired(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Iterator[HlvPaired]:
+def _paired(rows: Rows, over: Statistics) -> Iterator[HlvPaired]:
     """Of every method that was asked both ways."""
     for method in METHODS:
         found = [(row, _both(row, method)) for row in rows]
@@ -80,9 +81,7 @@ def _both(row: Scored[HlvRequest, HlvResult], method: Method) -> tuple[float, fl
     return None if explained is None or baseline is None else (explained, baseline)
 
 
-def _pair(
-    method: Method, sides: Floats, keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
-) -> HlvPaired:
+def _pair(method: Method, sides: Floats, keys: Sequence[str], over: Statistics) -> HlvPaired:
     """sides: (n, 2), with explanations and without."""
     gains = sides[:, 0] - sides[:, 1]
     gains[np.abs(gains) < EQUAL] = 0.0
@@ -103,7 +102,7 @@ def _tied(
     name: str,
     ranks: Sequence[Mapping[str, float]],
     keys: Sequence[str],
-    over: BatchStatistics[BatchReportRequest],
+    over: Statistics,
 ) -> Interval:
     """Of rankings; one that could not be read has no pairs."""
     return over.mean(f"{name} tied", [tied_share(one) for one in ranks], keys, UNIT)
@@ -117,7 +116,7 @@ def tied_share(ranks: Mapping[str, float]) -> float | None:
 
 
 def _ceilings(
-    reports: Sequence[HlvResult], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
+    reports: Sequence[HlvResult], keys: Sequence[str], over: Statistics
 ) -> dict[str, HlvCeilings]:
     """Of every metric that an item has a ceiling of."""
     found = {}
@@ -150,7 +149,7 @@ def _range(metric: str) -> Bounds:
 
 
 def _tables(
-    reports: Sequence[HlvResult], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
+    reports: Sequence[HlvResult], keys: Sequence[str], over: Statistics
 ) -> Iterator[HlvTable]:
     """keys: the cluster of each report."""
     items = list(zip(reports, keys, strict=True))
@@ -176,7 +175,7 @@ def _table(
     judged: tuple[Method | None, Judged],
     items: Sequence[tuple[HlvResult, str]],
     sides: Sequence[HlvMeasured | None],
-    over: BatchStatistics[BatchReportRequest],
+    over: Statistics,
 ) -> Iterator[HlvTable]:
     """None where nobody was judged so. items: reports and their clusters."""
     known = [(*item, side) for item, side in zip(items, sides, strict=True) if side is not None]
@@ -198,7 +197,7 @@ def _table(
 def _normalize_means(
     name: str,
     known: Sequence[tuple[HlvResult, str, HlvMeasured]],
-    over: BatchStatistics[BatchReportRequest],
+    over: Statistics,
 ) -> dict[str, Interval]:
     """A judge between chance, 0, and people, 1, over all items together."""
     found = {}
@@ -236,7 +235,7 @@ def _normalized_ratio(sums: Floats) -> Floats:
 def _estimate_all(
     name: str,
     own: Sequence[tuple[HlvMeasured | HlvGain, str]],
-    over: BatchStatistics[BatchReportRequest],
+    over: Statistics,
 ) -> dict[str, HlvEstimate]:
     """Means over items; a block that no item has is left out. own: items and their clusters."""
     found = {metric: _estimate(name, metric, own, over) for metric in CORRELATIONS}
@@ -261,7 +260,7 @@ def _estimate(
     name: str,
     metric: str,
     own: Sequence[tuple[Any, str]],
-    over: BatchStatistics[BatchReportRequest],
+    over: Statistics,
 ) -> HlvEstimate:
     values = [getattr(one, metric) for one, _ in own]
     defined = [value for value in values if value is not None]
@@ -285,7 +284,7 @@ def _bounds(metric: str, own: Sequence[Any]) -> Bounds:
 def _micro_average(
     name: str,
     known: Sequence[tuple[HlvResult, str, HlvMeasured]],
-    over: BatchStatistics[BatchReportRequest],
+    over: Statistics,
 ) -> dict[str, HlvEstimate]:
     """RMSE, MAE and R^2 over all pairs of item and option (R^2 is meant so); items are drawn."""
     scalar = [

@@ -40,10 +40,9 @@ from services.hlv.variants import VARIANTS
 from shared.contracts.calls import Completion, Example, Prompt, Sampling
 from shared.contracts.errors import BadInput, pointing_to
 from shared.contracts.judgement import Judgement, text_cut
-from shared.contracts.messages import ModelUse
 from shared.contracts.prompt_table import PromptKeys, placeholders
 from shared.contracts.questions import NliQuestion
-from shared.models.ports import PromptOfRequest, generate, models
+from shared.models.ports import Judge, PromptOfRequest, Writer, generate, models
 from shared.reports.metric import Collected
 from shared.text.language import ModelLanguages, Obstacle
 
@@ -66,7 +65,7 @@ def run_judges(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
     ]
     judged = predict_options(conditions)
     runs = generated_runs(conditions) | letter_runs(conditions) | judged.runs
-    uses = {name: _use(name) for name in dict.fromkeys(one.model for one in conditions)}
+    uses = {name: _model(name).use for name in dict.fromkeys(one.model for one in conditions)}
     found = [_from_request(request) for request in requests]
     for place in dict.fromkeys(one.place for one in conditions):
         own = [one for one in conditions if one.place == place]
@@ -131,15 +130,11 @@ def _from_request(request: HlvRequest) -> HlvCollected:
 
 
 def model_languages(name: str) -> ModelLanguages:
-    if models().kind(name) == "causal":
-        return ModelLanguages(name, models().writer(name).languages)
-    return ModelLanguages(name, models().judge(name).languages)
+    return ModelLanguages(name, _model(name).languages)
 
 
-def _use(name: str) -> ModelUse:
-    if models().kind(name) == "causal":
-        return models().writer(name).use
-    return models().judge(name).use
+def _model(name: str) -> Writer | Judge:
+    return models().writer(name) if models().kind(name) == "causal" else models().judge(name)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,7 @@ from shared.statistics.families import benjamini_hochberg, holm, needed_at_least
 from shared.statistics.ranks import BINS, bin_counts
 
 ScoredIce = Scored[IceRequest, IceResult]
+Statistics = BatchStatistics[IceBatchReportRequest]
 
 UNIT_RANGE = (0.0, 1.0)
 FEWEST_BINS = 5
@@ -106,7 +107,7 @@ def name(configuration: IceConfiguration) -> str:
 
 
 def summary_rows(
-    table: Table, over: BatchStatistics[IceBatchReportRequest], levels: tuple[float, float]
+    table: Table, over: Statistics, levels: tuple[float, float]
 ) -> list[IceConfigurationResult]:
     """levels: false discovery rates over configurations and over examples."""
     found = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
@@ -132,7 +133,7 @@ def _with_decision(one: IceConfigurationResult, q: float, alpha: float) -> IceCo
 def _summary(
     key: IceConfiguration,
     tested: Sequence[JobTest],
-    over: BatchStatistics[IceBatchReportRequest],
+    over: Statistics,
     alpha: float,
 ) -> IceConfigurationResult:
     known = [one for one in tested if one.test.win_rate is not None]
@@ -190,7 +191,7 @@ def bins_for(draws: Sequence[int]) -> int:
     return even if even >= FEWEST_BINS else BINS if min(steps) >= FINE * BINS else FEWEST_BINS
 
 
-def keys_of(tested: Sequence[JobTest], over: BatchStatistics[IceBatchReportRequest]) -> list[str]:
+def keys_of(tested: Sequence[JobTest], over: Statistics) -> list[str]:
     """The cluster of each test: that of its job's text."""
     return over.keys([over.rows[one.job] for one in tested])
 
@@ -304,9 +305,7 @@ COLOURS = {
 }
 
 
-def batch_report(
-    scored: Sequence[ScoredIce], over: BatchStatistics[IceBatchReportRequest]
-) -> IceBatchReport:
+def batch_report(scored: Sequence[ScoredIce], over: Statistics) -> IceBatchReport:
     """Is the explanation faithful over these examples, and which is more so?"""
     request, common = over.request, over.envelope()
     table = by_configuration(scored)
@@ -373,9 +372,7 @@ def _correction_warning(result: IceConfigurationResult, request: IceBatchReportR
     )
 
 
-def differences(
-    table: Table, over: BatchStatistics[IceBatchReportRequest]
-) -> Iterator[IceMeanDifference]:
+def differences(table: Table, over: Statistics) -> Iterator[IceMeanDifference]:
     """Of every two explanations of one model, budget and operator, on their common examples.
 
     A rationale of spans has no budget: it is compared with every one of them. Holm over all.
@@ -392,7 +389,7 @@ def differences(
 def _difference(
     table: Table,
     pair: tuple[IceConfiguration, IceConfiguration],
-    over: BatchStatistics[IceBatchReportRequest],
+    over: Statistics,
 ) -> IceMeanDifference:
     first, second = pair
     ours, others = _common(table[first], table[second])
@@ -422,9 +419,7 @@ def _two_explanations(first: IceConfiguration, second: IceConfiguration) -> bool
     return alike == first
 
 
-def agreements(
-    table: Table, over: BatchStatistics[IceBatchReportRequest]
-) -> Iterator[IceAgreement]:
+def agreements(table: Table, over: Statistics) -> Iterator[IceAgreement]:
     """Of every two operators on one explanation and budget; Benjamini-Hochberg over all."""
     pairs = [pair for pair in combinations(table, 2) if _two_operators(*pair)]
     yield from _with_q([_agreement(table, pair, over) for pair in pairs])
@@ -439,7 +434,7 @@ def _two_operators(first: IceConfiguration, second: IceConfiguration) -> bool:
 def _agreement(
     table: Table,
     pair: tuple[IceConfiguration, IceConfiguration],
-    over: BatchStatistics[IceBatchReportRequest],
+    over: Statistics,
 ) -> IceAgreement:
     ours, others = _common(*(table[one] for one in pair))
     keys = keys_of(ours, over)
@@ -465,16 +460,12 @@ def _with_q(found: Sequence[Correlated]) -> Iterator[Correlated]:
         yield one.model_copy(update={"q_value": q})
 
 
-def orthogonality(
-    table: Table, over: BatchStatistics[IceBatchReportRequest]
-) -> Iterator[IceOrthogonality]:
+def orthogonality(table: Table, over: Statistics) -> Iterator[IceOrthogonality]:
     """Of each configuration whose examples have human spans, by measure."""
     yield from _with_q(list(_orthogonality(table, over)))
 
 
-def _orthogonality(
-    table: Table, over: BatchStatistics[IceBatchReportRequest]
-) -> Iterator[IceOrthogonality]:
+def _orthogonality(table: Table, over: Statistics) -> Iterator[IceOrthogonality]:
     for key, tested in table.items():
         for measure in MEASURES if key.aspect == "sufficiency" else ():
             known = [

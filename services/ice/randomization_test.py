@@ -34,20 +34,6 @@ from shared.statistics import ranks
 from shared.statistics.families import holm, holm_over_families, max_t_in_stages
 
 
-def adjusted_p(
-    experiment: Experiment, families: Sequence[Sequence[TestInput]], raw: Sequence[Sequence[float]]
-) -> list[float]:
-    """p of every test of every family in order, each at least its raw one.
-
-    Draws that end by themselves are no common sample: there it is Holm over all tests.
-    """
-    if experiment.anytime:
-        return holm([p for own in raw for p in own])
-    own = [_max_t(experiment, *both) for both in zip(families, raw, strict=True)]
-    tested = [one for one in own if one]
-    return [p for family in holm_over_families(tested) for p in family]
-
-
 def _max_t(
     experiment: Experiment, family: Sequence[TestInput], raw: Sequence[float]
 ) -> list[float]:
@@ -233,18 +219,25 @@ def _sides(experiment: Experiment) -> int:
 def _adjusted(
     experiment: Experiment, inputs: list[list[TestInput]], measured: list[list[Tails]]
 ) -> list[float | None]:
-    """Corrected p of every test in order; None: undefined, or not corrected in this variant."""
+    """Corrected p of every test in order; None: undefined, or not corrected in this variant.
+
+    Draws that end by themselves are no common sample: there it is Holm over all tests.
+    """
     pairs = [list(zip(*both, strict=True)) for both in zip(inputs, measured, strict=True)]
     if not experiment.tokenized.variant.corrected:
         return [None for own in pairs for _ in own]
     known = [[(one, tails) for one, tails in own if one.defined] for own in pairs]
     alternative = experiment.tokenized.request.alternative
-    found = adjusted_p(
-        experiment,
-        [[one for one, _ in own] for own in known],
-        [[tails.raw(alternative) for _, tails in own] for own in known],
-    )
-    adjusted = iter(found)
+    raw = [[tails.raw(alternative) for _, tails in own] for own in known]
+    if experiment.anytime:
+        adjusted = iter(holm([p for own in raw for p in own]))
+    else:
+        families = [
+            _max_t(experiment, [one for one, _ in own], p_values)
+            for own, p_values in zip(known, raw, strict=True)
+            if own
+        ]
+        adjusted = iter([p for family in holm_over_families(families) for p in family])
     return [next(adjusted) if one.defined else None for own in pairs for one, _ in own]
 
 
