@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from services.consistency import kernel
-from services.consistency.batch_report import batch_report
+from services.consistency.batch_report import Row, Statistics, batch_report
 from services.consistency.contract import CONTRACT, ConsistencyRequest
 from services.consistency.edits import (
     Simulated,
@@ -37,10 +37,8 @@ from services.consistency.report import (
     EditOperator,
 )
 from services.consistency.variants import VARIANTS, ConsistencyVariant
-from shared.contracts.batches import BatchReportRequest
-from shared.contracts.messages import Languages, NullReason, Scored
+from shared.contracts.messages import Languages, NullReason
 from shared.models.ports import models
-from shared.reports.estimates import BatchStatistics
 from shared.reports.metric import Collected, Metric
 from shared.statistics import ranks
 from shared.statistics.placements import runs_of
@@ -181,11 +179,7 @@ class Consistency(
             return {}
         return {"explanation_prompt": prompt_of(request).model_dump(mode="json")}
 
-    def summarize(
-        self,
-        rows: Sequence[Scored[ConsistencyRequest, ConsistencyResult]],
-        over: BatchStatistics[BatchReportRequest],
-    ) -> ConsistencyBatchReport:
+    def summarize(self, rows: Sequence[Row], over: Statistics) -> ConsistencyBatchReport:
         return batch_report(rows, over)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from services.cot2el.agreement import TextSimilarity, agreement, column_mean, group_mean
-from services.cot2el.batch_report import batch_report
+from services.cot2el.batch_report import Rows, Statistics, batch_report
 from services.cot2el.contract import CONTRACT, Cot2elRequest, Cot2elWriting
 from services.cot2el.model_calls import Cot2elCollected, draft_and_compare, model_languages
 from services.cot2el.refinement import RULED, RefinedExplanation, RefinedReasoning
@@ -30,11 +30,9 @@ from services.cot2el.report import (
     Cot2elValidation,
 )
 from services.cot2el.variants import VARIANTS, Cot2elVariant
-from shared.contracts.batches import BatchReportRequest
 from shared.contracts.language_names import language_name
-from shared.contracts.messages import Languages, Scored
+from shared.contracts.messages import Languages
 from shared.contracts.questions import Explanation, Stance, in_words
-from shared.reports.estimates import BatchStatistics
 from shared.reports.metric import Collected, Metric
 from shared.text.language import (
     LanguageCoverage,
@@ -145,11 +143,7 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
             "tagger": collected.tagger,
         }
 
-    def summarize(
-        self,
-        rows: Sequence[Scored[Cot2elRequest, Cot2elResult]],
-        over: BatchStatistics[BatchReportRequest],
-    ) -> Cot2elBatchReport:
+    def summarize(self, rows: Rows, over: Statistics) -> Cot2elBatchReport:
         return batch_report(rows, over)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from services.ftc.batch_report import batch_report
+from services.ftc.batch_report import Row, Statistics, batch_report
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.hypotheses import FtcHypotheses, derive_hypotheses, targets_of
 from services.ftc.model_calls import FtcCollected, explained_labels, model_languages, run_models
 from services.ftc.report import (
     FtcBatchReport,
-    FtcBatchReportRequest,
     FtcExtraction,
     FtcResult,
 )
@@ -22,9 +21,7 @@ from services.ftc.scoring import (
     distribution,
 )
 from services.ftc.variants import VARIANTS, FtcVariant
-from shared.contracts.messages import Scored
 from shared.queue.job_context import check_each
-from shared.reports.estimates import BatchStatistics
 from shared.reports.metric import Collected, Metric
 from shared.text.language import (
     LanguageCoverage,
@@ -97,11 +94,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
         # the phrases themselves are inputs; how many there were is a parameter
         return {"substitutes": len(request.substitutes) or "the service's own"}
 
-    def summarize(
-        self,
-        rows: Sequence[Scored[FtcRequest, FtcResult]],
-        over: BatchStatistics[FtcBatchReportRequest],
-    ) -> FtcBatchReport:
+    def summarize(self, rows: Sequence[Row], over: Statistics) -> FtcBatchReport:
         return batch_report(rows, over)
 
 

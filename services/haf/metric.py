@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from services.haf import kernel
-from services.haf.batch_report import batch_report
+from services.haf.batch_report import Row, Statistics, batch_report
 from services.haf.contract import CONTRACT, MOST_REASONS, HafRequest
 from services.haf.conversation import converse, prompts_version
 from services.haf.model_calls import HafCollected, compare, model_languages
 from services.haf.parsing import DecisionVerdict, parse_response
 from services.haf.report import (
     HafBatchReport,
-    HafBatchReportRequest,
     HafComponents,
     HafControls,
     HafCounts,
@@ -43,9 +42,8 @@ from services.haf.transcript import (
     individual_stage,
 )
 from services.haf.variants import VARIANTS, HafVariant
-from shared.contracts.messages import Languages, NullReason, Scored
+from shared.contracts.messages import Languages, NullReason
 from shared.queue.job_context import check_each
-from shared.reports.estimates import BatchStatistics
 from shared.reports.metric import Collected, Metric, StatedDecision
 from shared.text.language import (
     LanguageCoverage,
@@ -170,11 +168,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
             "prompts": prompts_version(),
         }
 
-    def summarize(
-        self,
-        rows: Sequence[Scored[HafRequest, HafResult]],
-        over: BatchStatistics[HafBatchReportRequest],
-    ) -> HafBatchReport:
+    def summarize(self, rows: Sequence[Row], over: Statistics) -> HafBatchReport:
         return batch_report(rows, over)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from services.hatexscore import kernel
-from services.hatexscore.batch_report import batch_report
+from services.hatexscore.batch_report import Row, Statistics, batch_report
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.explanation import (
     LABEL_UNKNOWN,
@@ -32,7 +32,6 @@ from services.hatexscore.report import (
     NO_EXPLANATION,
     NO_WITNESS,
     HatexscoreBatchReport,
-    HatexscoreBatchReportRequest,
     HatexscoreComponents,
     HatexscoreConclusion,
     HatexscoreHallucinatedQuote,
@@ -48,9 +47,8 @@ from services.hatexscore.report import (
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_stated
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import ece_perturbed
-from shared.contracts.messages import Languages, ReasonCode, Scored
+from shared.contracts.messages import Languages, ReasonCode
 from shared.models.ports import models
-from shared.reports.estimates import BatchStatistics
 from shared.reports.metric import Collected, Metric, StatedDecision
 from shared.statistics import ranks
 from shared.text.language import Obstacle
@@ -301,11 +299,7 @@ class HateXScore(
         tau = request.tau if own is None else own
         return {"tau": tau, "vocabulary": named, "control_draws": request.most_draws}
 
-    def summarize(
-        self,
-        rows: Sequence[Scored[HatexscoreRequest, HatexscoreResult]],
-        over: BatchStatistics[HatexscoreBatchReportRequest],
-    ) -> HatexscoreBatchReport:
+    def summarize(self, rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport:
         return batch_report(rows, over)
 
     def expand(self, request: HatexscoreRequest) -> tuple[HatexscoreRequest, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from services.hlv import kernel
-from services.hlv.batch_report import batch_report
+from services.hlv.batch_report import Rows, Statistics, batch_report
 from services.hlv.ceiling import ceiling_of, normalize
 from services.hlv.contract import CONTRACT, HlvJudge, HlvRequest
 from services.hlv.model_calls import HlvCollected, model_languages, run_judges
@@ -36,10 +36,8 @@ from services.hlv.scoring import (
     score_values,
 )
 from services.hlv.variants import VARIANTS, HlvVariant
-from shared.contracts.batches import BatchReportRequest
-from shared.contracts.messages import Languages, Scored
+from shared.contracts.messages import Languages
 from shared.contracts.questions import in_words
-from shared.reports.estimates import BatchStatistics
 from shared.reports.metric import Collected, Metric
 from shared.text.language import (
     LanguageCoverage,
@@ -118,11 +116,7 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
             "methods": list(collected.methods),
         }
 
-    def summarize(
-        self,
-        rows: Sequence[Scored[HlvRequest, HlvResult]],
-        over: BatchStatistics[BatchReportRequest],
-    ) -> HlvBatchReport:
+    def summarize(self, rows: Rows, over: Statistics) -> HlvBatchReport:
         return batch_report(rows, over)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from services.ice import kernel
-from services.ice.batch_report import batch_report
+from services.ice.batch_report import ScoredIce, Statistics, batch_report
 from services.ice.comparison import (
     areas,
     causal_readings,
@@ -36,7 +36,6 @@ from services.ice.randomization_test import run_tests
 from services.ice.report import (
     TEXTS,
     IceBatchReport,
-    IceBatchReportRequest,
     IceChance,
     IceComparison,
     IceComponents,
@@ -49,8 +48,7 @@ from services.ice.report import (
 from services.ice.variants import VARIANTS, IceVariant
 from shared.contracts.judgement import Unread
 from shared.contracts.labels import predict_label
-from shared.contracts.messages import Languages, ModelUse, Scored
-from shared.reports.estimates import BatchStatistics
+from shared.contracts.messages import Languages, ModelUse
 from shared.reports.metric import Collected, Metric
 from shared.statistics import ranks
 from shared.text.language import (
@@ -150,11 +148,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         draws = {"draws": asked.most_draws}
         return {"infill_pool_texts": len(request.infill_pool), **draws, **rows, **raw}
 
-    def summarize(
-        self,
-        rows: Sequence[Scored[IceRequest, IceResult]],
-        over: BatchStatistics[IceBatchReportRequest],
-    ) -> IceBatchReport:
+    def summarize(self, rows: Sequence[ScoredIce], over: Statistics) -> IceBatchReport:
         return batch_report(rows, over)
 
 

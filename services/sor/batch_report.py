@@ -13,12 +13,13 @@ from shared.contracts.reports import Interval
 from shared.reports.estimates import UNIT, BatchStatistics
 
 Row = Scored[SorRequest, SorResult]
+Statistics = BatchStatistics[BatchReportRequest]
 
 COPY = 0.8  # similarity from which a statement is a copy of another
 LISTED = 50
 
 
-def batch_report(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]) -> SorBatchReport:
+def batch_report(rows: Sequence[Row], over: Statistics) -> SorBatchReport:
     """Means with intervals; similarities between all statements of the batch."""
     parts = [row.report.components for row in rows]
     keys = over.keys()
@@ -54,9 +55,7 @@ def batch_report(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest])
     )
 
 
-def _missing(
-    item: SorItemName, rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> Interval:
+def _missing(item: SorItemName, rows: Sequence[Row], over: Statistics) -> Interval:
     """Over the statements whose form has a place for it."""
     asked = [
         row for row in rows if any(i.name == item and i.value is not None for i in row.report.items)

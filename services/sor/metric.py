@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from services.sor import kernel
-from services.sor.batch_report import batch_report
+from services.sor.batch_report import Row, Statistics, batch_report
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.evidence import evidence_of
 from services.sor.faithfulness import FactsTested, ask_models
@@ -42,10 +42,8 @@ from services.sor.report import (
 )
 from services.sor.sentences import words
 from services.sor.variants import VARIANTS, SorVariant
-from shared.contracts.batches import BatchReportRequest
-from shared.contracts.messages import Languages, Scored
+from shared.contracts.messages import Languages
 from shared.queue.job_context import check_each
-from shared.reports.estimates import BatchStatistics
 from shared.reports.metric import Collected, Metric
 from shared.statistics import ranks
 from shared.text.language import (
@@ -153,11 +151,7 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             control=None,
         )
 
-    def summarize(
-        self,
-        rows: Sequence[Scored[SorRequest, SorResult]],
-        over: BatchStatistics[BatchReportRequest],
-    ) -> SorBatchReport:
+    def summarize(self, rows: Sequence[Row], over: Statistics) -> SorBatchReport:
         return batch_report(rows, over)
 
 
