@@ -263,7 +263,8 @@ def beaten(label: Label, share: float | None) -> HatexscoreResult:
     control = HatexscoreRandomSpans(
         draws=20, quoted_drop=0.7, mean_drop=0.5, sd_drop=0.1, share_beaten=share
     )
-    return report.model_copy(update={"control": control})
+    matter = None if label != "hateful" else "no" if share <= 0.5 else "yes"
+    return report.model_copy(update={"control": control, "quotes_matter": matter})
 
 
 @pytest.mark.parametrize(
