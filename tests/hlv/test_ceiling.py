@@ -47,7 +47,7 @@ def test_rows_are_the_kernel_s_numbers() -> None:
     p, q = RANDOM.dirichlet([0.5] * 4, 50), np.round(RANDOM.dirichlet([0.5] * 4, 50), 1)
     q /= q.sum(axis=1, keepdims=True)
     ranks = ceiling.ranks_of(p, True), ceiling.ranks_of(q, True)
-    oracles = {
+    oracles: dict[Any, tuple[Any, Any]] = {
         ceiling.tau_a: (kernel.kendall_tau_a, ranks),
         ceiling.tau_b: (kernel.kendall_tau_b, ranks),
         lambda x, y: np.nan_to_num(spearman(x, y)): (kernel.spearman, ranks),
