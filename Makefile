@@ -8,7 +8,7 @@ RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 # modules are compiled when they are first imported, and that is kept: else every process does it anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help venv secrets demo serve test test-all met nightly lint bench chaos soak fuzz examples openapi clients \
+.PHONY: help venv secrets demo serve test test-all met nightly lint bench chaos soak fuzz openapi clients \
 	reference guide docs pictures lock bases clean
 
 help:  ## what there is
@@ -86,11 +86,8 @@ soak: $(VENV)/dev  ## many batches while workers die; the table in docs/guide/op
 fuzz: $(VENV)/dev  ## Schemathesis on the running service: thousands of requests, no surprise
 	$(RUN) -m tests.fuzz
 
-examples: $(VENV)/dev  ## the examples of the API's description, recorded anew; then `openapi`
+openapi: $(VENV)/dev  ## docs/openapi.json: the API's description, with answers recorded from a run
 	$(RUN) -m tests.gateway.examples
-
-openapi: $(VENV)/dev  ## docs/openapi.json, as the service serves it
-	$(RUN) -m tests.gateway.examples --openapi
 
 clients: $(VENV)/dev  ## lint the API's description; generate clients, compile and run them (Node.js)
 	$(RUN) -m tests.clients

@@ -10,7 +10,7 @@ from typing import Any
 
 from cli.generators.manifests import ROOT
 
-DESCRIPTION = ROOT / "docs" / "openapi.json"  # as it is served: a test compares them
+DESCRIPTION = ROOT / "docs" / "openapi.json"  # a test compares it with what is served
 KINDS = ("Counter", "Gauge", "Histogram", "Summary")
 OURS = "touchstone_"
 METHODS = ("get", "post", "patch", "delete")

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from cli.generators.api_reference import DESCRIPTION
 from cli.generators.manifests import ROOT
-from services.gateway.openapi_examples import example_of
 from services.gateway.pages.terms import terms
 from services.registry import metrics
 
@@ -75,13 +75,14 @@ def find_section(card: str, mark: str) -> str:
 
 
 def _example(name: str) -> Iterator[str]:
-    """As it was recorded with the embedded models."""
-    found = example_of(f"score_{name}")
-    if found is None:
-        raise ValueError(f"there is no example of {name}: run `make examples`")
+    """The metric's first example, and the answer to it that docs/openapi.json holds."""
+    description = json.loads(DESCRIPTION.read_text("utf-8"))
+    responses = description["paths"][f"/v1/scores/{name}"]["post"]["responses"]
+    result = responses["200"]["content"]["application/json"]["example"]["result"]
+    request = next(iter(metrics()[name].examples.values()))
     yield f"`POST /v1/scores/{name}`, recorded with the models that ship with the service:\n\n"
-    yield f"```json\n{_indent_json(found['request'])}\n```\n\n"
-    answer = {key: truncate(found["answer"]["result"][key]) for key in KEPT}
+    yield f"```json\n{_indent_json(request)}\n```\n\n"
+    answer = {key: truncate(result[key]) for key in KEPT}
     yield "The `result` of the job, its first entries, numbers rounded:\n\n"
     yield f"```json\n{_indent_json(answer)}\n```\n"
 

@@ -1,7 +1,8 @@
 """The API's description, `/openapi.json`: OpenAPI 3.1.0 that generators and linters take as it is.
 
-FastAPI's own, with the messages of every metric, headers, scopes, streams, webhooks and examples;
-nothing else edits it. Operations are stable: `tests/gateway/operations.txt` lists them.
+FastAPI's own, with the messages of every metric, headers, scopes, streams and webhooks; nothing
+else edits it. Operations are stable: `tests/gateway/operations.txt` lists them. `make openapi` adds
+recorded answers to the copy in `docs/openapi.json`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from pydantic import BaseModel
 from services.gateway import event_views, job_views, openapi_schemas
 from services.gateway.auth import SCOPES
 from services.gateway.judgement_views import JudgementRequest, ReviewQueueRequest, SkipRequest
-from services.gateway.openapi_examples import with_example
 from services.gateway.openapi_schemas import Json
 from services.gateway.refusals import MEDIA_TYPE
 from services.gateway.routes.batches import BatchRequest
@@ -114,10 +114,7 @@ def build_description(app: FastAPI) -> Json:
         name: {"description": says, "schema": schema} for name, (says, schema) in HEADERS.items()
     }
     made["components"]["schemas"] = _components(made)
-    finished = openapi_schemas.finished(made)
-    for _, operation in operations(finished):
-        with_example(operation)
-    return finished
+    return openapi_schemas.finished(made)
 
 
 def operations(description: Json) -> Iterator[tuple[str, Json]]:

@@ -1,8 +1,8 @@
-"""`make examples`: one request and one answer of every operation, recorded from a running service.
+"""`make openapi`: docs/openapi.json, with a request and an answer of every operation.
 
-Ids, times and secrets are replaced by ones that stay the same, pictures by empty ones, so that a
-file changes only where an answer does. Texts are the examples of the contracts. With `--openapi`
-only `docs/openapi.json` is written anew, from the examples that there are.
+They are recorded from a running service. Ids, times, secrets and keys of texts are replaced by
+constant ones and pictures by empty ones, so that the file changes only where an answer does. Texts
+are the examples of the contracts.
 """
 
 from __future__ import annotations
@@ -20,24 +20,26 @@ import httpx
 
 from services.gateway.app import create_app
 from services.gateway.openapi import operations
-from services.gateway.openapi_examples import FOLDER, example_of
 from services.registry import contracts, metrics
 from shared.contracts.service import MetricContract, ReportedContract
 from shared.process.settings import Settings
 from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, serving
-from tests.gateway.breaking import taken_away, unnamed
+from tests.gateway.results import STORED
 from tests.patience import SECONDS, eventually
 from tests.receivers import Receiver, receiving
 
-STORED = ROOT / "docs" / "openapi.json"
 FINAL = {"completed", "failed", "expired", "cancelled"}
 IDS = re.compile(r"\b(job|batch|file|we|msg|req|jdg|rq)_[0-9a-f]{32}\b")
 SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 EXAMPLE_SECRET = "whsec_dGhlIHNlY3JldCBvZiBhbiBleGFtcGxl"
 MOMENT = 1_790_000_000  # unix seconds
 LENGTHS = {"queued_seconds": 0.012, "run_seconds": 0.214, "milliseconds": 21}
-PICTURES = {"svg": '<svg xmlns="http://www.w3.org/2000/svg"/>', "png_base64": "iVBORw0KGgo="}
+CONSTANT = {
+    "svg": '<svg xmlns="http://www.w3.org/2000/svg"/>',
+    "png_base64": "iVBORw0KGgo=",
+    "text_key": "f4c0783df5bd97855fb96efc551182c4",  # depends on a key that each run makes
+}
 MOMENTS = frozenset({"created", "since", "at"})
 MOST_MODELS = 2
 WAIT = {"Prefer": "wait=30"}
@@ -90,7 +92,7 @@ class Recorder:
         if isinstance(node, list):
             return [self.stable(value, name) for value in node]
         if isinstance(node, str):
-            return PICTURES.get(name) or self._words(node)
+            return CONSTANT.get(name) or self._words(node)
         if name in LENGTHS and node is not None:
             return LENGTHS[name]
         is_moment = name in MOMENTS or name.endswith(("_at", "_until"))
@@ -258,8 +260,8 @@ def service() -> Iterator[httpx.Client]:
             yield client
 
 
-def record() -> None:
-    """Write every example anew."""
+def record() -> dict[str, Json]:
+    """Return operation → its request and answer."""
     with service() as client:
         recorder = Recorder(client)
         record_jobs(recorder)
@@ -270,30 +272,29 @@ def record() -> None:
     missing = sorted(recorder.operations.keys() - recorder.found.keys())
     if missing:
         raise RuntimeError(f"no example was recorded for {', '.join(missing)}")
-    FOLDER.mkdir(exist_ok=True)
-    for old in FOLDER.glob("*.json"):
-        old.unlink()
-    for name, found in recorder.found.items():
-        text = json.dumps(found, ensure_ascii=False, indent=1)
-        FOLDER.joinpath(f"{name}.json").write_text(f"{text}\n", "utf-8")
-    example_of.cache_clear()
+    return recorder.found
 
 
-def store() -> None:
-    """Write `docs/openapi.json` anew, unless that breaks clients and the changelog hides it."""
+def add_example(operation: Json, found: Json) -> None:
+    """Add what was recorded to the operation's description. The contracts' examples stay."""
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if body is not None and "examples" not in body and found["request"] is not None:
+        body["example"] = found["request"]
+    answer = operation["responses"].get(found["status"], {}).get("content", {}).get(found["type"])
+    if answer is not None and found["answer"] is not None:
+        answer["example"] = found["answer"]
+
+
+def main() -> None:
+    """Write docs/openapi.json."""
     description = create_app(Settings()).openapi()
-    named = [operation["operationId"] for _, operation in operations(description)]
-    if STORED.exists():
-        lost = taken_away(json.loads(STORED.read_text("utf-8")), description)
-        hidden = unnamed(lost, (ROOT / "CHANGELOG.md").read_text("utf-8"))
-        if hidden:
-            sys.exit(f"this breaks clients; name it in CHANGELOG.md first: {', '.join(hidden)}")
+    found = record()
+    for _, operation in operations(description):
+        add_example(operation, found[operation["operationId"]])
     text = json.dumps(description, ensure_ascii=False, indent=1)
     STORED.write_text(f"{text}\n", "utf-8")
-    sys.stdout.write(f"{STORED.relative_to(ROOT)}: {len(named)} operations\n")
+    sys.stdout.write(f"{STORED.relative_to(ROOT)}: {len(found)} operations\n")
 
 
 if __name__ == "__main__":
-    if "--openapi" not in sys.argv[1:]:
-        record()
-    store()
+    main()

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from services.gateway.openapi_examples import FOLDER
 from services.registry import metrics
 from tests.end_to_end.service import Service
 from touchstone_client import Touchstone
 
 Json = dict[str, Any]
-
-
-def recorded(operation: str) -> Json:
-    """`{"request", "answer", …}` of a real run."""
-    found: Json = json.loads((FOLDER / f"{operation}.json").read_text("utf-8"))
-    return found
 
 
 @pytest.fixture

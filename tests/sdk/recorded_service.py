@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from tests.end_to_end.service import ROOT
+from tests.gateway.results import recorded
 from tests.http_server import HttpServer
-from tests.sdk.conftest import recorded
 
 DESCRIPTION = ROOT / "docs" / "openapi.json"
 PLACES = {
@@ -50,7 +50,7 @@ class RecordedService(HttpServer):
         elif operation == "GET /openapi.json":
             return 200, DESCRIPTION.read_bytes()
         elif operation in PLACES:
-            found = recorded(PLACES[operation])["answer"]
+            found = recorded(PLACES[operation])
             if "has_more" in found:
                 found["has_more"] = False
         else:

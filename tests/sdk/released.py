@@ -16,11 +16,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from services.gateway.openapi_examples import FOLDER as RECORDED
 from tests.end_to_end.service import ROOT, environment
 
 TAGS = "client-v*"
-KEPT = ("sdk", "examples/posts.jsonl", str(RECORDED.relative_to(ROOT)))
+SCORES = "/v1/scores/"
+KEPT = ("sdk", "examples/posts.jsonl", "docs/openapi.json")
 
 
 def git(*words: str) -> bytes:
@@ -38,6 +38,13 @@ def chosen() -> str | None:
         return None
     tags = git("tag", "--list", TAGS, "--sort=-version:refname").decode().split()
     return os.environ.get("PREVIOUS_CLIENT") or next(iter(tags), None)
+
+
+def first_example(operation: dict[str, Any]) -> dict[str, Any]:
+    """The first example of a request in a description."""
+    examples = operation["requestBody"]["content"]["application/json"]["examples"]
+    body: dict[str, Any] = next(iter(examples.values()))["value"]
+    return body
 
 
 @dataclass(frozen=True)
@@ -68,10 +75,11 @@ class Released:
 
     def bodies(self) -> dict[str, dict[str, Any]]:
         """metric -> the request that its description gave for an example."""
-        files = sorted((self.source / RECORDED.relative_to(ROOT)).glob("score_*.json"))
+        paths = json.loads((self.source / "docs/openapi.json").read_text("utf-8"))["paths"]
         return {
-            file.stem.removeprefix("score_"): json.loads(file.read_text("utf-8"))["request"]
-            for file in files
+            path.removeprefix(SCORES): first_example(methods["post"])
+            for path, methods in paths.items()
+            if path.startswith(SCORES) and ":" not in path
         }
 
 

@@ -126,7 +126,7 @@ ELSEWHERE = {
         "from touchstone_client.data": DOUBLED,
     },
 }
-RECORDED = ("docs/guide/metrics/", "json")  # requests and answers of services/gateway/examples
+RECORDED = ("docs/guide/metrics/", "json")  # requests and answers of docs/openapi.json
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.service import ROOT
+from tests.gateway.results import recorded
 from tests.patience import SECONDS, busy, eventually
-from tests.sdk.conftest import recorded
 from tests.sdk.recorded_service import RecordedService, recorded_service
 from tests.sdk.test_imports import empty, run
 from touchstone_client import Touchstone
@@ -48,12 +48,10 @@ def typed(service: RecordedService, monkeypatch: pytest.MonkeyPatch) -> Recorded
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    output = recorded("score_hatexscore")["answer"]
+    output = recorded("score_hatexscore")
     line = {"custom_id": "a", "error": None, "response": {"status_code": 200, "body": output}}
     service.changed["GET /v1/files/ID/content"] = json.dumps(line).encode() + b"\n"
-    service.changed["GET /v1/batches/ID"] = recorded("get_batch")["answer"] | {
-        "output_file_id": "file_0"
-    }
+    service.changed["GET /v1/batches/ID"] = recorded("get_batch") | {"output_file_id": "file_0"}
     return service
 
 
@@ -228,7 +226,7 @@ def test_ctrl_c_says_what_goes_on(
         "score": ["score", "hatexscore", "--text", "a", "--explanation", "b"],
     }
     service.silent.add(silent)
-    service.changed["POST /v1/scores/hatexscore"] = recorded("score_hatexscore")["answer"] | GOES_ON
+    service.changed["POST /v1/scores/hatexscore"] = recorded("score_hatexscore") | GOES_ON
     with spawned(service, *arguments[command]) as process:
         eventually(lambda: silent in service.asked, "it has not come so far")
         process.send_signal(signal.SIGINT)
@@ -257,12 +255,12 @@ def test_a_large_batch_takes_little_memory(
 ) -> None:
     if form == "parquet":
         pytest.importorskip("pyarrow")
-    answer = recorded("score_hatexscore")["answer"]
+    answer = recorded("score_hatexscore")
     line = {"custom_id": "a", "error": None, "response": {"status_code": 200, "body": answer}}
     service.changed["GET /v1/files/ID/content"] = (json.dumps(line).encode() + b"\n") * count
     counts = {"total": count, "completed": count, "failed": 0}
     ended = {"status": "completed", "output_file_id": "file_0", "error_file_id": None}
-    batch = recorded("create_batch")["answer"] | ended | {"request_counts": counts}
+    batch = recorded("create_batch") | ended | {"request_counts": counts}
     service.changed["GET /v1/batches/ID"] = service.changed["POST /v1/batches"] = batch
     service.changed["GET /v1/batches/ID/events"] = b"event: end\ndata: {}\n\n"
     source, target = tmp_path / f"in.{form}", tmp_path / f"out.{form}"
@@ -293,7 +291,7 @@ print(code, int(used[1]) * 1024)  # ru_maxrss is of whoever started this process
 def test_a_rule_decides_how_a_comparison_ends(
     typed: RecordedService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = recorded("report_hatexscore")["answer"]
+    report = recorded("report_hatexscore")
     ends = {"value": -0.1, "low": -0.2, "high": -0.05, "of": 3, "clusters": 2}
     one = {"component": "score", "pairs": 3, "difference": ends, "p_value": 1e-4}
     for name in ("p_t", "p_randomization", "p_wilcoxon", "effect"):
@@ -332,7 +330,7 @@ def test_a_rule_decides_how_a_comparison_ends(
 def test_a_plan_says_how_many_are_needed(
     typed: RecordedService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = recorded("report_hatexscore")["answer"]
+    report = recorded("report_hatexscore")
     wanted = {"effect": 0.05, "beat_rate": None, "power": 0.9, "alpha": 0.05}
     doubt = "texts: the spread is that of 3 texts only"
     needed = {"texts": 212, "texts_upper": 290}
@@ -432,10 +430,10 @@ def test_tools_of_a_model_score_and_read(typed: RecordedService) -> None:
         assert tools == {"list_metrics", "score_explanation", "get_result", "batch_report"}
         asked = {"metric": "hatexscore", "fields": LINE}
         answer = asyncio.run(made.call_tool("score_explanation", asked))
-        typed.changed["GET /v1/jobs/ID"] = recorded("ask_explanations")["answer"]
+        typed.changed["GET /v1/jobs/ID"] = recorded("ask_explanations")
         elicited = asyncio.run(made.call_tool("get_result", {"job_id": JOB}))
     assert "answered: hateful; hatexscore" in str(elicited)
-    assert recorded("score_hatexscore")["answer"]["result"]["verdict"] in str(answer)
+    assert recorded("score_hatexscore")["result"]["verdict"] in str(answer)
     assert len(str(answer)) < 6_000
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.sdk.conftest import recorded
+from tests.gateway.results import recorded
 from tests.sdk.recorded_service import RecordedService, recorded_service
 from touchstone_client.cli.main import main
 
@@ -67,7 +67,7 @@ def test_an_endpoint_is_switched(
     service: RecordedService, action: str, is_on: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     operation = "PATCH /v1/webhook-endpoints/ID"
-    answer = recorded("change_webhook_endpoint")["answer"] | {"enabled": is_on}
+    answer = recorded("change_webhook_endpoint") | {"enabled": is_on}
     service.changed[operation] = answer
     assert main(["webhooks", action, ENDPOINT]) == 0
     assert sent(service, operation) == {"enabled": is_on}
@@ -86,7 +86,7 @@ def test_judgements_are_taken_in_as_they_lie(
     file = tmp_path / "judged.jsonl"
     file.write_bytes(b'{"job_id": "job_1", "reviewer": "ann", "verdict": "agree"}\n')
     operation = "POST /v1/judgements/import"
-    service.changed[operation] = recorded("import_judgements")["answer"]
+    service.changed[operation] = recorded("import_judgements")
     assert main(["judgements", "import", str(file), "--source", "label-studio"]) == 0
     assert service.sent[operation] == file.read_bytes()
     assert "taken in" in capsys.readouterr().out
@@ -95,7 +95,7 @@ def test_judgements_are_taken_in_as_they_lie(
 def test_an_elicited_answer_is_shown_with_what_scores_it(
     service: RecordedService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    job = recorded("ask_explanations")["answer"]
+    job = recorded("ask_explanations")
     service.changed["GET /v1/jobs/ID"] = job
     assert main(["get", job["id"]]) == 0
     said = capsys.readouterr().out
@@ -124,7 +124,7 @@ def test_the_doctor_sees_whether_workers_are_alive(
     service: RecordedService, state: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     workers = {"workers": {"ftc": "ready", "ice": state}}
-    service.changed["GET /readyz"] = recorded("get_readiness")["answer"] | workers
+    service.changed["GET /readyz"] = recorded("get_readiness") | workers
     service.changed["GET /v1/jobs"] = {"object": "list", "data": [], "has_more": False}
     service.changed["GET /v1/files/ID/content"] = b"{}\n"
     deleted = {"id": "file_1", "object": "file", "deleted": True}

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.gateway.batch_csv import is_formula as services_own
-from tests.sdk.conftest import recorded
+from tests.gateway.results import recorded
 from touchstone_client._lines import batch_file
 from touchstone_client.data import ColumnMapping, Reading, convert
 from touchstone_client.data.cells import REST, canonical, field_types, may_be_formula
@@ -240,7 +240,7 @@ def answers() -> bytes:
     """An output line of each metric, and an error line."""
     lines: list[Any] = [
         {"id": f"l{n}", "custom_id": metric, "error": None,
-         "response": {"status_code": 200, "body": recorded(f"score_{metric}")["answer"]}}
+         "response": {"status_code": 200, "body": recorded(f"score_{metric}")}}
         for n, metric in enumerate(("hatexscore", "ice"))
     ]  # fmt: skip
     error = {"code": "x", "message": "=no"}
@@ -252,14 +252,14 @@ def test_answers_become_a_flat_table() -> None:
     made = io.BytesIO()
     assert as_table(io.BytesIO(answers()), made, "csv") == 3
     rows = list(csv.DictReader(io.StringIO(made.getvalue().decode(), newline="")))
-    first = recorded("score_hatexscore")["answer"]["result"]
+    first = recorded("score_hatexscore")["result"]
     assert float(rows[0]["components.qf"]) == first["components"]["qf"]
     assert (rows[0]["verdict"], rows[0]["error"]) == (first["verdict"], "")
     assert (rows[2]["status"], rows[2]["error"], rows[2]["score"]) == ("failed", "'=no", "")
 
 
 def test_elicited_answers_become_a_flat_table_too() -> None:
-    body = recorded("ask_explanations")["answer"]
+    body = recorded("ask_explanations")
     line = {"custom_id": "a", "error": None, "response": {"status_code": 200, "body": body}}
     made = io.BytesIO()
     as_table(io.BytesIO(json.dumps(line).encode() + b"\n"), made, "csv")
@@ -304,7 +304,7 @@ def test_numbers_are_columns_and_the_schema_says_what_scored(tmp_path: Path, for
         len(one["sha256"]) == 64 for one in ([models] if isinstance(models, dict) else models)
     )
     row = table.slice(0, 1).to_pylist()[0]
-    assert json.loads(row["result"]) == recorded("score_hatexscore")["answer"]["result"]
+    assert json.loads(row["result"]) == recorded("score_hatexscore")["result"]
 
 
 def test_an_address_is_opened_where_its_filesystem_knows_it(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.sdk.conftest import recorded
+from services.registry import metrics
+from tests.gateway.results import recorded
 from touchstone_client import BadRequest, Scores, models, options
 from touchstone_client._async.handles import report_of
 from touchstone_client._notebook import job_html, marked, scores_html
@@ -36,11 +37,11 @@ class Tags(HTMLParser):
 
 
 def result_of(metric: str) -> Any:
-    return job_of(recorded(f"score_{metric}")["answer"]).result
+    return job_of(recorded(f"score_{metric}")).result
 
 
 def test_an_elicited_answer_is_a_table_and_its_explanation_closed() -> None:
-    result = job_of(recorded("ask_explanations")["answer"]).result
+    result = job_of(recorded("ask_explanations")).result
     said = result.elicitation.model_copy(update={"explanation": NASTY, "decision": NASTY})
     result = result.model_copy(update={"elicitation": said, "warnings": [NASTY]})
     shown = result._repr_html_()
@@ -90,12 +91,12 @@ def test_they_can_be_opened() -> None:
 
 
 def test_the_evidence_is_marked() -> None:
-    found = recorded("score_hatexscore")
-    result = job_of(found["answer"]).result
-    result._sent = found["request"]
+    request = next(iter(metrics()["hatexscore"].examples.values()))
+    result = job_of(recorded("score_hatexscore")).result
+    result._sent = request
     quotes = [one for one in result.evidence if one.kind == "quote" and one.start is not None]
     for quote in quotes:
-        text = found["request"]["text"][quote.start : quote.end]
+        text = request["text"][quote.start : quote.end]
         assert re.search(rf"<mark [^>]+>{re.escape(text)}</mark>", result._repr_html_())
     assert quotes
 
@@ -113,9 +114,9 @@ def test_lists_reports_jobs_and_comparisons() -> None:
     scores = Scores([result_of("ice"), BadRequest(422, {"detail": NASTY})] * 15)
     assert scores._repr_html_() == scores_html(scores)
     assert "and 10 more" in scores._repr_html_()
-    report = report_of(recorded("get_batch_report")["answer"])
+    report = report_of(recorded("get_batch_report"))
     assert type(report) is models.HatexscoreBatchReport
-    job = job_of(recorded("get_job")["answer"])
+    job = job_of(recorded("get_job"))
     for shown in (scores._repr_html_(), report._repr_html_(), job_html(job)):
         assert Tags(shown).found <= ALLOWED
         assert "<script" not in shown

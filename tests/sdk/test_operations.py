@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.service import ROOT
-from tests.sdk.conftest import recorded
+from tests.gateway.results import recorded
 from tests.sdk.recorded_service import RecordedService, recorded_service
 from touchstone_client import Touchstone, TouchstoneError
 from touchstone_client._sync.handles import Batch, Job
@@ -44,8 +44,8 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordedService]:
 
 def calls(client: Touchstone) -> Iterator[Callable[..., Any]]:
     """Every public method of the client, of its resources, of a job and of a batch."""
-    job = Job[Any](client._api, job_of(recorded("score_ice")["answer"] | {"status": "queued"}))
-    batch = Batch.of(client._api, recorded("get_batch")["answer"] | {"status": "in_progress"})
+    job = Job[Any](client._api, job_of(recorded("score_ice") | {"status": "queued"}))
+    batch = Batch.of(client._api, recorded("get_batch") | {"status": "in_progress"})
     resources = [one for name, one in vars(client).items() if not name.startswith("_")]
     for one in (*resources, job, client):
         for name in dir(type(one)):

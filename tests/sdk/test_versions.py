@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from services.registry import metrics
-from tests.sdk.conftest import recorded
+from tests.gateway.results import recorded
 from touchstone_client._async.handles import report_of
 from touchstone_client._base import IN_EVERY_VERSION
 from touchstone_client._wire import job_of
@@ -37,7 +37,7 @@ def newer(value: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("metric", sorted(metrics()))
 def test_what_is_new_is_passed_over(metric: str) -> None:
-    answer = recorded(f"score_{metric}")["answer"]
+    answer = recorded(f"score_{metric}")
     known, read = job_of(answer), job_of(newer(answer))
     assert read.result is not None
     assert read.result.score == known.result.score
@@ -64,7 +64,7 @@ def names_in(value: Any) -> set[str]:
 
 @pytest.mark.parametrize("metric", sorted(metrics()))
 def test_whatever_an_older_service_does_not_say_is_none(metric: str) -> None:
-    answer = recorded(f"score_{metric}")["answer"]
+    answer = recorded(f"score_{metric}")
     for gone in sorted(names_in(answer) - IN_EVERY_VERSION - TAGS):
         read = job_of(older(answer, gone))
         assert read.result.score == job_of(answer).result.score
@@ -73,7 +73,7 @@ def test_whatever_an_older_service_does_not_say_is_none(metric: str) -> None:
 
 
 def test_a_report_of_a_service_without_findings_is_read_and_shown() -> None:
-    answer = recorded("get_batch_report")["answer"]
+    answer = recorded("get_batch_report")
     now, then = report_of(answer), report_of(older(answer, "finding"))
     assert isinstance(now, HatexscoreBatchReport)
     assert isinstance(then, HatexscoreBatchReport)
@@ -85,7 +85,7 @@ def test_a_report_of_a_service_without_findings_is_read_and_shown() -> None:
 
 @pytest.mark.parametrize("gone", ["id", "status"])
 def test_what_says_whose_answer_it_is_is_never_missing(gone: str) -> None:
-    answer = recorded("score_ice")["answer"]
+    answer = recorded("score_ice")
     del answer[gone]
     with pytest.raises(ValidationError, match=gone):
         job_of(answer)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.sdk.conftest import recorded
+from tests.gateway.results import recorded
 from tests.sdk.recorded_service import RecordedService
 from tests.sdk.test_cli import BATCH, LINE, service, typed
 from touchstone_client import Touchstone
@@ -95,8 +95,8 @@ def test_what_parquet_names_is_parquet(typed: RecordedService, tmp_path: Path) -
 def test_a_reports_score_in_a_list_is_its_estimate(
     typed: RecordedService, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report = recorded("report_hatexscore")["answer"]
-    typed.changed["GET /v1/jobs"] = recorded("list_jobs")["answer"] | {
+    report = recorded("report_hatexscore")
+    typed.changed["GET /v1/jobs"] = recorded("list_jobs") | {
         "data": [report], "has_more": False
     }  # fmt: skip
     assert main(["list", "jobs", "--limit", "1"]) == 0
@@ -113,7 +113,7 @@ def test_a_batch_that_has_not_ended_gives_no_file(
     capsys: pytest.CaptureFixture[str],
     command: list[str],
 ) -> None:
-    typed.changed["GET /v1/batches/ID"] = recorded("get_batch")["answer"] | {
+    typed.changed["GET /v1/batches/ID"] = recorded("get_batch") | {
         "status": "in_progress", "output_file_id": None, "error_file_id": None
     }  # fmt: skip
     assert main([*command, str(tmp_path / "out.jsonl")]) == 1
@@ -146,7 +146,7 @@ def test_why_a_batch_failed_is_said(
     faults = [
         {"code": "x", "message": "it is bent", "line": line, "param": None} for line in (3, None)
     ]
-    failed = recorded("get_batch")["answer"] | {
+    failed = recorded("get_batch") | {
         "status": "failed", "errors": {"object": "list", "data": faults}
     }  # fmt: skip
     typed.changed["GET /v1/batches/ID"] = typed.changed["POST /v1/batches"] = failed
