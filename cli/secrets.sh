@@ -1,8 +1,9 @@
 #!/bin/sh
-# Writes the secrets that docker-compose.yml and docker-compose.watch.yml read: one file each in ./secrets (or the folder that is
-# named), once; a file that is there stays. What an earlier .env or the environment says of
-# POSTGRES_PASSWORD, REDIS_PASSWORD, TOUCHSTONE_SECRET_KEYS and TOUCHSTONE_WEBHOOK_KEYS is taken over.
-# The folder is closed to others; its files are not, since each container reads its own as another user.
+# Writes the secrets that docker-compose.yml reads, one file each, and keeps files that exist:
+#   sh cli/secrets.sh [FOLDER]    default: ./secrets
+# POSTGRES_PASSWORD, REDIS_PASSWORD, GRAFANA_PASSWORD, TOUCHSTONE_SECRET_KEYS and
+# TOUCHSTONE_WEBHOOK_KEYS are taken from the environment or .env where they are set.
+# Only the owner can open the folder. The files are readable, as containers run as other users.
 set -eu
 folder=${1:-secrets}
 mkdir -p "$folder"
@@ -11,7 +12,7 @@ chmod 700 "$folder"
 word() { head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n'; }
 key() { head -c 32 /dev/urandom | base64 | tr '+/' '-_' | tr -d '\n'; }
 
-earlier() {  # of this variable; nothing where there is none
+given() {  # VARIABLE: its value in the environment or .env, or nothing
 	eval "value=\${$1:-}"
 	if [ -z "$value" ] && [ -f .env ]; then
 		value=$(sed -n "s/^$1=//p" .env | tail -n 1 | sed "s/^[\"']//; s/[\"']\$//")
@@ -19,7 +20,7 @@ earlier() {  # of this variable; nothing where there is none
 	printf %s "$value"
 }
 
-keep() {  # file, content
+keep() {  # FILE CONTENT
 	if [ -s "$folder/$1" ]; then return; fi
 	printf %s "$2" > "$folder/$1.new"
 	chmod 444 "$folder/$1.new"
@@ -27,8 +28,8 @@ keep() {  # file, content
 	echo "$folder/$1"
 }
 
-made() {  # file, variable, command that makes one
-	value=$(earlier "$2")
+made() {  # FILE VARIABLE GENERATOR
+	value=$(given "$2")
 	keep "$1" "${value:-$($3)}"
 }
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Renews the digests of the base images, everywhere that they are named: prints old and new of each.
-#   sh requirements/bases.sh [--check]    --check: changes nothing, ends with 1 where one is old
+# Updates the digests of the base images in every file that names them, and prints old and new.
+#   sh requirements/bases.sh [--check]    --check: changes nothing, exits with 1 if a digest is old
 # Needs docker with buildx, and the network. Run the tests of tests/deployment afterwards.
 set -eu
 cd "$(dirname "$0")/.."
-named() { grep -rhoE '[a-z0-9./-]+:[A-Za-z0-9.-]+@sha256:[0-9a-f]{64}' Dockerfile docker-compose*.yml k8s | sort -u; }
+named() { grep -rhoE '[a-z0-9./-]+:[A-Za-z0-9.-]+@sha256:[0-9a-f]{64}' Dockerfile* docker-compose.yml k8s | sort -u; }
 stale=0
 for image in $(named); do
   tag=${image%@*} old=${image#*@}
@@ -15,7 +15,7 @@ for image in $(named); do
   else
     echo "$tag $old -> $new"
     stale=1
-    [ "${1:-}" = --check ] || grep -rlF "$image" Dockerfile docker-compose*.yml k8s |
+    [ "${1:-}" = --check ] || grep -rlF "$image" Dockerfile* docker-compose.yml k8s |
       while read -r file; do sed -i "s|$image|$tag@$new|g" "$file"; done
   fi
 done

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Pins every version that a fresh install of pyproject.toml resolves to today, with the SHA-256 of
-# its files (hashes.py), a lock for each target of the Dockerfile (closure.py). torch is the public
+# its files (hashes.py), a lock for each image (closure.py). torch is the public
 # index's; where a CPU build of it lies on this machine, that has a lock of its own.
 #   build.lock      what builds source distributions, and this project
 #   gateway.lock    gateway, scheduler, migrations, command line

@@ -1,9 +1,7 @@
-"""Everything that names the services outside the code is written from the registry.
+"""Writes the parts of compose, Kubernetes and the README that list the services.
 
-`python -m cli.generators.manifests write` puts the workers into `docker-compose.yml` and
-`k8s/base/workers.yaml` and the metrics into the README's table; `check` fails where one is stale.
-The cluster's `models.toml` and dashboard are the project's, since kustomize reads no file above its
-folder; the operator's rules are `alerts.yaml`, which Prometheus reads as it is.
+`python -m cli.generators.manifests write` updates the files, `check` fails if one is stale.
+`models.toml` and the dashboard are copied into `k8s`, as kustomize reads no file above its folder.
 """
 
 from __future__ import annotations
@@ -45,12 +43,7 @@ metadata: {{name: touchstone}}
 spec:
   groups:
 """
-ASKER = {  # its image, its memory, and where weights lie, for who holds models
-    "image": "touchstone-metrics",
-    "memory": "2Gi",
-    "weights": "",
-    "volume": "",
-}
+ASKER = {"image": "touchstone-metrics", "memory": "2Gi", "weights": "", "volume": ""}
 HOLDER = {
     "image": "touchstone-models",
     "memory": "4Gi",
@@ -58,25 +51,25 @@ HOLDER = {
     "volume": "\n        - name: weights\n"
     "          persistentVolumeClaim: {claimName: models, readOnly: true}",
 }
-SOON, LATER = 64, 512  # waiting jobs a worker: callers stay for the first, batches may take longer
+SOON, LATER = 64, 512  # waiting jobs per worker: of interactive queues, of batch queues
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the files, or say which are stale: then 1."""
+    """Write the files, or report stale ones and return 1."""
     parser = argparse.ArgumentParser(prog="python -m cli.generators.manifests", description=__doc__)
     parser.add_argument("command", choices=("write", "check"))
-    parser.add_argument("--root", type=Path, default=ROOT, help="of the checkout")
-    asked = parser.parse_args(arguments)
+    parser.add_argument("--root", type=Path, default=ROOT, help="folder of the checkout")
+    options = parser.parse_args(arguments)
     try:
-        wanted = manifests(asked.root)
+        wanted = manifests(options.root)
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    return write_or_check(wanted, asked.command, f"as the registry says: run `{COMMAND}`")
+    return write_or_check(wanted, options.command, f"as the registry says: run `{COMMAND}`")
 
 
 def write_or_check(wanted: dict[Path, str], command: str, advice: str) -> int:
-    """Write those that are stale, or say which are: then 1. wanted: file → what it should hold."""
+    """Write the stale files, or report them and return 1. wanted: file → its right content."""
     stale = {
         file: text
         for file, text in wanted.items()
@@ -91,34 +84,30 @@ def write_or_check(wanted: dict[Path, str], command: str, advice: str) -> int:
 
 
 def manifests(root: Path) -> dict[Path, str]:
-    """file → what it should hold."""
-    compose, workers, readme = (
-        root / "docker-compose.yml",
-        root / "k8s" / "base" / "workers.yaml",
-        root / "README.md",
-    )
+    """Return each generated file with the content that it should have."""
+    compose, readme = root / "docker-compose.yml", root / "README.md"
+    base, components = root / "k8s" / "base", root / "k8s" / "components"
     written = f"# Written by `{COMMAND}` from the example of cli/generators/egress.py.\n"
-    folders = root / "k8s" / "components"
     egress = {
-        folders / name / "policy.yaml": written + policy
+        components / name / "policy.yaml": written + policy
         for name, policy in policies(EXAMPLE).items()
     }
-    monitoring = folders / "monitoring"
+    monitoring = components / "monitoring"
     alerts = (monitoring / "alerts.yaml").read_text("utf-8").partition("groups:\n")[2]
     return egress | {
         monitoring / "rules.yaml": RULES
         + alerts.replace("\n ", "\n   ").replace("  - ", "    - ", 1),
         monitoring / "grafana.json": (root / "docs" / "grafana.json").read_text("utf-8"),
         compose: between(compose.read_text("utf-8"), "  # {}\n", "\n".join(compose_services())),
-        workers: f"# Written by `{COMMAND}` from cli/generators/worker.yaml.\n"
+        base / "workers.yaml": f"# Written by `{COMMAND}` from cli/generators/worker.yaml.\n"
         + "".join(cluster_workers()),
-        root / "k8s" / "base" / "models.toml": (root / "models.toml").read_text("utf-8"),
+        base / "models.toml": (root / "models.toml").read_text("utf-8"),
         readme: between(readme.read_text("utf-8"), "<!-- {} -->\n", "".join(metrics_table())),
     }
 
 
 def between(page: str, line: str, content: str) -> str:
-    """The page with this content between its two marked lines. line: how the page comments."""
+    """Return the page with `content` between its two marker lines. line: the comment syntax."""
     begin, end = line.format(f"written by `{COMMAND}`"), line.format("end of what is written")
     before, begun, rest = page.partition(begin)
     _, ended, after = rest.partition(end)
@@ -134,7 +123,7 @@ def compose_services() -> Iterator[str]:
 
 
 def cluster_workers() -> Iterator[str]:
-    """Deployment, disruption budget and scaling of each service's worker."""
+    """Yield the deployment, disruption budget and scaling of each service's worker."""
     worker = Template(WORKER.read_text("utf-8"))
     for name in contracts():
         yield worker.substitute(name=name, **(HOLDER if name in MODEL_SERVICES else ASKER))
@@ -143,16 +132,16 @@ def cluster_workers() -> Iterator[str]:
 
 
 def queues(name: str) -> dict[str, int]:
-    """queue → how many may wait in it for one worker of this service."""
+    """Return the service's queues, each with the waiting messages that justify one more worker."""
     jobs, calls = task_name(name), f"model.{name}"
-    found = {jobs: SOON, batch_queue(jobs): LATER}
+    lengths = {jobs: SOON, batch_queue(jobs): LATER}
     if name in MODEL_SERVICES:  # a metric waits for the answer to a call, also in a batch
-        found |= {calls: SOON, batch_queue(calls): SOON}
-    return found
+        lengths |= {calls: SOON, batch_queue(calls): SOON}
+    return lengths
 
 
 def metrics_table() -> Iterator[str]:
-    """A row a metric: its name and the question in the first line of its card."""
+    """Yield one row per metric: its name and the question in the first line of its card."""
     yield "\n| metric | the question |\n|---|---|\n"
     for name in metrics():
         yield f"| [`{name}`](services/{name}/README.md) | {question(name)} |\n"
@@ -160,13 +149,13 @@ def metrics_table() -> Iterator[str]:
 
 
 def question(name: str) -> str:
-    """The part behind the metric's name in `# Name: question`."""
+    """Return the question of the card's first line, `# Name: question`."""
     card = files(f"services.{name}").joinpath("README.md")
     first = card.read_text("utf-8").partition("\n")[0] if card.is_file() else ""
-    asked = first.partition(": ")[2]
-    if not asked:
+    text = first.partition(": ")[2]
+    if not text:
         raise ValueError(f"services/{name}/README.md must begin with `# Name: question`")
-    return asked[0].upper() + asked[1:]
+    return text[0].upper() + text[1:]
 
 
 if __name__ == "__main__":

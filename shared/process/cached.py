@@ -15,9 +15,10 @@ from contextlib import suppress
 from functools import update_wrapper
 from sys import getsizeof
 from threading import Lock
-from typing import Any, Generic, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
 
-from cachetools import LRUCache
+if TYPE_CHECKING:
+    from cachetools import LRUCache
 
 ENTRY_BYTES = 400  # key, links and places in two dictionaries
 Value = TypeVar("Value")
@@ -54,6 +55,8 @@ class CachedFunction(Generic[Asked, Value]):
     def __init__(
         self, compute: Callable[Asked, Value], most_bytes: int, weigh: Callable[..., int]
     ) -> None:
+        from cachetools import LRUCache  # not installed in the images of the models
+
         self.most_bytes = most_bytes
         self._compute, self._weigh = compute, weigh
         self._kept: LRUCache[Hashable, tuple[Value, int]] = LRUCache(

@@ -35,6 +35,7 @@ from tests.patience import SECONDS, busy, eventually
 SECRETS = {  # file → whose it is
     "postgres_password": {"postgres"},
     "redis_password": {"redis"},
+    "grafana_password": {"grafana"},
     "webhook_keys": {"gateway", "scheduler"},
 }
 OF_OURS = {"redis_url", "database_url", "secret_keys"}
@@ -78,8 +79,9 @@ def test_every_service_is_hardened_watched_and_given_time_to_end() -> None:
         assert "no-new-privileges:true" in service["security_opt"]
         limits = service["deploy"]["resources"]["limits"]
         assert {"cpus", "memory"} <= limits.keys(), name
-        if "profiles" in service:
-            assert service["restart"] == "no", name
+        assert {"max-size", "max-file"} <= service["logging"]["options"].keys(), name
+        if name == "models":
+            assert service["restart"] == "no"
             continue
         restarted = "on-failure" if name == "migrate" else "unless-stopped"
         assert service["restart"] == restarted, name  # a worker that is ill ends itself
@@ -88,13 +90,42 @@ def test_every_service_is_hardened_watched_and_given_time_to_end() -> None:
             assert "stop_grace_period" in service, name
 
 
-def test_only_the_gateway_is_published_and_only_here() -> None:
+def test_only_the_gateway_and_grafana_are_published_and_only_here() -> None:
     published = {
         name: service["ports"]
         for name, service in compose()["services"].items()
         if "ports" in service
     }
-    assert published == {"gateway": ["127.0.0.1:8000:8000"]}
+    assert published == {
+        "gateway": ["127.0.0.1:8000:8000"],
+        "grafana": ["127.0.0.1:${TOUCHSTONE_GRAFANA_PORT:-3000}:3000"],
+    }
+
+
+def test_a_profile_adds_its_services_and_without_one_the_models_run_on_cpus() -> None:
+    profiles: dict[str, set[str]] = {}
+    for name, service in compose()["services"].items():
+        for profile in service.get("profiles", [""]):
+            profiles.setdefault(profile, set()).add(name)
+    assert profiles.pop("") == {"redis", "postgres", *ours()}
+    assert profiles == {
+        "tools": {"models"},
+        "monitoring": {"prometheus", "grafana"},
+        "gpu": {f"{name}-gpu" for name in MODEL_SERVICES},
+    }
+
+
+def test_the_gpu_variants_replace_the_workers_on_cpus() -> None:
+    """They differ in image, memory and device, and answer to the host name that is scraped."""
+    for name in MODEL_SERVICES:
+        on_cpu, on_gpu = compose()["services"][name], compose()["services"][f"{name}-gpu"]
+        assert (on_cpu["scale"], on_gpu["scale"]) == ("${TOUCHSTONE_CPU_WORKERS:-1}", 1)
+        assert on_gpu["networks"] == {"default": {"aliases": [name]}}
+        assert (ROOT / on_gpu["build"]["dockerfile"]).is_file()
+        [device] = on_gpu["deploy"]["resources"]["reservations"]["devices"]
+        assert device == {"driver": "nvidia", "count": 1, "capabilities": ["gpu"]}
+        differing = {key for key in on_gpu if on_gpu[key] != on_cpu.get(key)}
+        assert differing == {"build", "image", "deploy", "scale", "profiles", "networks"}
 
 
 def mounts(service: Json) -> dict[str, tuple[str, bool]]:
@@ -134,7 +165,7 @@ def test_each_process_has_the_image_that_it_needs_and_no_more() -> None:
     for name, service in ours().items():
         assert service["image"] == f"touchstone-{targets[name]}"
     stages = re.findall(r"^FROM \S+ AS (\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.M)
-    assert {*targets.values(), "models-gpu"} <= set(stages)
+    assert set(targets.values()) <= set(stages)
 
 
 def test_the_default_memory_of_a_worker_holds_the_shipped_models() -> None:
@@ -148,19 +179,6 @@ def test_the_default_memory_of_a_worker_holds_the_shipped_models() -> None:
     assert needed <= int(HOLDER["memory"].removesuffix("Gi")) * 2**30
 
 
-def test_the_file_for_gpus_gives_the_model_services_a_device_and_is_valid() -> None:
-    file = ROOT / "docker-compose.gpu.yml"
-    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
-    valid = subprocess.run([*check, str(file)], capture_output=True, text=True, check=False)
-    assert valid.returncode == 0, valid.stdout
-    override = yaml.safe_load(file.read_text("utf-8"))["services"]
-    assert set(override) == MODEL_SERVICES
-    for service in override.values():
-        assert service["build"]["target"] == "models-gpu"
-        [device] = service["deploy"]["resources"]["reservations"]["devices"]
-        assert device == {"driver": "nvidia", "count": 1, "capabilities": ["gpu"]}
-
-
 def test_each_secret_is_a_file_that_only_its_processes_have() -> None:
     made = compose()["secrets"]
     assert made.keys() == OF_OURS | SECRETS.keys()
@@ -168,7 +186,7 @@ def test_each_secret_is_a_file_that_only_its_processes_have() -> None:
         own = {one for one, whose in SECRETS.items() if name in whose}
         if service["image"].startswith("touchstone-"):
             own |= OF_OURS
-        assert set(service["secrets"]) == own, name
+        assert set(service.get("secrets", ())) == own, name
         said = service.get("environment", {})
         files = {
             str(value).removeprefix(RUN) for key, value in said.items() if key.endswith("_FILE")
@@ -189,7 +207,7 @@ def made_secrets(folder: Path, **said: str) -> dict[str, str]:
 
 def test_secrets_are_made_once_for_every_file_that_is_read(tmp_path: Path) -> None:
     made = made_secrets(tmp_path)
-    assert made.keys() == compose()["secrets"].keys() | watch()["secrets"].keys()
+    assert made.keys() == compose()["secrets"].keys()
     for key in ("secret_keys", "webhook_keys"):
         Fernet(made[key])
     assert f":{made['postgres_password']}@postgres:5432/" in made["database_url"]
@@ -201,39 +219,24 @@ def test_secrets_are_made_once_for_every_file_that_is_read(tmp_path: Path) -> No
     assert made_secrets(tmp_path) == made
 
 
-def watch() -> Json:
-    found: Json = yaml.safe_load((ROOT / "docker-compose.watch.yml").read_text("utf-8"))
-    return found
-
-
-def test_the_file_that_watches_is_valid_and_hardened() -> None:
-    file = ROOT / "docker-compose.watch.yml"
-    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
-    valid = subprocess.run([*check, str(file)], capture_output=True, text=True, check=False)
-    assert valid.returncode == 0, valid.stdout
-    for name, service in watch()["services"].items():
-        assert service["user"].partition(":")[0] != "0", name
-        assert service["read_only"] is True, name
-        assert service["cap_drop"] == ["ALL"], name
-        assert {"cpus", "memory"} <= service["deploy"]["resources"]["limits"].keys(), name
-        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), name
-        for volume in service["volumes"]:
-            source = volume.partition(":")[0]
-            assert not source.startswith(".") or (ROOT / source).is_file(), source
-
-
 def test_every_process_is_watched_by_our_alerts_and_shown_on_our_dashboard() -> None:
-    told = {name: yaml.safe_load(one["content"]) for name, one in watch()["configs"].items()}
-    [scraped] = told["prometheus"]["scrape_configs"]
+    configs = {
+        name: yaml.safe_load(config["content"]) for name, config in compose()["configs"].items()
+    }
+    [scraped] = configs["prometheus"]["scrape_configs"]
     [group] = scraped["static_configs"]
     staying = [name for name, one in ours().items() if one["restart"] != "on-failure"]
     assert sorted(group["targets"]) == sorted(f"{name}:9100" for name in staying)
     assert compose()["x-environment"]["TOUCHSTONE_METRICS_PORT"] == "9100"
-    mounted = [place for one in watch()["services"].values() for place in one["volumes"]]
-    folder = f"/etc/prometheus/{told['prometheus']['rule_files'][0]}"
-    assert f"./k8s/components/monitoring/alerts.yaml:{folder}:ro" in mounted
-    [provider] = told["grafana-dashboards"]["providers"]
-    assert f"./docs/grafana.json:{provider['options']['path']}/touchstone.json:ro" in mounted
+    services = compose()["services"]
+    rules = f"/etc/prometheus/{configs['prometheus']['rule_files'][0]}"
+    alerts, _ = services["prometheus"]["volumes"]
+    assert alerts == f"./k8s/components/monitoring/alerts.yaml:{rules}:ro"
+    [provider] = configs["grafana-dashboards"]["providers"]
+    dashboard, _ = services["grafana"]["volumes"]
+    assert dashboard == f"./docs/grafana.json:{provider['options']['path']}/touchstone.json:ro"
+    for volume in (alerts, dashboard):
+        assert (ROOT / volume.partition(":")[0]).is_file()
 
 
 def test_passwords_of_before_stay(tmp_path: Path) -> None:
@@ -263,12 +266,6 @@ def test_what_redis_runs_takes_its_password_from_a_file(tmp_path: Path) -> None:
     finally:
         child.stop()
     assert f"cat {RUN}redis_password" in redis["healthcheck"]["test"][1]
-
-
-def test_logs_do_not_fill_the_disk() -> None:
-    for name, service in compose()["services"].items():
-        options = service["logging"]["options"]
-        assert {"max-size", "max-file"} <= options.keys(), name
 
 
 @pytest.fixture
