@@ -81,7 +81,8 @@ class HateXScore(
 
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
         for request in requests:
-            _check_quotations(request)
+            if self.variant(request).reads_quotation_marks:
+                _check_quotations(request)
         parsed = [self.variant(request).read(request) for request in requests]
         read = list(map(where_rules_read, requests, parsed))
         pairs = zip(requests, read, strict=True)
@@ -425,8 +426,6 @@ def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
 
 def _check_quotations(request: HatexscoreRequest) -> None:
     """Raise BadInput for more different quotations than are searched for."""
-    if request.variant == "reference":
-        return  # it reads no quotation marks
     different = len({quotation.text for quotation in quotations(request.explanation)})
     if different > MOST_QUOTATIONS:
         raise BadInput(

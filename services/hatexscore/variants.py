@@ -348,6 +348,7 @@ def _quotes_everything(
 class HatexscoreVariant:
     read: Callable[[HatexscoreRequest], ParsedExplanation]
     consistency_rule: ConsistencyRule  # where the request names none
+    reads_quotation_marks: bool = True
     tau: float | None = None  # None: the request's
     # Whether it matters which way masking moves P, whether the asked model makes the decision, and
     # whether the explanation concludes its opposite.
@@ -367,6 +368,7 @@ VARIANTS: dict[Variant, HatexscoreVariant] = {
     "reference": HatexscoreVariant(
         read=variant_reference.read_as_released,
         consistency_rule="reference",
+        reads_quotation_marks=False,
         tau=variant_reference.TAU,
         why_no_control="variant reference masks letters inside words, which has no random "
         "counterpart",
