@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from services.registry import metrics
 from tests.browser.conftest import Filled, Visits, example, put
 from tests.browser.timing import Record, elements, tell
+from tests.gateway.results import a_result
 from tests.servers import finish_next
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'too' \u202eright to left\u202c مرحبا \U0001f600"
@@ -71,7 +72,7 @@ def test_a_page_follows_its_job(open_gateway: str, engine: Engine, visits: Visit
     page.goto("/try?metric=hatexscore")
     page.get_by_role("button", name="Score").click()
     expect(page.locator(".steps [aria-current=step]")).to_contain_text("queued")
-    finish_next(engine, {"score": 0.75, "range": [0, 1], "direction": "higher_is_better"})
+    finish_next(engine, a_result(0.75))
     expect(page.locator(".score p.figure")).to_have_text("0.75")
 
 

@@ -11,11 +11,12 @@ from sqlalchemy import Engine
 
 from tests.browser.conftest import Visits, example, put
 from tests.gateway.judged import make_batch, run_reports
+from tests.gateway.results import a_result
 from tests.gateway.serving import PAGE_LOOK_SECONDS
 from tests.patience import SECONDS
 from tests.servers import finish_next
 
-RESULT: dict[str, Any] = {"score": 0.75, "range": [0, 1], "direction": "higher_is_better"}
+RESULT = a_result(0.75)
 LOOKS_MS = 5_000 * PAGE_LOOK_SECONDS  # longer than between two looks of the overview's stream
 FOLDED = "<details><summary>More</summary><p>inside</p></details>"
 
