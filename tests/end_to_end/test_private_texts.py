@@ -44,7 +44,7 @@ def service(
 ) -> Iterator[Service]:
     folder: Path = tmp_path_factory.mktemp("private")
     spool = folder / "spool"
-    spool.mkdir()
+    spool.mkdir(mode=0o700)
     hours = str(OPEN_SECONDS / 3_600)
     with serving(
         folder, *request.param, TOUCHSTONE_BATCH_HOURS=hours, TMPDIR=str(spool)
