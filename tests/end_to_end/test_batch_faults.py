@@ -22,7 +22,14 @@ score = SERVICE.score
 
 pytestmark = pytest.mark.end_to_end
 
+
+def crash_store_and_gateway(service: Service) -> None:
+    service.crash_postgres()
+    service.kill("services.gateway")
+
+
 LINES = [120, pytest.param(240, marks=pytest.mark.nightly)]
+
 HASTE = {
     "TOUCHSTONE_TICK_SECONDS": "0.2",
     "TOUCHSTONE_LEASE_SECONDS": "16",
@@ -32,9 +39,8 @@ FAULTS: tuple[tuple[str, Callable[[Service], None]], ...] = (
     ("redis-flushed", Service.flush_redis),
     ("worker-killed", lambda service: service.kill("services.worker")),
     ("scheduler-killed", lambda service: service.kill("services.scheduler")),
-    ("postgres-crashed", Service.crash_postgres),
-    # last: while it is away nobody sees how far the batch has come
-    ("gateway-killed", lambda service: service.kill("services.gateway")),
+    # last: while they are away nobody sees how far the batch has come
+    ("postgres-crashed, gateway-killed", crash_store_and_gateway),
 )
 
 

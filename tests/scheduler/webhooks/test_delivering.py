@@ -200,7 +200,7 @@ def test_a_ledger_that_goes_away_costs_nothing(engine: Engine, hasty: Settings) 
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(
                 text(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
                     "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
                 )
             )
