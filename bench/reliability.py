@@ -131,7 +131,7 @@ def adapter(parts: Split, recipe: TrainingConfig, rows: int | None, store: Path)
         base_sha256=BASE_SHA256,
         adapter_sha256=save_adapter(model, folder),
     )
-    merged = load_adapter(folder, note).eval()
+    merged = load_adapter(folder, note)[0].eval()
     raw = logits(merged, parts.calibration)
     note = note.model_copy(
         update={"temperature": best_temperature(raw, columns(parts.calibration))}

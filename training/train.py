@@ -84,7 +84,7 @@ def make(
         base_sha256=BASE_SHA256,
         adapter_sha256=save_adapter(model, folder),
     )
-    ask = partial(logits, load_adapter(folder, note).eval())
+    ask = partial(logits, load_adapter(folder, note)[0].eval())
     temperature = best_temperature(ask(parts.calibration), columns(parts.calibration))
     return measure(task, parts, folder, note.model_copy(update={"temperature": temperature}))
 
@@ -93,7 +93,7 @@ def measure(
     task: TrainingTask[Measured], parts: Split, folder: Path, note: EmbeddedMetadata
 ) -> Measured:
     """Evaluate the weights of this folder, and write note, metrics and card."""
-    ask = partial(logits, load_adapter(folder, note).eval())
+    ask = partial(logits, load_adapter(folder, note)[0].eval())
     metrics = task.evaluate(ask, parts, note.temperature)
     of_card = {
         "on_parts": excesses(metrics.parts),

@@ -13,7 +13,9 @@ from tests.chaos.faults import AWAY_SECONDS
 from tests.end_to_end.service import Service
 
 OURS = "touchstone-%"  # how sessions of the service are named
-END_OURS = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name LIKE %s"
+END_OURS = (
+    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name LIKE %s"
+)
 TAKEN_SECONDS = 0.1  # before it is looked whether another is free
 
 

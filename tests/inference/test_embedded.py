@@ -105,7 +105,7 @@ def test_the_card_asks_the_weights_as_the_service_does(
 ) -> None:
     texts = ["rain", "the rain falls on the green garden", " ".join(["rain"] * 600), ""]
     examples = [TrainingExample(id=text, text=text, label=0, target=(1, 0)) for text in texts]
-    ours = logits(load_adapter(SHIPPED, note).eval(), examples)
+    ours = logits(load_adapter(SHIPPED, note)[0].eval(), examples)
     assert ours == pytest.approx(hate.logits(texts), abs=1e-6)
 
 
@@ -123,7 +123,7 @@ def same_quality(ours: Quality, theirs: Quality) -> None:
 def test_the_metrics_are_those_of_the_shipped_weights(
     note: EmbeddedMetadata, metrics: HateMetrics, parts: Split
 ) -> None:
-    ask = partial(logits, load_adapter(SHIPPED, note).eval())
+    ask = partial(logits, load_adapter(SHIPPED, note)[0].eval())
     for examples, theirs in (
         (parts.held_back, metrics.held_back),
         (parts.held_back_cases, metrics.hatecheck),
@@ -140,7 +140,9 @@ def test_the_metrics_are_those_of_the_shipped_weights(
 def test_every_metric_is_that_of_the_shipped_weights(
     note: EmbeddedMetadata, metrics: HateMetrics, parts: Split
 ) -> None:
-    again = evaluate(partial(logits, load_adapter(SHIPPED, note).eval()), parts, note.temperature)
+    again = evaluate(
+        partial(logits, load_adapter(SHIPPED, note)[0].eval()), parts, note.temperature
+    )
     same_quality(again.held_back, metrics.held_back)
     same_quality(again.hatecheck, metrics.hatecheck)
     for ours, theirs in zip(excesses(again.parts), excesses(metrics.parts), strict=True):

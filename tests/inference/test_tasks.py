@@ -94,7 +94,7 @@ def test_the_card_is_rendered_from_the_measured_numbers(task: TrainingTask[Any])
 def test_the_metrics_are_those_of_the_shipped_weights(task: TrainingTask[Any], step: int) -> None:
     note, metrics = shipped(task)
     held_back = parted(task).held_back[::step]
-    raw = logits(load_adapter(EMBEDDED / task.name, note).eval(), held_back)
+    raw = logits(load_adapter(EMBEDDED / task.name, note)[0].eval(), held_back)
     again = evaluate_part(to_predictions(raw, held_back), note.temperature)
     assert again.accuracy.of == -(-metrics.held_back.accuracy.of // step)
     if step > 1:  # as near as a sample is
@@ -189,7 +189,7 @@ def test_two_trainings_write_the_same_bytes(
     for file in (WEIGHTS, NOTE, METRICS, "README.md"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
     note = EmbeddedMetadata.model_validate_json((tmp_path / "a" / NOTE).read_bytes())
-    ask = partial(logits, load_adapter(tmp_path / "a", note).eval())
+    ask = partial(logits, load_adapter(tmp_path / "a", note)[0].eval())
     assert ask(parts.held_back).shape == (len(parts.held_back), len(task.labels))
 
 

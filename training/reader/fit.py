@@ -1,0 +1,125 @@
+"""Fitting the reader: low-rank changes to the base's matrices and one head for all readings.
+
+Source: Hu et al., LoRA, arXiv:2106.09685; AdamW with linear warm-up and decay. The loss of a row is
+the cross-entropy over the outputs of its reading; a row with several labels has each as often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+HIDDEN = -1e4  # the logit of an output that is not of the row's reading
+
+
+@dataclass(frozen=True)
+class Recipe:
+    rank: int = 32
+    layers: int = 12
+    epochs: int = 4
+    batch: int = 32  # rows
+    rate: float = 5e-4
+    warm_up: float = 0.06  # of the steps
+    dropout: float = 0.1
+    longest: int = 384  # tokens
+    seed: int = 7
+
+
+@dataclass(frozen=True)
+class TokenizedRow:
+    """ids: of its tokens; right: its columns; outputs: the columns of its reading."""
+
+    ids: Sequence[int]
+    right: Sequence[int]
+    outputs: range
+
+
+def fit(
+    model: Any,
+    rows: Sequence[TokenizedRow],
+    recipe: Recipe,
+    device: str = "cpu",
+    say: Callable[[str], None] = print,
+) -> None:
+    """Train in place. Rows of one batch have about one length; batches come in a drawn order."""
+    generator = torch.Generator().manual_seed(recipe.seed)
+    trained = [one for one in model.parameters() if one.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=recipe.rate, weight_decay=0.01)
+    steps = recipe.epochs * -(-len(rows) // recipe.batch)
+    warm = max(1, round(recipe.warm_up * steps))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, (steps - step) / max(1, steps - warm))
+    )
+    model.to(device).train()
+    for epoch in range(recipe.epochs):
+        total = 0.0
+        for batch in _batches(rows, recipe.batch, generator):
+            with torch.autocast(device, torch.bfloat16, enabled=device != "cpu"):
+                logits = model(**inputs(batch, recipe.longest, device)).logits
+            loss = _loss(logits.float(), batch)
+            torch.autograd.backward(loss)
+            torch.nn.utils.clip_grad_norm_(trained, 1.0)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad(set_to_none=True)
+            total += float(loss.detach()) * len(batch)
+        say(f"epoch {epoch + 1}: loss {total / len(rows):.4f}")
+    model.eval()
+
+
+def _loss(logits: torch.Tensor, batch: Sequence[TokenizedRow]) -> torch.Tensor:
+    target, hidden = torch.zeros_like(logits), torch.full_like(logits, HIDDEN)
+    for place, row in enumerate(batch):
+        target[place, list(row.right)] = 1 / len(row.right)
+        hidden[place, list(row.outputs)] = 0
+    return functional.cross_entropy(logits + hidden, target)
+
+
+def inputs(batch: Sequence[TokenizedRow], longest: int, device: str) -> dict[str, torch.Tensor]:
+    """What the model is called with, each (N, width). A long text is cut in the middle."""
+    rows = [_cut(row.ids, longest) for row in batch]
+    width = max(map(len, rows))
+    ids = torch.tensor([[*row, *[1] * (width - len(row))] for row in rows])
+    lengths = torch.tensor([len(row) for row in rows])
+    mask = (torch.arange(width) < lengths[:, None]).long()
+    return {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
+
+
+def _cut(ids: Sequence[int], longest: int) -> list[int]:
+    half = longest // 2
+    return list(ids) if len(ids) <= longest else [*ids[:half], *ids[-half:]]
+
+
+def _batches(
+    rows: Sequence[TokenizedRow], size: int, generator: torch.Generator
+) -> list[list[TokenizedRow]]:
+    """Sorted by length within pools of 50 batches, so that little is padded."""
+    order = torch.randperm(len(rows), generator=generator).tolist()
+    pool = 50 * size
+    pools = [order[at : at + pool] for at in range(0, len(order), pool)]
+    sorted_ = [at for one in pools for at in sorted(one, key=lambda at: len(rows[at].ids))]
+    batches = [sorted_[at : at + size] for at in range(0, len(sorted_), size)]
+    drawn = torch.randperm(len(batches), generator=generator).tolist()
+    return [[rows[at] for at in batches[place]] for place in drawn]
+
+
+@torch.no_grad()
+def probabilities(
+    model: Any, rows: Sequence[TokenizedRow], longest: int, device: str = "cpu", size: int = 64
+) -> torch.Tensor:
+    """(N, outputs), of each row's own reading, else 0."""
+    order = sorted(range(len(rows)), key=lambda at: len(rows[at].ids))
+    found: dict[int, torch.Tensor] = {}
+    for begin in range(0, len(order), size):
+        places = order[begin : begin + size]
+        batch = [rows[at] for at in places]
+        logits = model(**inputs(batch, longest, device)).logits.float().cpu()
+        hidden = torch.full_like(logits, HIDDEN)
+        for place, row in enumerate(batch):
+            hidden[place, list(row.outputs)] = 0
+        found.update(zip(places, (logits + hidden).softmax(dim=1), strict=True))
+    return torch.stack([found[at] for at in range(len(rows))])

@@ -1,0 +1,130 @@
+"""The labelled texts that the reader learns from, one form for all readings.
+
+Texts of `training/reader/data` have one author a file; the sentences of the project's tests have
+one author in all. Texts of `training/reader/test` are never among them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from services.hatexscore.vocabulary import Vocabulary, built_in, custom_vocabulary
+from shared.readers.model import Reading, ask_group, ask_polarity
+from shared.readers.verdict import Edit, VerdictText
+from shared.text.normalized import normalize
+
+FOLDER = Path(__file__).parent
+TESTS = FOLDER.parents[1] / "tests"
+OLD = "sentences of the project's tests"
+MENTION = re.compile(r"\{([+-])([^{}]+)\}")
+
+
+@dataclass(frozen=True)
+class ReaderRow:
+    """A text as the reader is asked it, and the labels that are right."""
+
+    asked: str
+    reading: Reading
+    labels: tuple[str, ...]
+    author: str
+    language: str
+    style: str = ""
+
+
+def training_rows() -> list[ReaderRow]:
+    """All rows for training, in the order of the files, equal ones once."""
+    files = sorted((FOLDER / "data").glob("*.jsonl"))
+    rows = [row for file in files for row in read_rows(file)]
+    return list({(row.asked, row.labels): row for row in (*rows, *_old_rows())}.values())
+
+
+def read_rows(file: Path) -> Iterator[ReaderRow]:
+    """The rows of one author."""
+    for one in json_lines(file):
+        language, style = one["language"], one.get("style", "")
+        yield ReaderRow(*_asked(one), file.stem, language, style)
+
+
+def json_lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def _asked(one: dict[str, Any]) -> tuple[str, Reading, tuple[str, ...]]:
+    kind, text = one.get("kind", "verdict"), normalize(one["text"]).text
+    if kind == "verdict":
+        return as_asked(text), "verdict", (one["verdict"],)
+    if kind == "group":
+        mention = normalize(one["mention"]).text
+        start = text.index(mention)
+        return ask_group(text, start, start + len(mention)), "group", (one["label"],)
+    if kind == "polarity":
+        return ask_polarity(text, one["option"]), "polarity", (one["label"],)
+    if kind == "sor":
+        return f"reasons: {text}", "reasons", tuple(one["labels"]) or ("none",)
+    return f"{kind}: {text}", kind, (one["label"],)
+
+
+def as_asked(text: str, vocabulary: Vocabulary | None = None) -> str:
+    """A normalised text as the reader is asked for its verdict."""
+    return VerdictText(text, marks(text, vocabulary)).part(0, len(text))
+
+
+def marks(text: str, vocabulary: Vocabulary | None = None) -> list[Edit]:
+    """Signs for the words of a vocabulary, `default` if it is left out."""
+    words = vocabulary or built_in("default")
+    lowered = "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
+    found = []
+    for word in words.find(lowered, text):
+        side = word.label(0)
+        if side is not None:
+            found.append((word.start, word.end, "+" if side == "hateful" else "-"))
+    return found
+
+
+def _old_rows() -> Iterator[ReaderRow]:
+    folder = TESTS / "hatexscore" / "data"
+    for language in ("en", "zh", "ko"):
+        for one in json_lines(folder / f"conclusions.{language}.jsonl"):
+            text, named = normalize(one["text"]).text, one["vocabulary"]
+            words = custom_vocabulary(named) if isinstance(named, dict) else built_in(named)
+            asked, label = as_asked(text, words), one["expected"] or "none"
+            yield ReaderRow(asked, "verdict", (label,), OLD, language, one["family"])
+        for one in json_lines(TESTS / "explanations" / "data" / f"elicited.{language}.jsonl"):
+            yield _verdict(one["text"], one["expected"], language, "elicited")
+        for one in json_lines(folder / f"explanations.{language}.jsonl"):
+            label = one["expected"]["htc"]
+            if label and not one["labels"]:
+                yield _verdict(one["explanation"], label, language, one["style"])
+    for one in json_lines(folder / "groups.jsonl"):
+        yield from _mentions(one["text"], one["language"], one["family"])
+
+
+def _verdict(text: str, label: str | None, language: str, style: str) -> ReaderRow:
+    plain = normalize(text).text
+    return ReaderRow(as_asked(plain), "verdict", (label or "none",), OLD, language, style)
+
+
+def _mentions(text: str, language: str, style: str) -> Iterable[ReaderRow]:
+    """`{+Muslims}` is a mention that is attacked, `{-Muslims}` one that is not."""
+    bare, places = "", []
+    for piece, sign, mention in _pieces(text):
+        bare += piece
+        places.append((len(bare), len(bare) + len(mention), sign))
+        bare += mention
+    for start, end, sign in places:
+        label = {"+": "attacked", "-": "mentioned"}.get(sign)
+        if label:
+            yield ReaderRow(ask_group(bare, start, end), "group", (label,), OLD, language, style)
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
+    place = 0
+    for match in MENTION.finditer(text):
+        yield text[place : match.start()], match[1], match[2]
+        place = match.end()
+    yield text[place:], "", ""
