@@ -427,7 +427,7 @@ def _word_table(lexicon: Lexicon) -> TermTable:
     table = TermTable()
     for entry in sorted(lexicon.entries(), key=lambda entry: entry.term[:1].isupper()):
         key = tuple(_key(word, lexicon) for word in _WORD.findall(entry.term))
-        if key:
+        if key and not (key in table.entries and entry.term[0].isupper()):  # "deutsche" stays
             table.add(key, entry)
             if key[-1].endswith(("i", "u")):  # "Hindus", which no rule tells from "virus"
                 table.add((*key[:-1], key[-1] + "s"), entry)

@@ -164,7 +164,7 @@ def test_ordinary_sentences_name_nobody() -> None:
 def test_case_accents_and_hyphens_do_not_matter_but_a_german_capital_does() -> None:
     assert named("les ALGERIENS et les afro descendants", "fr") == ["ALGERIENS", "afro descendants"]
     assert named("asylum-seekers and Asylum Seekers", "en") == ["asylum-seekers", "Asylum Seekers"]
-    assert named("Schwarze leben hier", "de") == ["Schwarze"]
+    assert named("Schwarze und deutsche Männer", "de") == ["Schwarze", "deutsche", "Männer"]
     assert named("eine schwarze Liste", "de") == []
 
 
