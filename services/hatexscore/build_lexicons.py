@@ -179,16 +179,14 @@ def _forms(name: str, language: str) -> set[str]:
 
 def _german(name: str) -> Iterator[str]:
     """Nouns have a capital; all else is taken for an adjective."""
+    stem, endings = name, "s e en in innen"
     if name[0].islower():
-        endings = ("e", "en", "er", "es", "em")
+        endings = "e en er es em"
     elif name.endswith("e"):
-        yield from (name[:-1] + ending for ending in ("in", "innen"))
-        endings = ("n", "r")
+        stem, endings = name[:-1], "en er in innen"
     elif name.endswith(("er", "ling")):
-        endings = ("n", "s", "in", "innen")
-    else:
-        endings = ("s", "e", "en", "in", "innen")
-    yield from (name + ending for ending in endings)
+        endings = "n s in innen"
+    yield from (stem + ending for ending in endings.split())
 
 
 # Ending of the masculine singular: what replaces it. The first that fits is taken.
