@@ -9,7 +9,7 @@ RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help venv secrets demo serve test test-all met nightly lint bench chaos soak fuzz openapi clients \
-	reference guide docs pictures lock bases clean
+	reference group-names guide docs pictures lock bases clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -94,6 +94,12 @@ clients: $(VENV)/dev  ## lint the API's description; generate clients, compile a
 
 reference: $(VENV)/dev  ## the pages of the guide that are made from the code
 	$(RUN) -m cli.generators.reference write
+
+group-names: $(VENV)/guide  ## names of groups in eight languages, from CLDR and a list of nationalities (Node.js)
+	work=$$(mktemp -d) && (cd $$work && npm pack --silent i18n-nationality@1.4.0 >name \
+		&& echo "4b47e16ebe647c9e77a6ffed4ab075475647e8698f0a4415d4261a0716835a85  $$(cat name)" | sha256sum -c - \
+		&& tar xzf "$$(cat name)") \
+		&& $(RUN) -m services.hatexscore.build_lexicons --nationalities $$work/package/langs && rm -r $$work
 
 $(VENV)/guide: $(VENV)/runtime requirements/guide.lock
 	sh requirements/install.sh $(BIN)/python guide

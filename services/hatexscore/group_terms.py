@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,13 +36,13 @@ FoundAs = Literal["term", "plural", "lemma", "demonym", "added", "category_term"
 
 PREFERENCE: tuple[Kind, ...] = ("term", "added", "demonym", "slur_alias", "category_term")
 PERSON_ZH = "人"
-TREE_BYTES = 2**25  # of each of the two kinds of trees that are kept
-CHARACTER_BYTES, WORD_CHARACTER_BYTES = 300, 200  # that a character of a term takes in them
+TABLE_BYTES = 2**25  # of each of the two kinds of tables that are kept
+CHARACTER_BYTES = 100  # that a character of a term takes in them
 SHORTEST = 2  # characters of a term that may stop inside a word: not 女 in 女性
 SPACES = frozenset(" \u00a0\u3000")
-HYPHENS = frozenset("-\u2010\u2011\u2013")
-LONGEST_GAP = 3  # characters: " - "
-_CELL = re.compile(r"[^,;|=:<>\[\](){}\"]+")
+LONGEST_SPACE = 2  # places from one character to the next, with a space between
+_WORD = re.compile(r"[^\W_]+\+?")
+_GAP = re.compile(r"[ \u00a0\u3000'\u2019\u2010\u2011\u2013-]{0,3}")  # inside an expression
 
 
 def find_terms(passage: Passage, lexicon: Lexicon) -> list[TermMatch]:
@@ -49,7 +50,8 @@ def find_terms(passage: Passage, lexicon: Lexicon) -> list[TermMatch]:
 
     The pronoun "us" is none.
     """
-    candidates = candidates_by_words if passage.language == "en" else candidates_by_characters
+    by_words = (lexicon.language or passage.language) not in ("zh", "ko")
+    candidates = candidates_by_words if by_words else candidates_by_characters
     in_capitals = load_cues(passage.language).needs_upper
     kept: list[TermMatch] = []
     for match in candidates(passage, lexicon):
@@ -234,21 +236,29 @@ class TermMatch:
     found_as: FoundAs
 
 
-@dataclass(slots=True)
-class TermTree:
-    """A prefix of expressions; the edges are words (English) or characters (Chinese, Korean)."""
+@dataclass(frozen=True, slots=True)
+class TermTable:
+    """Expressions by their words (or, in Chinese and Korean, characters); longest in `longest`.
 
-    children: dict[str, TermTree] = field(default_factory=dict)
-    entry: LexiconEntry | None = None
+    `longest` has the number of words of the longest expression that starts with a word.
+    """
 
-    def add(self, path: tuple[str, ...], entry: LexiconEntry) -> None:
-        """Insert; of two entries with the same path the preferred kind stays."""
-        node = self
-        for edge in path:
-            node = node.children.setdefault(edge, TermTree())
-        held = node.entry
+    entries: dict[Forms, LexiconEntry] = field(default_factory=dict)
+    longest: dict[str, int] = field(default_factory=dict)
+
+    def add(self, key: Forms, entry: LexiconEntry) -> None:
+        """Insert; of two entries with the same key the preferred kind stays."""
+        held = self.entries.get(key)
         if held is None or PREFERENCE.index(entry.kind) < PREFERENCE.index(held.kind):
-            node.entry = entry
+            self.entries[key] = entry
+        self.longest[key[0]] = max(self.longest.get(key[0], 0), len(key))
+
+    def starting_at(self, keys: Sequence[str], first: int) -> Iterator[tuple[int, LexiconEntry]]:
+        """Every (end, entry) of an expression that starts at `first`, the longest first."""
+        for size in range(min(self.longest.get(keys[first], 0), len(keys) - first), 0, -1):
+            entry = self.entries.get(tuple(keys[first : first + size]))
+            if entry is not None:
+                yield first + size, entry
 
 
 @dataclass(frozen=True)
@@ -268,19 +278,25 @@ def candidates_by_characters(passage: Passage, lexicon: Lexicon) -> Iterator[Ter
     印度教 in 印度|教育. A term may stop inside the analyser's word if a person suffix or an attack
     is left over (黑人|群, 种族|歧视).
     """
-    tree, cues, borders = _character_tree(lexicon), load_cues(passage.language), _borders(passage)
-    for start in sorted(borders.starts):
-        ends = [
-            (end, entry)
-            for end, entry in _character_ends(passage.text, start, tree)
-            if _may_end(passage.text, start, end, borders, cues)
-            and (entry.kind != "demonym" or _continues_name(passage, end))
-        ]
-        if ends:
-            end, entry = max(ends, key=lambda found: found[0])
-            people = _people(passage.text, (end, entry), borders, cues)
-            found_as = "demonym" if people > 0 else entry.kind
-            yield TermMatch(entry, start, max(end, people), found_as)
+    text, cues, borders = passage.text, load_cues(passage.language), _borders(passage)
+    table = _character_table(lexicon)
+    places = [place for place, character in enumerate(text) if character not in SPACES]
+    keys = [text[place].lower() for place in places]
+    for first, start in enumerate(places):
+        if start not in borders.starts:
+            continue
+        for size, entry in table.starting_at(keys, first):
+            inner = places[first:size]
+            end = inner[-1] + 1
+            if any(right - left > LONGEST_SPACE for left, right in pairwise(inner)):
+                continue
+            if entry.kind == "demonym" and not _continues_name(passage, end):
+                continue
+            if _may_end(text, start, end, borders, cues):
+                people = _people(text, (end, entry), borders, cues)
+                found_as = "demonym" if people > 0 else entry.kind
+                yield TermMatch(entry, start, max(end, people), found_as)
+                break
 
 
 @lru_cache(maxsize=1)
@@ -293,28 +309,24 @@ def _continues_name(passage: Passage, end: int) -> bool:
     return passage.language != "zh" or passage.text.startswith(_groups_zh(), end)
 
 
-def _character_bytes(_tree: TermTree, lexicon: Lexicon) -> int:
+def _table_bytes(_table: TermTable, lexicon: Lexicon) -> int:
     return CHARACTER_BYTES * lexicon.characters
 
 
-def _word_tree_bytes(_tree: TermTree, lexicon: Lexicon) -> int:
-    return WORD_CHARACTER_BYTES * lexicon.characters
-
-
-@cache_results(TREE_BYTES, _character_bytes)
-def _character_tree(lexicon: Lexicon) -> TermTree:
+@cache_results(TABLE_BYTES, _table_bytes)
+def _character_table(lexicon: Lexicon) -> TermTable:
     """Each expression without its spaces, in lower case."""
-    root = TermTree()
-    paths = {entry: _characters(entry.term) for entry in lexicon.entries()}
-    held = frozenset(paths.values())
-    for entry, path in paths.items():
-        if path:
-            root.add(path, entry)
-        stem = path[:-1]
+    table = TermTable()
+    keys = {entry: _characters(entry.term) for entry in lexicon.entries()}
+    held = frozenset(keys.values())
+    for entry, key in keys.items():
+        if key:
+            table.add(key, entry)
+        stem = key[:-1]
         country = len(stem) >= SHORTEST and entry.term.endswith(PERSON_ZH) and stem not in held
         if lexicon.language == "zh" and country:
-            root.add(stem, LexiconEntry(entry.term[:-1], entry.term, entry.category, "demonym"))
-    return root
+            table.add(stem, LexiconEntry(entry.term[:-1], entry.term, entry.category, "demonym"))
+    return table
 
 
 def _characters(term: str) -> Forms:
@@ -353,29 +365,16 @@ def _is_separate(passage: Passage, word: TextWord) -> bool:
     return not passage.text[max(0, word.start - 1) : word.start].strip()
 
 
-def _character_ends(text: str, start: int, tree: TermTree) -> Iterator[tuple[int, LexiconEntry]]:
-    """Every (end, entry) of an expression that begins at `start`; single spaces are skipped."""
-    node, position, skipped = tree, start, False
-    while position < len(text):
-        if text[position] in SPACES and position > start and not skipped:
-            position, skipped = position + 1, True
-            continue
-        following = node.children.get(text[position].lower())
-        if following is None:
-            return
-        node, position, skipped = following, position + 1, False
-        if node.entry is not None:
-            yield position, node.entry
-
-
 def _may_end(text: str, start: int, end: int, borders: Borders, cues: Cues) -> bool:
     """At a word's end; or, two characters and more, before a suffix inside the word.
 
+    A name that stands alone need not be a word of the analyser's.
     Never across a space that follows a determiner: 이 주민 (these residents) is not 이주민.
     """
     if any(text[place] in SPACES and place in borders.stops for place in range(start, end)):
         return False
-    if end in borders.ends:
+    alone = not any(map(str.isalnum, text[max(0, start - 1) : start] + text[end : end + 1]))
+    if end in borders.ends or (alone and end - start >= SHORTEST):
         return True
     holder = borders.holder.get(end)
     if holder is None:
@@ -399,85 +398,56 @@ def _people(text: str, found: tuple[int, LexiconEntry], borders: Borders, cues: 
 
 
 def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
-    """English: the longest expression at each word, plural or singular, hyphen or not.
+    """All other languages: the longest expression at each word, overlaps not yet removed.
 
-    Overlaps are not yet removed. A lemma is taken for plurals only: the lemma of "blinds" is a
-    group's name, and so is the lemma of "disables", but neither names anybody.
+    Case, accents and hyphens do not matter. A German noun needs its capital: "Alte" and not "alte".
     """
-    tree = _word_tree(lexicon)
-    pieces = (piece for word in passage.words for piece in _pieces(word))
-    plain = [word for word in pieces if word.text not in HYPHENS]
-    forms = [_forms(word) for word in plain]
-    for first in range(len(plain)):
-        ends = [
-            (end, entry)
-            for end, entry in _word_ends(forms, first, tree)
-            if _adjacent(passage.text, plain[first:end])
-        ]
-        if ends:
-            end, entry = max(ends, key=lambda found: found[0])
-            found = plain[first:end]
-            yield TermMatch(entry, found[0].start, found[-1].end, _found_as(entry, found))
+    table, text = _word_table(lexicon), passage.text
+    found = [word.span() for word in _WORD.finditer(text)]
+    keys = [_key(text[start:end], lexicon) for start, end in found]
+    for first, (start, _) in enumerate(found):
+        for stop, entry in table.starting_at(keys, first):
+            inner = found[first:stop]
+            adjacent = all(
+                _GAP.fullmatch(text, left[1], right[0]) for left, right in pairwise(inner)
+            )
+            if adjacent and (entry.term[0].islower() or not _is_lower(text[start], lexicon)):
+                last = slice(*inner[-1])
+                yield TermMatch(entry, start, last.stop, _found_as(entry, text[last].lower()))
+                break
 
 
-def _pieces(word: TextWord) -> Iterator[TextWord]:
-    """ "7,Muslims,hateful" is one token to the analyser."""
-    found = list(_CELL.finditer(word.text))
-    if len(found) < 2:
-        yield word
-        return
-    for cell in found:
-        start, end = (word.start + place for place in cell.span())
-        yield TextWord(cell.group(), cell.group().lower(), start, end, is_stop=False, is_word=True)
+def _is_lower(character: str, lexicon: Lexicon) -> bool:
+    """Does the character break a rule on capitals? A list of the user's own has none."""
+    return lexicon.language is not None and character.islower()
 
 
-@cache_results(TREE_BYTES, _word_tree_bytes)
-def _word_tree(lexicon: Lexicon) -> TermTree:
-    """Each expression without its hyphens, as it stands and in the singular."""
-    root = TermTree()
-    for entry in lexicon.entries():
-        found = tuple(w.text.lower() for w in words(entry.term, "en") if w.text not in HYPHENS)
-        if found:
-            root.add(found, entry)
-            root.add((*found[:-1], singular(found[-1])), entry)
-    return root
+@cache_results(TABLE_BYTES, _table_bytes)
+def _word_table(lexicon: Lexicon) -> TermTable:
+    table = TermTable()
+    for entry in sorted(lexicon.entries(), key=lambda entry: entry.term[:1].isupper()):
+        key = tuple(_key(word, lexicon) for word in _WORD.findall(entry.term))
+        if key and not (key in table.entries and entry.term[0].isupper()):  # "deutsche" stays
+            table.add(key, entry)
+            if key[-1].endswith(("i", "u")):  # "Hindus", which no rule tells from "virus"
+                table.add((*key[:-1], key[-1] + "s"), entry)
+    return table
 
 
-def _forms(word: TextWord) -> Forms:
-    """What a word of the passage may match: itself, and its singular."""
-    lower = word.text.lower().replace("\u2019", "'")
-    found = {lower: None, singular(lower): None}
-    if lower.endswith(("s", "men", "children")):
-        found[word.lemma] = None
-    if lower.endswith(("us", "is")):  # "hindus", "israelis", which no rule tells from "virus"
-        found[lower[:-1]] = None
-    return tuple(found)
+def _key(word: str, lexicon: Lexicon) -> str:
+    """A word without case and accents; in English, and in a list of the user's own, singular."""
+    if not word.isascii():
+        letters = unicodedata.normalize("NFD", word)
+        word = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    word = word.casefold()
+    return singular(word) if lexicon.language in (None, "en") else word
 
 
-def _word_ends(
-    forms: Sequence[Forms], position: int, node: TermTree
-) -> Iterator[tuple[int, LexiconEntry]]:
-    """Every (end, entry) of an expression that runs on from `position`."""
-    if node.entry is not None:
-        yield position, node.entry
-    if not node.children or position >= len(forms):
-        return
-    for form in forms[position]:
-        if form in node.children:
-            yield from _word_ends(forms, position + 1, node.children[form])
-
-
-def _adjacent(text: str, found: Sequence[TextWord]) -> bool:
-    """Do the words stand side by side in one line, at most a hyphen between them?"""
-    gaps = (text[left.end : right.start] for left, right in pairwise(found))
-    return all(len(gap) <= LONGEST_GAP and "\n" not in gap for gap in gaps)
-
-
-def _found_as(entry: LexiconEntry, found: Sequence[TextWord]) -> FoundAs:
+def _found_as(entry: LexiconEntry, seen: str) -> FoundAs:
     """As printed, plural, singular of a printed plural; or the layer that it is from."""
     if entry.kind != "term":
         return entry.kind
-    printed, seen = entry.term.split()[-1], found[-1].text.lower()
+    printed = entry.term.split()[-1].lower()
     if printed.endswith(seen):
         return "term" if printed == seen or "-" in printed or "'" in printed else "lemma"
     return "plural" if len(seen) > len(printed) or singular(seen) == printed else "lemma"

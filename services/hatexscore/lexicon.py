@@ -17,7 +17,12 @@ from services.hatexscore.words import Language
 from shared.contracts.errors import BadInput
 
 FOLDER = Path(__file__).parent / "data" / "lexicons"
+NAMES = Path(__file__).parent / "data" / "groups"
 CUSTOM = "custom"
+WITHOUT_TABLE = ("de", "fr", "es", "it", "pt")  # languages that the paper prints no list in
+DEMONYM_CONCEPTS = frozenset({"nation", "race"})
+
+NameLanguage = Literal["en", "zh", "ko", "de", "fr", "es", "it", "pt"]
 
 Kind = Literal["term", "added", "demonym", "category_term", "slur_alias"]
 
@@ -36,13 +41,13 @@ class LexiconEntry:
 class Category:
     """A category of a policy. Only `terms` and `slur_aliases` are printed in the paper.
 
-    demonyms, slur_aliases: pairs of the expression and the group that it stands for.
-    category_terms:         words for the ground itself (race, religion): no group by themselves.
+    added, demonyms, slur_aliases: pairs of the expression and the group that it stands for.
+    category_terms: words for the ground itself (race, religion): no group by themselves.
     """
 
     name: str
     terms: tuple[str, ...]
-    added: tuple[str, ...] = ()
+    added: tuple[tuple[str, str], ...] = ()
     demonyms: tuple[tuple[str, str], ...] = ()
     slur_aliases: tuple[tuple[str, str], ...] = ()
     category_terms: tuple[str, ...] = ()
@@ -53,7 +58,7 @@ class Category:
         yield from (
             LexiconEntry(term, group, self.name, "slur_alias") for term, group in self.slur_aliases
         )
-        yield from (LexiconEntry(term, term, self.name, "added") for term in self.added)
+        yield from (LexiconEntry(term, group, self.name, "added") for term, group in self.added)
         yield from (
             LexiconEntry(term, group, self.name, "demonym") for term, group in self.demonyms
         )
@@ -67,7 +72,7 @@ class Lexicon:
     """The categories of one policy; `language` is None for a dictionary of the user's own."""
 
     policy: str
-    language: Language | None
+    language: NameLanguage | None
     categories: tuple[Category, ...]
 
     @property
@@ -109,12 +114,14 @@ def available() -> dict[str, list[Language]]:
 
 
 @lru_cache(maxsize=16)
-def load_lexicon(policy: str, language: Language) -> Lexicon:
-    """The list of `policy` in `language`.
+def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
+    """Return the list of `policy` in `language`, as printed and with the names that we add.
 
-    Raises BadInput where there is none: the paper prints Korean and Chinese for the UN only.
+    German, French, Spanish, Italian and Portuguese lists have the English categories and no
+    printed terms. Raises BadInput for an unknown policy, or one without Korean or Chinese tables.
     """
-    path = _files().get((policy, language))
+    printed = language not in WITHOUT_TABLE
+    path = _files().get((policy, language if printed else "en"))
     if path is None:
         lists = "; ".join(f"{name} ({', '.join(found)})" for name, found in available().items())
         raise BadInput(
@@ -122,19 +129,41 @@ def load_lexicon(policy: str, language: Language) -> Lexicon:
             f"there are: {lists}",
             pointer="/policy",
         )
-    content = json.loads(path.read_text(encoding="utf-8"))["categories"]
-    return Lexicon(policy, language, tuple(_category(*item) for item in content.items()))
+    tables = json.loads(path.read_text(encoding="utf-8"))["categories"]
+    names = json.loads((NAMES / f"{language}.json").read_text(encoding="utf-8"))
+    if not printed:
+        tables = {
+            name: {**table, "terms": [], "slur_aliases": []} for name, table in tables.items()
+        }
+    taken = {term for table in tables.values() for term in table["terms"]}
+    taken |= {alias["term"] for table in tables.values() for alias in table["slur_aliases"]}
+    categories = tuple(_category(name, table, names, taken) for name, table in tables.items())
+    return Lexicon(policy, language, categories)
 
 
-def _category(name: str, content: dict[str, Any]) -> Category:
-    demonyms = content["demonyms"].items()
+def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: set[str]) -> Category:
+    """Join a printed category with the names of its concepts that no category has `taken`."""
+    known = names["concepts"]
+    concepts = [known[concept] for concept in table["concepts"] if concept in known]
+    added = {
+        form: base
+        for concept in concepts
+        for base, forms in concept["names"].items()
+        for form in forms
+    }
+    demonyms = names["demonyms"] if DEMONYM_CONCEPTS & set(table["concepts"]) else {}
+    peoples = {form: country for country, forms in demonyms.items() for form in forms}
+    fresh = {
+        form: added.get(form) or peoples[form] for form in added | peoples if form not in taken
+    }
+    taken.update(fresh)
     return Category(
         name=name,
-        terms=tuple(content["terms"]),
-        added=tuple(content["added"]),
-        demonyms=tuple((people, country) for country, found in demonyms for people in found),
-        slur_aliases=tuple((alias["term"], alias["group"]) for alias in content["slur_aliases"]),
-        category_terms=tuple(content["category_terms"]),
+        terms=tuple(table["terms"]),
+        added=tuple(pair for pair in fresh.items() if pair[0] in added),
+        demonyms=tuple(pair for pair in fresh.items() if pair[0] not in added),
+        slur_aliases=tuple((alias["term"], alias["group"]) for alias in table["slur_aliases"]),
+        category_terms=tuple(term for concept in concepts for term in concept["category_terms"]),
     )
 
 
@@ -149,7 +178,13 @@ def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
     return Lexicon(CUSTOM, None, categories)
 
 
-IRREGULAR = {"children": "child", "peoples": "people", "persons": "person", "dwarves": "dwarf"}
+IRREGULAR = {
+    "children": "child",
+    "peoples": "people",
+    "persons": "person",
+    "dwarves": "dwarf",
+    "turkmen": "turkmen",
+}
 
 
 def singular(word: str) -> str:
@@ -182,6 +217,10 @@ _SAME = {
         ("immigrant", "migrant", "foreigner", "xenophobia", "xenophobic"),
         ("이주민", "이민자"),
         ("christian", "christianity"),
+        ("roma", "romani", "romany", "romanies", "gypsy", "traveller", "traveler"),
+        ("dalit", "scheduled caste", "harijan"),
+        ("罗姆人", "吉普赛人", "吉普赛", "罗姆族"),
+        ("로마니", "로마인", "롬인", "롬족", "집시", "집시족"),
         ("hindu", "hinduism"),
         ("buddhist", "buddhism"),
         ("sikh", "sikhism"),

@@ -70,7 +70,7 @@ def holds_many(kind: Any) -> bool:
 def test_every_cache_of_callers_texts_is_bounded() -> None:
     found = caches()
     weighed = {name for name, one in found.items() if isinstance(one, CachedFunction)}
-    assert {"services.ftc.phrases.parse", "services.hatexscore.group_terms._word_tree"} <= weighed
+    assert {"services.ftc.phrases.parse", "services.hatexscore.group_terms._word_table"} <= weighed
     assert len(found) > 40
     assert [name for name in weighed if found[name].most_bytes > MOST_BYTES] == []
     unbounded, unweighed = [], []
