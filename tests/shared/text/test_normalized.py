@@ -83,8 +83,9 @@ def test_texts_as_people_write_them(text, expected):
 
 @pytest.mark.parametrize(
     "piece",
-    ["word. ", "[a](", "<b>x</b>\n", "&amp;", "&", '\\"', "*a ", "`a", "é\u0301", "\n", "a\n", "<a ",
-     "\\u0026amp;", "# a\n", '{"a": "', "\\boxed{", "ﾞ", ". "],
+    [
+     "word. ", "[a](", "<b>x</b>\n", "&amp;", "&", '\\"', "*a ", "`a", "é\u0301", "\n", "a\n",
+     "<a ", "\\u0026amp;", "# a\n", '{"a": "', "\\boxed{", "ﾞ", ". "],
 )  # fmt: skip
 def test_a_long_text_takes_less_than_a_second(piece):
     text = (piece * (100_000 // len(piece) + 1))[:100_000]
