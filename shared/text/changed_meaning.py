@@ -73,10 +73,11 @@ def _words(text: str) -> list[str]:
 
 def _changes(said: Sequence[str], original: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Pairs of words that differ; an empty one where a word is added or left out."""
-    for tag, start, end, other, last in Levenshtein.opcodes(said, original):
-        if tag == "equal":
+    for change in Levenshtein.opcodes(said, original):
+        if change.tag == "equal":
             continue
-        ours, theirs = said[start:end], original[other:last]
+        ours = said[change.src_start : change.src_end]
+        theirs = original[change.dest_start : change.dest_end]
         if "".join(ours) == "".join(theirs):
             continue
         for number in range(max(len(ours), len(theirs))):
@@ -92,7 +93,8 @@ def _decides(said: str, original: str, names: Collection[str]) -> bool:
         return bool(decisive) or (said or original).isdigit() or negates(said or original)
     if said.isdigit() or original.isdigit() or decisive == 2:
         return True
-    if _FUNCTION.fullmatch(said) and _FUNCTION.fullmatch(original):
+    functions = sum(_FUNCTION.fullmatch(word) is not None for word in (said, original))
+    if functions == 2 or (functions == 1 and OSA.distance(said, original) == 1):
         return False
     shorter, longer = sorted((said, original), key=len)
     if any(longer == prefix + shorter for prefix in _REVERSING):

@@ -6,22 +6,7 @@ from hypothesis import strategies as st
 
 from shared.text.changed_meaning import changes_meaning
 
-WORDS = [
-    "those",
-    "newcomers",
-    "never",
-    "took",
-    "every",
-    "seat",
-    "on",
-    "the",
-    "morning",
-    "bus",
-    "in",
-    "our",
-    "quiet",
-    "town",
-]
+TEXT = "those newcomers never took every seat on the morning bus in our quiet town"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +24,7 @@ WORDS = [
         ("그들은 나쁘다", "그들은 나쁘지 않다"),
     ],
 )
-def test_what_changes_the_meaning(said, original):
+def test_what_changes_the_meaning(said: str, original: str) -> None:
     assert changes_meaning(said, original, names={"romani"})
     assert changes_meaning(original, said, names={"romani", "romans"})
 
@@ -55,15 +40,15 @@ def test_what_changes_the_meaning(said, original):
         ("자리를 다 차지햇다", "자리를 다 차지했다"),
     ],
 )
-def test_what_does_not(said, original):
+def test_what_does_not(said: str, original: str) -> None:
     assert not changes_meaning(said, original)
     assert not changes_meaning(original, said)
 
 
-@given(st.integers(0, len(WORDS) - 1), st.sampled_from(["not", "no", "never", "100"]))
-def test_a_word_that_decides_is_noticed_wherever_it_is_put(place, word):
-    text = " ".join(WORDS)
-    changed = " ".join([*WORDS[:place], word, *WORDS[place:]])
-    assert changes_meaning(changed, text)
-    assert changes_meaning(text, changed)
-    assert not changes_meaning(text.upper(), text)
+@given(st.integers(0, 13), st.sampled_from(["not", "no", "never", "100"]))
+def test_a_word_that_decides_is_noticed_wherever_it_is_put(place: int, word: str) -> None:
+    words = TEXT.split()
+    changed = " ".join([*words[:place], word, *words[place:]])
+    assert changes_meaning(changed, TEXT)
+    assert changes_meaning(TEXT, changed)
+    assert not changes_meaning(TEXT.upper(), TEXT)

@@ -21,7 +21,7 @@ TEXTS = st.lists(PIECES, max_size=24).map("".join)
 
 @settings(max_examples=600, deadline=None)
 @given(TEXTS, st.data())
-def test_offsets_are_monotone_and_spans_map_back(text, data):
+def test_offsets_are_monotone_and_spans_map_back(text: str, data: st.DataObject) -> None:
     normalized = normalize(text)
     length = len(normalized.text)
     borders = data.draw(st.lists(st.integers(0, length), min_size=3, max_size=3).map(sorted))
@@ -44,7 +44,7 @@ def test_offsets_are_monotone_and_spans_map_back(text, data):
 
 @settings(max_examples=600, deadline=None)
 @given(TEXTS)
-def test_normalised_text_stays_as_it_is(text):
+def test_normalised_text_stays_as_it_is(text: str) -> None:
     once = normalize(text).text
     again = normalize(once)
     assert again.text == once
@@ -77,7 +77,7 @@ def test_normalised_text_stays_as_it_is(text):
         ("ㅋㅋㅋ ｈａｔｅ，仇恨！", "ㅋㅋㅋ hate，仇恨！"),
     ],
 )
-def test_texts_as_people_write_them(text, expected):
+def test_texts_as_people_write_them(text: str, expected: str | None) -> None:
     assert normalize(text).text == (text if expected is None else expected)
 
 
@@ -87,7 +87,7 @@ def test_texts_as_people_write_them(text, expected):
      "word. ", "[a](", "<b>x</b>\n", "&amp;", "&", '\\"', "*a ", "`a", "é\u0301", "\n", "a\n",
      "<a ", "\\u0026amp;", "# a\n", '{"a": "', "\\boxed{", "ﾞ", ". "],
 )  # fmt: skip
-def test_a_long_text_takes_less_than_a_second(piece):
+def test_a_long_text_takes_less_than_a_second(piece: str) -> None:
     text = (piece * (100_000 // len(piece) + 1))[:100_000]
     started = time.process_time()
     normalize(text)
