@@ -18,12 +18,12 @@ from typing import Any
 from bench.environment import environment
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.metric import SERVICE
-from services.cot2el.refinement import negations
 from services.cot2el.segmentation import sentences
 from services.worker import local
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.statistics import intervals
+from shared.text.changed_meaning import negations
 
 ROOT = Path(__file__).parents[1]
 STATEMENTS = 490

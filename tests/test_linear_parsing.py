@@ -82,7 +82,7 @@ BOUNDED = {
     "services.hatexscore.quote_spelling._DENIAL": "60, by LONGEST_NAME",
     "services.hatexscore.quote_spelling._CONNECTIVE": "60, by LONGEST_NAME",
     "services.hatexscore.quote_spelling._DENIED_AFTER_KO": "60, by LONGEST_NAME",
-    "services.hatexscore.quote_kinds": "240 on either side of a quotation, by REACH",
+    "services.hatexscore.quote_kinds": "160 on either side of a quotation, by REACH",
     "services.hatexscore.group_terms.load_cues": "80 around a mention, by WINDOW",
 }
 LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given

@@ -17,7 +17,6 @@ from typing import Any
 from services.cot2el.agreement import TextSimilarity
 from services.cot2el.contract import DEFAULT_NLI, Cot2elRequest, Polarity
 from services.cot2el.refinement import (
-    CUES,
     UNREAD,
     AlignedReasoning,
     PolarityReading,
@@ -38,6 +37,7 @@ from shared.contracts.messages import ModelUse
 from shared.contracts.questions import Explanation
 from shared.models.ports import Judge, models
 from shared.reports.metric import Collected
+from shared.text.changed_meaning import NEGATIONS
 from shared.text.language import ModelLanguages, canonical
 from shared.text.segments import segments
 
@@ -123,7 +123,7 @@ def _polarity_reader(
     if polarity == "none":
         return without_polarity
     if polarity == "cues":
-        return by_cues(own.language) if own.language in CUES else lambda unit, said: UNREAD
+        return by_cues(own.language) if own.language in NEGATIONS else lambda unit, said: UNREAD
     return lambda unit, said: _correct_by_cues(readings[unit, said], unit, said, own.language)
 
 
@@ -131,7 +131,7 @@ def _correct_by_cues(
     found: PolarityReading, unit: str, said: str, language: Language
 ) -> PolarityReading:
     """The model's reading, unless it is blind to a "not"; a pair it did not read stays unread."""
-    blind = found.polarity == "kept" and language in CUES
+    blind = found.polarity == "kept" and language in NEGATIONS
     if blind and is_negated_copy(unit, said, language):
         return replace(found, polarity="contradicted")
     return found

@@ -12,7 +12,6 @@ alone, cues find what small models of inference miss, so `nli` uses both.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -40,21 +39,11 @@ from shared.contracts.errors import TooCostly
 from shared.contracts.questions import Explanation
 from shared.queue.job_context import check_each
 from shared.statistics.seeds import generator
+from shared.text.changed_meaning import NEGATIONS, negations
 from shared.text.language import canonical
 
 CONTRADICTED = 0.5  # P(contradiction) from which on a pair is dropped
 COPY = 0.9  # similarity of two texts without their negations, from which one copies the other
-
-CUES: dict[Language, re.Pattern[str]] = {
-    "en": re.compile(
-        r"\b(?:not|no|never|none|nobody|nothing|neither|nor|nowhere|cannot|without|hardly|barely"
-        r"|scarcely)\b|n['\u2019]t\b",
-        re.IGNORECASE,
-    ),
-    "zh": re.compile(r"(?:不(?![仅但过管论只])|没|無|无(?!论)|未|非(?!常)|别(?!的|人)|勿)"),
-    "ko": re.compile(r"않|못|없|아니|(?<![가-힣])안(?=\s)"),
-    "ja": re.compile(r"ない|なく|なかっ|なけれ|ません|(?:せ|ら|か|わ|ま)ず(?=[、。\s]|に)"),
-}
 
 
 @dataclass(frozen=True)
@@ -92,12 +81,8 @@ def is_negated_copy(unit: str, explanation: str, language: Language) -> bool:
     """Whether nearly the same words are said, with an odd number of negations more or fewer."""
     if negations(unit, language) % 2 == negations(explanation, language) % 2:
         return False
-    bare = (" ".join(CUES[language].sub(" ", one).split()) for one in (unit, explanation))
+    bare = (" ".join(NEGATIONS[language].sub(" ", one).split()) for one in (unit, explanation))
     return SequenceMatcher(None, next(bare), next(bare), autojunk=False).ratio() >= COPY
-
-
-def negations(text: str, language: Language) -> int:
-    return len(CUES[language].findall(text))
 
 
 def by_probability(contradiction: float) -> PolarityReading:

@@ -30,6 +30,7 @@ from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts.language_names import language_name, language_names
 from shared.contracts.messages import LanguageFound, ReasonCode
 from shared.text.language import UNDECIDED, Obstacle, find_language, requested_language
+from shared.text.normalized import NormalizedText
 
 OTHER_GROUPS = (
     "the groups of the policy that the explanation names are others than those of the text: TGI "
@@ -84,10 +85,12 @@ class QuotedSpans:
     unsearched: how many were looked for word for word only; none of them is hallucinated.
     echo:    whether a quotation of the whole text was left out.
     pointless: function words of the text that are quoted alone, as no evidence.
+    hallucinated: each with the passage of the text that it misquotes, or None.
+    negated: quotes before which the text has a negation.
     """
 
     evidence: tuple[HatexscoreQuoteEvidence, ...]
-    hallucinated: tuple[Quotation, ...]
+    hallucinated: tuple[tuple[Quotation, str | None], ...]
     masked: str | None
     trivial: bool
     spans: tuple[Span, ...]
@@ -95,6 +98,7 @@ class QuotedSpans:
     unsearched: int = 0
     echo: bool = False
     pointless: tuple[str, ...] = ()
+    negated: tuple[str, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -168,10 +172,15 @@ class ParsingRules:
     moderated: Callable[[HatexscoreRequest, DetectedLanguages], TextGroups | None] = _no_text_groups
 
 
-def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> ParsedExplanation:
+def parse_explanation(
+    request: HatexscoreRequest, rules: ParsingRules, plain: NormalizedText | None = None
+) -> ParsedExplanation:
+    """plain: the explanation that conclusion and groups are read in; None: as sent."""
     languages = detect_languages(request)
-    language, explanation = languages.explanation, request.explanation
-    read = rules.conclusion(request, language)
+    language, explanation = languages.explanation, plain.text if plain else request.explanation
+    read = rules.conclusion(request.model_copy(update={"explanation": explanation}), language)
+    if plain:
+        read = _as_sent(read, plain)
     stated = read.conclusion.label if read.conclusion else None
     obstacle = _unread_conclusion(read)
     label = request.decision or stated
@@ -189,7 +198,7 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
         label=label,
         stated_label=stated,
         quoting=rules.quoted(request, languages),
-        groups=group_evidence(found),
+        groups=group_evidence(found, request.explanation, plain),
         tgi=float(target_group_identified(found)),
         warnings=(
             *(() if label else (LABEL_UNKNOWN,)),
@@ -198,6 +207,20 @@ def parse_explanation(request: HatexscoreRequest, rules: ParsingRules) -> Parsed
         ),
         others=read.others,
     )
+
+
+def _as_sent(read: VerdictsRead, plain: NormalizedText) -> VerdictsRead:
+    """With offsets into the explanation as sent."""
+    conclusion = read.conclusion
+    if conclusion is not None:
+        start, end = plain.original(conclusion.start, conclusion.end)
+        conclusion = replace(conclusion, start=start, end=end)
+    others = []
+    for other in read.others:
+        start, end = plain.original(other.start, other.end)
+        others.append(other.model_copy(update={"start": start, "end": end}))
+    unread = tuple(plain.original(*span) for span in read.unread)
+    return replace(read, conclusion=conclusion, others=tuple(others), unread=unread)
 
 
 def _names_only_others(mentions: Iterable[GroupMention]) -> bool:
@@ -337,12 +360,21 @@ def quote_evidence(quotes: Iterable[Quote]) -> tuple[HatexscoreQuoteEvidence, ..
     )
 
 
-def group_evidence(mentions: Iterable[GroupMention]) -> tuple[HatexscoreGroupEvidence, ...]:
+def group_evidence(
+    mentions: Iterable[GroupMention], explanation: str, plain: NormalizedText | None
+) -> tuple[HatexscoreGroupEvidence, ...]:
+    spans = [
+        (
+            mention,
+            plain.original(mention.start, mention.end) if plain else (mention.start, mention.end),
+        )
+        for mention in mentions
+    ]
     return tuple(
         HatexscoreGroupEvidence(
-            start=mention.start,
-            end=mention.end,
-            text=mention.text,
+            start=start,
+            end=end,
+            text=explanation[start:end],
             group=mention.group,
             category=mention.category,
             found_as=mention.found_as,
@@ -351,7 +383,7 @@ def group_evidence(mentions: Iterable[GroupMention]) -> tuple[HatexscoreGroupEvi
             attacked=mention.attacked,
             in_text=mention.in_text,
         )
-        for mention in mentions
+        for mention, (start, end) in spans
     )
 
 

@@ -255,3 +255,14 @@ class TextGroups:
 def canonical_group(group: str) -> str:
     lower = group.lower()
     return _SAME.get(lower) or _SAME.get(singular(lower)) or singular(lower)
+
+
+def lexicon_names(policy: str | dict[str, Any], language: Language) -> frozenset[str]:
+    """The single words in lower case that name a group; none where the policy has no list."""
+    try:
+        found = (
+            custom_lexicon(policy) if isinstance(policy, dict) else load_lexicon(policy, language)
+        )
+    except BadInput:
+        return frozenset()
+    return frozenset(entry.term.casefold() for entry in found.entries() if " " not in entry.term)

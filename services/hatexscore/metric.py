@@ -141,9 +141,12 @@ class HateXScore(
             evidence=(*quoting.evidence, *parsed.groups, *collected.categories),
             hallucinated_quotes=tuple(
                 HatexscoreHallucinatedQuote(
-                    start=one.start, end=one.end, text=request.explanation[one.start : one.end]
+                    start=one.start,
+                    end=one.end,
+                    text=request.explanation[one.start : one.end],
+                    misquotes=passage,
                 )
-                for one in quoting.hallucinated
+                for one, passage in quoting.hallucinated
             ),
             other_quotations=tuple(
                 HatexscoreOtherQuotation(

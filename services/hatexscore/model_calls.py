@@ -59,6 +59,9 @@ ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
 NO_CONTROL = "no control: "  # so begins the warning that says why
 OTHER_DECISION = "the asked model does not make the decision that is explained"
 NO_DECISION = "the decision that is explained is unknown"
+UNREAD_QUOTES = Obstacle(
+    "quote-unread", "every quotation stands behind the part of the text that the model reads"
+)
 NOT_READ = "P(hateful) with or without the quotes was not read"
 Asked = tuple[str, str | None]  # a model, and a request's prompt for it
 UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of the masked text"
@@ -341,6 +344,10 @@ class _Judgements:
             which, why = unread[0]
             detail = f"P(hateful) of the {which} was not read: {why.detail}"
             obstacle = Obstacle(why.code, detail)
+        elif parsed.quoting.spans and parsed.quoting.spans[0][0] >= both["text"].read_share * len(
+            texts.text
+        ):
+            obstacle = UNREAD_QUOTES
         control, why_none = self._control(texts)
         warnings = [
             *parsed.warnings,

@@ -63,8 +63,7 @@ SET_ASIDE: dict[SetAside, str] = {
 QUOTATION_KINDS: dict[QuotationReason, str] = {
     "label": "the name of a label or a field",
     "idiom": "a set phrase",
-    "gloss": "a paraphrase",
-    "other_source": "words of somebody else, or that the text might have had",
+    "other_source": "words of somebody else, a paraphrase, or words that the text might have had",
     "echo": "the whole text, beside quotations of parts",
     "translation": "not in the text, in letters or a language that it does not have",
     "unattributed": "not in the text, and not said to be",

@@ -6,13 +6,16 @@ characters edited, as in the released code.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
+from itertools import pairwise
+from pathlib import Path
 from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
@@ -24,6 +27,8 @@ from services.hatexscore.vocabulary import ENGLISH_WORD, POSSESSIVE, base_forms
 from services.hatexscore.words import Language, words
 from shared.process.cached import cached_property
 from shared.queue.job_context import check, check_each
+from shared.text.changed_meaning import changes_meaning, negates
+from shared.text.normalized import NormalizedText, normalize, replaced
 
 MAX_EDITS = 0.15  # of the quotation's length
 MIN_LENGTH = 8  # characters; shorter words are near to too much
@@ -107,19 +112,27 @@ def locate(text: str, quoted: Sequence[Quotation]) -> Located:
 class QuoteSearch:
     """The quotations of one request in its text: each different one is searched once.
 
+    names: words in lower case that are never misspellings of each other.
     cells: what is left of the budget for near passages.
+    misquoted: the passage of the text that a quotation changes so that it says something else.
     """
 
-    def __init__(self, haystack: Haystack, cells: int = MOST_CELLS) -> None:
+    def __init__(
+        self, haystack: Haystack, names: Collection[str] = (), cells: int = MOST_CELLS
+    ) -> None:
         self.haystack = haystack
+        self.names = names
         self.cells = cells
+        self.misquoted: dict[Quotation, str] = {}
         self._exact: dict[str, tuple[Quote, ...]] = {}
         self._near: dict[str, tuple[Quote, ...]] = {}
+        self._needles: dict[str, str] = {}
+        self._near_spans: dict[str, Span] = {}
         self._spellings = Spellings(haystack.text)
 
     def exact(self, quotation: Quotation) -> tuple[Quote, ...]:
         """The same object for the same words, as they were quoted first."""
-        needle = self._needle(quotation)
+        needle = self._folded(quotation.text)
         if needle not in self._exact:
             spans = exact_spans(self.haystack, needle)
             self._exact[needle] = tuple(self._quote(s, quotation, "exact", 1.0) for s in spans)
@@ -133,11 +146,40 @@ class QuoteSearch:
     def respelled(self, quotation: Quotation) -> tuple[Quote, ...]:
         """Word for word but for an editor's brackets, or in another spelling."""
         for reading in without_brackets(quotation.text):
-            spans = exact_spans(self.haystack, fold(reading, self.haystack.marks).text)
+            spans = exact_spans(self.haystack, self._folded(reading))
             if spans:
                 return tuple(self._quote_nearly(span, quotation) for span in spans)
-        spans = self._spellings.find(quotation.text)
+        spans = self._spellings.find(quotation.text) or self._gapped(quotation)
         return tuple(self._quote_nearly(span, quotation) for span in spans)
+
+    def _gapped(self, quotation: Quotation) -> list[Span]:
+        """Where a placeholder of the quotation, "[slur]" or "***", stands for some words."""
+        pieces = [piece.strip() for piece in _PLACEHOLDER.split(quotation.text)]
+        kept = [self._folded(piece) for piece in pieces]
+        if len(kept) < 2 or max(map(len, kept)) < PIECE:
+            return []
+        gap = r" ?(?:\S{1,40} ){0,2}\S{1,40} ?"
+        pattern = re.compile(gap.join(map(re.escape, filter(None, kept))))
+        folded = self.haystack.folded
+        return [folded.span(*match.span()) for match in pattern.finditer(folded.text)][:HITS]
+
+    def fragment(self, quotation: Quotation, *, begins: bool, ends: bool) -> tuple[Quote, ...]:
+        """Where a quotation stands that an ellipsis cuts inside a word, with the whole word.
+
+        begins, ends: whether it begins and ends with a whole word.
+        """
+        needle, folded = self._folded(quotation.text), self.haystack.folded
+        place = folded.text.find(needle) if len(needle) >= PIECE else -1
+        if place < 0:
+            return ()
+        last = place + len(needle)
+        if begins and not _contains(self.haystack.begins, place):
+            return ()
+        if ends and not _contains(self.haystack.ends, last):
+            return ()
+        place = self.haystack.begins[bisect_right(self.haystack.begins, place) - 1]
+        last = self.haystack.ends[bisect_left(self.haystack.ends, last)]
+        return (self._quote_nearly(folded.span(place, last), quotation),)
 
     def nearest(self, quotation: Quotation) -> tuple[Quote, ...] | None:
         """As `near`, with or without what stands in brackets."""
@@ -145,16 +187,32 @@ class QuoteSearch:
             found = self.near(replace(quotation, text=text))
             if found is None:
                 return None
-            if found and text != quotation.text:
-                return tuple(replace(quote, quoted_as=quotation.text) for quote in found)
-            if found:
-                return found
+            if not found:
+                continue
+            start, end = self._passage(text)
+            if changes_meaning(self._folded(text), self.haystack.text[start:end], self.names):
+                self.misquoted[quotation] = self.haystack.as_sent(start, end)
+                return ()
+            return tuple(replace(quote, quoted_as=quotation.text) for quote in found)
         return None if self._spellings.is_spent else ()
+
+    def _passage(self, quoted: str) -> Span:
+        """The passage nearest to what is quoted, whole words, with a negation shortly before it
+        where the quotation begins otherwise."""
+        start, end = self._near_spans[self._folded(quoted)]
+        text = self.haystack.text
+        start = text.rfind(" ", 0, start) + 1
+        if text[start : start + 1].casefold() != quoted[:1].casefold():
+            lead = _SENTENCE_END.split(text[max(0, start - 60) : start])[-1]
+            before = " ".join(lead.split()[-3:])
+            if negates(before):
+                return text.rfind(before, 0, start), end
+        return start, end
 
     def near(self, quotation: Quotation) -> tuple[Quote, ...] | None:
         """The nearest passage; None where no cells were left to compare it with."""
         check()
-        needle = self._needle(quotation)
+        needle = self._folded(quotation.text)
         if needle not in self._near:
             regions = regions_of(self.haystack, needle) if self._is_affordable(needle) else None
             cost = comparison_cost(needle) * len(regions or ())
@@ -162,12 +220,17 @@ class QuoteSearch:
                 return None
             self.cells -= cost
             found = nearest_span(self.haystack, needle, regions)
+            if found:
+                self._near_spans[needle] = found[0]
             quotes = (self._quote(found[0], quotation, "fuzzy", found[1]),) if found else ()
             self._near[needle] = quotes
         return self._near[needle]
 
-    def _needle(self, quotation: Quotation) -> str:
-        return fold(quotation.text, self.haystack.marks).text
+    def _folded(self, text: str) -> str:
+        if text not in self._needles:
+            plain = text if self.haystack.marks else searchable(text).text
+            self._needles[text] = fold(plain, self.haystack.marks).text
+        return self._needles[text]
 
     def _is_affordable(self, needle: str) -> bool:
         return len(needle) < MIN_LENGTH or comparison_cost(needle) <= self.cells
@@ -178,9 +241,62 @@ class QuoteSearch:
         return self._quote(span, quotation, match, similarity)
 
     def _quote(self, span: Span, quotation: Quotation, match: Match, similarity: float) -> Quote:
-        start, end = span
-        text = self.haystack.text[start:end]
+        start, end = self.haystack.original(*span)
+        text = self.haystack.source[start:end]
         return Quote(start, end, text, quotation.text, match, similarity)
+
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[\u3002\uff01\uff1f\n]")
+_PLACEHOLDER = re.compile(r"\[[^\[\]\n]{1,40}\]|(?<!\S)\*{3}(?!\S)")
+_OMITTED = re.compile(
+    r"[ ]?https?://\S+|(?P<user>(?<![\w.@])@\w{1,30})|(?P<dash>[ ]?(?:--+|\u2014)[ ]?)"
+)
+_SIMPLER = json.loads((Path(__file__).parent / "data" / "simplified.json").read_text("utf-8"))
+_SIMPLIFIED = str.maketrans(_SIMPLER["traditional"], _SIMPLER["simplified"])
+
+
+def searchable(text: str) -> NormalizedText:
+    """The normalised text without addresses, with one form of names of users, and simplified."""
+    found = replaced(
+        normalize(text),
+        _OMITTED,
+        lambda match: "[USER]" if match["user"] else " - " if match["dash"] else "",
+    )
+    return replace(found, text=found.text.translate(_SIMPLIFIED))
+
+
+def check_parts(
+    text: str, parts: Sequence[Sequence[Quote]], *, omits_beginning: bool
+) -> tuple[bool, Span]:
+    """Return whether a quotation with ellipses keeps what the text says, and the passage.
+
+    The parts stand in the order of the text, and what is left out holds no negation, nor the
+    subject of the part behind it.
+    """
+    chain = [parts[0][0]]
+    for part in parts[1:]:
+        after = [quote for quote in part if quote.start >= chain[-1].end]
+        if not after:
+            every = [quote for quotes in parts for quote in quotes[:1]]
+            return False, (min(q.start for q in every), max(q.end for q in every))
+        chain.append(after[0])
+    for place in range(len(chain) - 2, -1, -1):  # the nearest before the next part
+        chain[place] = [q for q in parts[place] if q.end <= chain[place + 1].start][-1]
+    span = chain[0].start, chain[-1].end
+    for one, other in pairwise(chain):
+        gap = text[one.end : other.start]
+        *ended, last = _SENTENCE_END.split(gap)
+        if negates(gap) or (ended and any(map(str.isalnum, last))):
+            return False, span
+    if omits_beginning and negated_before(text, span[0]):
+        sentence = _SENTENCE_END.split(text[max(0, span[0] - 240) : span[0]])[-1].lstrip()
+        return False, (span[0] - len(sentence), span[1])
+    return True, span
+
+
+def negated_before(text: str, start: int) -> bool:
+    """Return True if a negation stands before `start` in its sentence."""
+    return negates(_SENTENCE_END.split(text[max(0, start - 240) : start])[-1])
 
 
 def comparison_cost(needle: str) -> int:
@@ -401,10 +517,23 @@ class Haystack:
     Indices are those of the folded text.
     """
 
-    def __init__(self, text: str, marks: bool = True) -> None:
+    def __init__(
+        self, text: str, marks: bool = True, source: str = "", origin: NormalizedText | None = None
+    ) -> None:
         self.text = text
         self.marks = marks
+        self.source = source or text
+        self.original = origin.original if origin else lambda start, end: (start, end)
         self.folded = fold(text, marks)
+
+    @classmethod
+    def normalized(cls, text: str) -> Haystack:
+        """Without quotation marks, and with spans of the text as sent."""
+        found = searchable(text)
+        return cls(found.text, False, text, found)
+
+    def as_sent(self, start: int, end: int) -> str:
+        return self.source[slice(*self.original(start, end))]
 
     @cached_property
     def begins(self) -> list[int]:

@@ -12,8 +12,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from shared.text.normalized import NormalizedText, normalize
 
 Span = tuple[int, int]  # half-open character offsets
 MASK = "[MASK]"
@@ -34,11 +36,16 @@ class Quotation:
 
 def quotations(explanation: str) -> list[Quotation]:
     """What is quoted, in order; an ellipsis separates two quotations; punctuation only is none."""
-    return [
-        quotation
+    return [part for parts in quoted_parts(explanation) for part in parts]
+
+
+def quoted_parts(explanation: str) -> list[list[Quotation]]:
+    """Return the parts between ellipses of what each pair of quotation marks quotes."""
+    quoted = (
+        list(_parts(explanation, start + 1, end - (explanation[start] != TO_LINE_END)))
         for start, end in quoted_spans(explanation)
-        for quotation in _parts(explanation, start + 1, end - (explanation[start] != TO_LINE_END))
-    ]
+    )
+    return [parts for parts in quoted if parts]
 
 
 def _parts(explanation: str, start: int, end: int) -> Iterator[Quotation]:
@@ -54,6 +61,7 @@ def _parts(explanation: str, start: int, end: int) -> Iterator[Quotation]:
             yield Quotation(offset, offset + len(text), text)
 
 
+HAN_CLASS = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 # Stands before what is quoted up to the end of its line: "> …", "Quote: …".
 TO_LINE_END = "\ue001"
 _MARK_LETTER = r"A-Za-z0-9\u00c0-\u024f"  # Chinese and Korean letters may touch a mark
@@ -139,7 +147,6 @@ def mask_spans(text: str, spans: Iterable[Span]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-HAN_CLASS = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _UNIT = re.compile(rf"[{HAN_CLASS}]|[^\W{HAN_CLASS}]+(?:['\u2019][^\W{HAN_CLASS}]+)*|[^\w\s]")
 
 
@@ -175,89 +182,46 @@ _NAMING_KEY = re.compile(
     r"target|group|label|categor|class|victim|communit|polic|tag|类别|标签|群体|对象|目标|대상|집단"
     r"|라벨|분류"
 )
-_TAG = re.compile(r"<(?P<closes>/?)(?P<name>[a-zA-Z][\w-]{0,30})\s{0,9}>")
-_QUOTE_TAG = re.compile(r"<(?P<closes>/?)q>|&(?:quot|ldquo|rdquo|#34|#8220|#8221);", re.IGNORECASE)
-_BRACKET_KEY = re.compile(
-    r"\[(?P<name>(?:target|label|verdict|evidence|reason(?:ing|s)?|rationale|answer|decision|class(?:ification)?|category"
-    r"|conclusion|output|attack|group|victims?|quotes?|spans?|result)[\w ]{0,20})\](?=\s)",
-    re.IGNORECASE,
+_OTHER_MARKS = re.compile(
+    "\u00ab[^\u00ab\u00bb\n]{1,400}\u00bb|\u00bb([^\u00ab\u00bb\n]{1,400})\u00ab"
+    "|\u2039([^\u2039\u203a\n]{1,400})\u203a|\u203a([^\u2039\u203a\n]{1,400})\u2039"
+    r"|(?<!\w)\u201a([^\u201a\u2018\u2019\n]{1,400})[\u2018\u2019](?!\w)"
+    "|\u275d([^\u275d\u275e\n]{1,400})[\u275d\u275e]"
+    rf"|(?<=[{HAN_CLASS}])[\u2018']([^\u2018\u2019'\n]{{1,200}})[\u2019'](?![A-Za-z])"
 )
-_TOKEN_TAG = re.compile(r"<\|/?[\w-]{1,30}\|>")  # "<|assistant|>"
-_TEX = re.compile(r"\\(?:boxed|fbox|text|textbf|textit|mathbf|mathrm|emph|underline)\s{0,3}(?=\{)")
-
-
-_CURLY, _SPACED_CURLY = ("\u201c", "\u201d"), (" \u201c", "\u201d ")
-_OTHER_MARKS = tuple(
-    (re.compile(pattern), rf"{before}\1{after}")
-    for pattern, (before, after) in (
-        ("\u2039([^\u2039\u203a\n]{1,400})\u203a", ("\u00ab", "\u00bb")),
-        (
-            r"(?<!\w)\u201a([^\u201a\u2018\u2019\n]{1,400})[\u2018\u2019](?!\w)",
-            ("\u2018", "\u2019"),
-        ),
-        (r"[\u301d\u275d]([^\u301d-\u301f\u275d\u275e\n]{1,400})[\u301e\u301f\u275e]", _CURLY),
-        (r"``(?=[^\s`])([^`'\n]{1,400})''", _SPACED_CURLY),
-        (r"(?<![\w'])''(?=[^\s'])([^'\n]{1,400})''(?![\w'])", _SPACED_CURLY),
-        (rf"(?<=[{HAN_CLASS}])[\u2018']([^\u2018\u2019'\n]{{1,200}})[\u2019'](?![A-Za-z])", _CURLY),
-    )
-)
-_REVERSED = re.compile("\u00bb([^\u00ab\u00bb\n]{1,400})\u00ab")
-_REVERSED_SINGLE = re.compile("\u203a([^\u2039\u203a\n]{1,400})\u2039")
 _CODE = re.compile(
-    rf"(?<![`{_MARK_LETTER}])`(?=[^\s`])([^`\n]{{1,300}})(?<!\s)`(?![`{_MARK_LETTER}])"
+    rf"(?<![`{_MARK_LETTER}])`(?:(?=[^\s`])([^`\n]{{1,300}})(?<!\s)`(?![`{_MARK_LETTER}])"
+    r"|`(?=[^\s`])([^`'\n]{1,400})'')"
 )
-_EMPHASIS = re.compile(
-    rf"(?<![*_{_MARK_LETTER}])(\*{{1,3}}|_{{1,3}})(?=[^\s*_])([^*_\n]{{1,300}})(?<![\s:])\1"
-    rf"(?![*_{_MARK_LETTER}])"
-)
-
-
-def _common_marks(text: str) -> str:
-    """Quotation marks of other alphabets and of TeX as the common ones, at the same places."""
-    for pattern, marked in _OTHER_MARKS:
-        text = pattern.sub(marked, text)
-    for pattern, opening in ((_REVERSED, "\u00ab"), (_REVERSED_SINGLE, "\u2039")):
-        if pattern.search(text) and text.find(pattern.pattern[0]) < text.find(opening):
-            text = pattern.sub("\u00ab\\1\u00bb", text)
-    return text
 
 
 def code_as_quotations(explanation: str) -> str:
-    """What stands in backticks, as in quotation marks; offsets stay."""
-    return _CODE.sub("\u201c\\1\u201d", explanation)
+    """What stands in backticks, or in the marks of TeX, as in quotation marks; offsets stay."""
+    return _CODE.sub(
+        lambda match: f"\u201c{match[1]}\u201d" if match[1] else f" \u201c{match[2]}\u201d ",
+        explanation,
+    )
 
 
-def emphasis_as_quotations(explanation: str, chosen: Callable[[Quotation], bool]) -> str:
-    """The emphasised words that are chosen, as in quotation marks; offsets stay."""
-
-    def marked(found: re.Match[str]) -> str:
-        mark, text = found.groups()
-        if not chosen(Quotation(*found.span(2), text)):
-            return found.group()
-        blank = " " * (len(mark) - 1)
-        return f"{blank}\u201c{text}\u201d{blank}"
-
-    return _EMPHASIS.sub(marked, explanation)
+def _as_curly(quoted: re.Match[str]) -> str:
+    inner = quoted[quoted.lastindex or 0]
+    return f"\u201c{inner}\u201d" if quoted.lastindex else inner
 
 
-def plain_format(explanation: str, text: str = "") -> str:
-    """The explanation without its JSON marks, tags and TeX commands; offsets stay.
+def plain_format(explanation: str, text: str = "") -> NormalizedText:
+    """The normalised explanation without the marks of JSON.
 
     Models are often told to answer in such a form. A string of an object is no quotation of the
     text, but one in a list, or of a key that names quotations ("evidence"), is, as is one of
     several words that stands in the text word for word. Each field becomes a line of its own.
     What a line quotes without marks, after ">" or a key that names quotations, is marked.
+
+    text: normalised.
     """
-    found = explanation
-    if _TEX.search(found):  # "$" is no currency there
-        found = _TEX.sub(lambda match: " " * len(match.group()), found).replace("$", " ")
-    found = _QUOTE_TAG.sub(_as_mark, found)
-    found = _TOKEN_TAG.sub(lambda tag: "\n" + " " * (len(tag.group()) - 1), found)
-    found = _BRACKET_KEY.sub(lambda key: f"\n{key['name']}:", found)
-    found = _TAG.sub(_as_line, found)
-    found = _common_marks(found)
+    normalized = normalize(explanation)
+    found = _OTHER_MARKS.sub(_as_curly, normalized.text)
     found = _plain_json(found, text) if _OBJECT.search(found) else found
-    return _marked_lines(found, text)
+    return replace(normalized, text=_marked_lines(found, text))
 
 
 _MARKS_QUOTES = re.compile(r"[\"\uff02\u201c-\u201f\u00ab\u300c\u300e\u300a]")
@@ -367,22 +331,6 @@ def _folded(text: str) -> str:
     return " ".join(text.lower().replace("\u2019", "'").split())
 
 
-def _as_mark(tag: re.Match[str]) -> str:
-    """A quotation mark, and blanks: before the mark that opens, behind the one that closes."""
-    blank = " " * (len(tag.group()) - 1)
-    if tag["closes"] is None:
-        return f'"{blank}'
-    return f"\u201d{blank}" if tag["closes"] else f"{blank}\u201c"
-
-
-def _as_line(tag: re.Match[str]) -> str:
-    """`<label>` reads as "label:" on a line of its own, `</label>` ends the line."""
-    if tag["closes"]:
-        return "\n" + " " * (len(tag.group()) - 1)
-    width = len(tag.group()) - len(tag["name"]) - 2
-    return f"\n{tag['name']}:{' ' * width}"
-
-
 @dataclass
 class _Fields:
     """Where a pass over JSON stands. lists: of each open bracket whether it is a list's."""
@@ -415,7 +363,6 @@ def _plain_json(found: str, text: str) -> str:
         copied = len(body.split()) > 1 and body.strip() in text and not fields.names
         if is_key or not (fields.quotes or copied):
             characters[start] = characters[end - 1] = " "
-            characters[start + 1 : end - 1] = _unescaped(body)
     return "".join(characters)
 
 
@@ -441,9 +388,3 @@ def _strings(text: str, fields: _Fields, characters: list[str]) -> Iterator[tupl
 def _before(text: str, place: int) -> str:
     """The last character before that is no blank, of the nearest 40."""
     return text[max(0, place - 40) : place].rstrip()[-1:] or "."
-
-
-def _unescaped(body: str) -> str:
-    r"""`\"` as a mark after a blank, `\n` as a new line."""
-    plain = body.replace('\\"', ' "').replace("\\'", " '")
-    return plain.replace("\\n", " \n").replace("\\t", "  ")

@@ -28,7 +28,7 @@ from shared.contracts.reports import Interval
 # Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
 # others would have a mean that says nothing.
 NO_WITNESS: frozenset[ReasonCode] = frozenset(
-    {"untrained-language", "language-undecided", "model-disagrees"}
+    {"untrained-language", "language-undecided", "model-disagrees", "quote-unread"}
 )
 
 PLACE = ", in characters "  # of one explanation: what is counted over many leaves it out
@@ -46,9 +46,7 @@ SetAside = Literal[
     "earlier", "hedged", "hypothetical", "appeal", "general", "reported", "partial", "outranked",
     "uncertain",
 ]  # fmt: skip
-QuotationReason = Literal[
-    "label", "idiom", "gloss", "other_source", "echo", "translation", "unattributed"
-]
+QuotationReason = Literal["label", "idiom", "other_source", "echo", "translation", "unattributed"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 DropDirection = Literal["supports", "opposes", "none"]
@@ -157,6 +155,11 @@ class HatexscoreHallucinatedQuote(Message):
     start: Offset
     end: Offset
     text: str
+    misquotes: str | None = Field(
+        default=None,
+        description="the passage of the text that the quotation changes, so that it says something "
+        "else: a negation, a number, a group, another word, an ellipsis; null where there is none",
+    )
 
 
 class HatexscoreOtherQuotation(Message):
@@ -166,11 +169,10 @@ class HatexscoreOtherQuotation(Message):
     end: Offset
     text: str
     reason: QuotationReason = Field(
-        description="label: the name of a label or field; idiom: a set phrase; gloss: a paraphrase "
-        "of an earlier quotation; other_source: words of somebody else, or that the text might "
-        "have had; echo: the whole text, beside quotations of parts; translation: not in the text, "
-        "and in letters or a language that it does not have; unattributed: not in the text, and "
-        "not said to be"
+        description="label: the name of a label or field; idiom: a set phrase; other_source: words "
+        "of somebody else, a paraphrase, or words that the text might have had; echo: the whole "
+        "text, beside quotations of parts; translation: not in the text, and in letters or a "
+        "language that it does not have; unattributed: not in the text, and not said to be"
     )
 
 

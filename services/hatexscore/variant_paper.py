@@ -72,7 +72,7 @@ def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedS
     spans = merge_spans([*((quote.start, quote.end) for quote in quotes), *runs])
     return QuotedSpans(
         evidence=quote_evidence([*quotes, *_unquoted(request.text, runs, quotes)]),
-        hallucinated=located.missing,
+        hallucinated=tuple((one, None) for one in located.missing),
         masked=mask_spans(request.text, spans) if spans else None,
         trivial=any(
             _spans_all(counted, span) for span in (*runs, *((q.start, q.end) for q in quotes))

@@ -8,6 +8,7 @@ Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3; README.md lists the dep
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,19 +28,26 @@ from services.hatexscore.explanation import (
 )
 from services.hatexscore.group_contexts import groups_of_text
 from services.hatexscore.groups import find_mentions
-from services.hatexscore.lexicon import TextGroups
+from services.hatexscore.lexicon import TextGroups, lexicon_names
 from services.hatexscore.quote_kinds import attributed, kinds_of
-from services.hatexscore.quote_search import Haystack, Quote, QuoteSearch, is_trivial, word_spans
+from services.hatexscore.quote_search import (
+    Haystack,
+    Quote,
+    QuoteSearch,
+    check_parts,
+    is_trivial,
+    negated_before,
+    word_spans,
+)
 from services.hatexscore.quotes import (
     Quotation,
     code_as_quotations,
     count_units,
-    emphasis_as_quotations,
     mask_spans,
     merge_spans,
     overlap_words,
     plain_format,
-    quotations,
+    quoted_parts,
     quoted_spans,
     scripts_of,
 )
@@ -50,8 +58,11 @@ from shared.contracts.messages import Variant
 from shared.queue.job_context import check_each
 from shared.reports.metric import StatedDecision
 from shared.text.language import UNDECIDED
+from shared.text.normalized import normalize
 
 COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
+FEWEST_NEGATED = 4  # words of a quotation that a warning calls negated
+_OMITS = re.compile(r"(?:\.{3}|\u2026)\]?\s*$")  # an ellipsis before a quotation
 MOST_POINTLESS = 5  # function words that a warning names
 PART = 0.6  # of the text's words: who quotes at most so many, quotes a part of it
 
@@ -63,8 +74,7 @@ NO_GROUP = (
 
 
 def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
-    plain = plain_format(request.explanation, request.text)
-    request = request.model_copy(update={"explanation": plain})
+    plain = plain_format(request.explanation, normalize(request.text).text)
     asked: list[TextGroups] = []
 
     def moderated(request: HatexscoreRequest, languages: DetectedLanguages) -> TextGroups:
@@ -74,7 +84,7 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
     rules = ParsingRules(
         conclusion=_concluded, mentions=find_mentions, quoted=read_quotations, moderated=moderated
     )
-    parsed = parse_explanation(request, rules)
+    parsed = parse_explanation(request, rules, plain)
     attacked = any(group.attacked for group in parsed.groups)
     count = len(parsed.quoting.hallucinated)
     said = "1 quotation is" if count == 1 else f"{count} quotations are"
@@ -85,6 +95,7 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
             *parsed.warnings,
             *_vocabulary_warnings(request),
             *((f"{said} said to be of the text and not in it",) if count else ()),
+            *_negated_warnings(parsed),
             *_pointless_warnings(parsed),
             *_search_warnings(parsed),
         ),
@@ -97,7 +108,8 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:
     """The conclusion of an answer alone; None where there is none, or no rules for its language."""
-    request = request.model_copy(update={"explanation": plain_format(answer)})
+    plain = plain_format(answer)
+    request = request.model_copy(update={"explanation": plain.text})
     languages = detect_languages(request)
     if languages.no_rules is not None:
         return None
@@ -105,9 +117,10 @@ def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | Non
     if stated is None:
         return None
     word = stated.word or ""
-    start = answer.rfind(word, stated.start, stated.end) if word else -1
-    words = (stated.start, stated.end) if start < 0 else (start, start + len(word))
-    return StatedDecision(label=stated.label, start=stated.start, end=stated.end, words=words)
+    first = plain.text.rfind(word, stated.start, stated.end) if word else -1
+    start, end = plain.original(stated.start, stated.end)
+    words = (start, end) if first < 0 else plain.original(first, first + len(word))
+    return StatedDecision(label=stated.label, start=start, end=end, words=words)
 
 
 def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
@@ -133,6 +146,11 @@ def _pointless_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
     return (f"a function word quoted alone points at nothing, and is no evidence: {listed}",)
 
 
+def _negated_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
+    listed = ", ".join(f'"{one}"' for one in parsed.quoting.negated[:MOST_POINTLESS])
+    return (f"the text has a negation before what is quoted of it: {listed}",) if listed else ()
+
+
 def _search_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
     count = parsed.quoting.unsearched
     said = f"{count} quotations were looked for word for word only: the search for near passages "
@@ -152,20 +170,23 @@ def read_text_groups(request: HatexscoreRequest, languages: DetectedLanguages) -
 class SortedQuotations:
     """The quotations of an explanation: where each occurs in the text, or what else it is.
 
-    hallucinated: attributed to the text, searched for, and not in it.
+    Their offsets are into the explanation as sent.
+
+    hallucinated: attributed to the text, searched for, and not in it; with the passage of the text
+                  that a misquotation changes, or None.
     pointless:    function words of the text, alone.
     """
 
     found: dict[Quotation, tuple[Quote, ...]]
     other: dict[Quotation, QuotationReason]
-    hallucinated: tuple[Quotation, ...]
+    hallucinated: dict[Quotation, str | None]
     unsearched: tuple[Quotation, ...]
     pointless: tuple[Quotation, ...]
 
 
 def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
     """Quotations in quotation marks that occur in the text; function words alone point nowhere."""
-    sorted_ = sort_quotations(request.text, request.explanation, languages)
+    sorted_ = sort_quotations(request, languages)
     echoes = _full_text_quotations(request.text, languages.text, sorted_.found)
     kept = _ordered(quotes for q, quotes in sorted_.found.items() if q not in echoes)
     spans = _merge_neighbors(request.text, merge_spans((quote.start, quote.end) for quote in kept))
@@ -173,7 +194,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     other.update(dict.fromkeys(echoes, "echo"))
     return QuotedSpans(
         evidence=quote_evidence(kept),
-        hallucinated=sorted_.hallucinated,
+        hallucinated=tuple(sorted_.hallucinated.items()),
         masked=mask_spans(request.text, spans) if spans else None,
         trivial=_quotes_everything(request, languages.text, spans),
         spans=tuple(spans),
@@ -181,6 +202,14 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         unsearched=len(sorted_.unsearched),
         echo=bool(echoes),
         pointless=tuple(dict.fromkeys(one.text for one in sorted_.pointless)),
+        negated=tuple(
+            dict.fromkeys(
+                quote.text
+                for quote in kept
+                if len(count_units(quote.text)) >= FEWEST_NEGATED
+                and negated_before(request.text, quote.start)
+            )
+        ),
     )
 
 
@@ -199,33 +228,50 @@ def _merge_neighbors(text: str, spans: Sequence[Span]) -> list[Span]:
     return joined
 
 
-def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -> SortedQuotations:
+def sort_quotations(request: HatexscoreRequest, languages: DetectedLanguages) -> SortedQuotations:
     """Exactly, then inflected, then among near passages; what is no quotation of the text is not
     looked for among those."""
     language = languages.explanation
-    search = QuoteSearch(Haystack(text, marks=False))
-    explanation = _marked_otherwise(search, explanation, language)
-    quoted = _resolve_quotation(search, explanation)
-    exact = {
-        q: search.exact(q) or search.inflected(q) or search.respelled(q) for q in check_each(quoted)
-    }
-    other = kinds_of(explanation, language, quoted, {q for q in quoted if exact[q]})
-    own = [q for q in quoted if q not in other]
+    lexicon = lexicon_names(request.policy, language)
+    search = QuoteSearch(Haystack.normalized(request.text), lexicon)
+    marked = code_as_quotations(request.explanation)
+    plain = plain_format(marked, normalize(request.text).text)
+    quoted, exact = _resolve_quotations(search, plain.text)
+    misquoted = _misquoted_parts(request.text, plain.text, quoted, exact)
+    parts = [q for group in quoted if group[0] not in misquoted for q in group]
+    other = kinds_of(plain.text, language, parts, {q for q in parts if exact[q]})
+    own = [q for q in parts if q not in other]
     rest = [q for q in own if not is_trivial(q, languages.text)]
     near = {q: search.nearest(q) for q in check_each([q for q in rest if not exact[q]])}
     missing = [q for q, quotes in near.items() if quotes is not None and not quotes]
-    there = scripts_of(text)
-    translated = {one for one in missing if _may_be_translated(there, one, languages)}
-    accused = attributed(explanation, language, missing) - translated
+    there = scripts_of(request.text)
+    changed = {q for q in missing if q in search.misquoted}
+    translated = {
+        q for q in missing if q not in changed and _may_be_translated(there, q, languages)
+    }
+    accused = (attributed(plain.text, missing) | changed) - translated
     unattributed = {one for one in missing if one not in accused and one not in translated}
-    return SortedQuotations(
-        found={q: quotes for q in rest if (quotes := exact[q] or near[q])},
-        other={
-            **other,
-            **dict.fromkeys(unattributed, "unattributed"),
-            **dict.fromkeys(translated, "translation"),
+    passages = {
+        **{q: search.misquoted.get(q) for q in missing if q in accused},
+        **{
+            _whole(plain.text, group): passage
+            for group in quoted
+            if (passage := misquoted.get(group[0]))
         },
-        hallucinated=tuple(quotation for quotation in missing if quotation in accused),
+    }
+
+    def sent(quotation: Quotation) -> Quotation:
+        start, end = plain.original(quotation.start, quotation.end)
+        return Quotation(start, end, quotation.text)
+
+    return SortedQuotations(
+        found={sent(q): quotes for q in rest if (quotes := exact[q] or near[q])},
+        other={
+            **{sent(q): kind for q, kind in other.items()},
+            **dict.fromkeys(map(sent, unattributed), "unattributed"),
+            **dict.fromkeys(map(sent, translated), "translation"),
+        },
+        hallucinated={sent(q): passages[q] for q in sorted(passages, key=lambda one: one.start)},
         unsearched=tuple(q for q, quotes in near.items() if quotes is None),
         pointless=tuple(q for q in own if exact[q] and is_trivial(q, languages.text)),
     )
@@ -246,35 +292,71 @@ def _may_be_translated(
     return len(codes - {UNDECIDED}) > 1
 
 
-def _marked_otherwise(search: QuoteSearch, explanation: str, language: Language) -> str:
-    """With what is quoted by backticks, and by emphasis, in quotation marks; offsets stay.
+def _resolve_quotations(
+    search: QuoteSearch, explanation: str
+) -> tuple[list[list[Quotation]], dict[Quotation, tuple[Quote, ...]]]:
+    """What is quoted, by its quotation marks, and where the text has it word for word.
 
-    Emphasis quotes where it is attributed to the text and stands there word for word: nobody is
-    accused for it.
+    Where the text does not have it but has quotations within it, or parts around a dash, those.
     """
-    explanation = code_as_quotations(explanation)
-    emphasised: list[Quotation] = []
+    groups: list[list[Quotation]] = []
+    exact: dict[Quotation, tuple[Quote, ...]] = {}
+    for parts in quoted_parts(explanation):
+        group: list[Quotation] = []
+        for part in check_each(parts):
+            quotation = _with_censors(explanation, part)
+            quotes = search.exact(quotation) or search.inflected(quotation)
+            if quotes or (quotes := search.respelled(quotation)):
+                exact[quotation] = quotes
+                group.append(quotation)
+                continue
+            cut = explanation[quotation.end :].startswith("...")
+            begun = not explanation[: quotation.start].endswith("...")
+            if begun == cut and (quotes := search.fragment(quotation, begins=begun, ends=not cut)):
+                exact[quotation] = quotes
+                group.append(quotation)
+                continue
+            inner = _nested_quotations(search, explanation, quotation) or _around_dashes(
+                search, quotation
+            )
+            exact.update((one, search.exact(one)) for one in inner or [quotation])
+            group += inner or [quotation]
+        groups.append(group)
+    return groups, exact
 
-    def occurs(one: Quotation) -> bool:
-        if search.exact(one):
-            emphasised.append(one)
-        return bool(emphasised) and emphasised[-1] == one
 
-    marked = emphasis_as_quotations(explanation, occurs)
-    if not emphasised:
-        return explanation
-    said = attributed(marked, language, emphasised)
-    return emphasis_as_quotations(explanation, said.__contains__)
+def _around_dashes(search: QuoteSearch, quotation: Quotation) -> list[Quotation]:
+    """The parts of a quotation that a dash shortens: all of them stand in the text, or none."""
+    parts = []
+    start = quotation.start
+    for text in re.split(r"(\s(?:--+|\u2013|\u2014)\s)", quotation.text):
+        if text.strip(" -\u2013\u2014"):
+            parts.append(Quotation(start, start + len(text), text))
+        start += len(text)
+    return parts if len(parts) > 1 and all(map(search.exact, parts)) else []
 
 
-def _resolve_quotation(search: QuoteSearch, explanation: str) -> list[Quotation]:
-    """What is quoted; where it is not in the text but quotations within it are, those."""
-    return [
-        inner
-        for quotation in quotations(explanation)
-        for one in [_with_censors(explanation, quotation)]
-        for inner in (_nested_quotations(search, explanation, one) or [one])
-    ]
+def _misquoted_parts(
+    text: str,
+    explanation: str,
+    quoted: Sequence[Sequence[Quotation]],
+    exact: dict[Quotation, tuple[Quote, ...]],
+) -> dict[Quotation, str]:
+    """Return the first part of each quotation whose ellipses change the text, and the passage."""
+    found: dict[Quotation, str] = {}
+    for group in quoted:
+        omits = _OMITS.search(explanation, max(0, group[0].start - 8), group[0].start) is not None
+        parts = [exact[part] for part in group]
+        if (omits or len(parts) > 1) and all(parts):
+            keeps, (start, end) = check_parts(text, parts, omits_beginning=omits)
+            if not keeps:
+                found[group[0]] = text[start:end]
+    return found
+
+
+def _whole(explanation: str, group: Sequence[Quotation]) -> Quotation:
+    start, end = group[0].start, group[-1].end
+    return Quotation(start, end, explanation[start:end])
 
 
 def _with_censors(explanation: str, quotation: Quotation) -> Quotation:

@@ -1,8 +1,9 @@
 """Rationales that quote: strings of the text become spans of it, before anything is validated.
 
 A quotation is found as it stands; else word for word, whatever its case, its blanks and its
-punctuation. Of one that occurs several times each mention stands for the next occurrence. Linear in
-text and quotations; pydantic only.
+punctuation; else so in the normalised text, without HTML and wrapped lines. Of one that occurs
+several times each mention stands for the next occurrence. Linear in text and quotations; pydantic
+only.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, count, islice
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
@@ -19,6 +20,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
 from services.ice.report import TEXTS, IceSpan, Of
 from shared.contracts.messages import MAX_TEXT
 from shared.process.cached import cached_property
+from shared.text.normalized import NormalizedText, normalize
 
 Quotation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Place = tuple[int, int]  # half-open character offsets
@@ -48,13 +50,23 @@ class _TextSearch:
         return known[occurrence] if occurrence < len(known) else None
 
     def _occurrences(self, quotation: str) -> Iterator[Place]:
-        """As whole words as written, else word for word, else anywhere (scripts without blanks)."""
+        """As whole words as written, else word for word, else anywhere (scripts without blanks).
+
+        Else in the normalised text: "don't" of a text that has "don&#39;t".
+        """
         for way in (self._as_words, self._word_for_word, self._find_exact):
             place = None
             for place in way(quotation):
                 yield place
             if place is not None:
                 return
+        plain, wanted = self._plain, normalize(quotation).text
+        if (plain.text, wanted) != (self._text, quotation):
+            search = _TextSearch(plain.text)
+            for number in count():
+                if (place := search.find(wanted, number)) is None:
+                    return
+                yield plain.original(*place)
 
     def _as_words(self, quotation: str) -> Iterator[Place]:
         """Looked for only where it would cut no word at its begin."""
@@ -77,6 +89,10 @@ class _TextSearch:
         for at in _find_all(self._normalized_text, _join_lines(wanted), 1):
             first = bisect_right(self._start_positions, at) - 1
             yield self._words[first].start(), self._words[first + len(wanted) - 1].end()
+
+    @cached_property
+    def _plain(self) -> NormalizedText:
+        return normalize(self._text)
 
     @cached_property
     def _inside(self) -> bytes:

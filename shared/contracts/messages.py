@@ -363,6 +363,7 @@ ReasonCode = Literal[
     "label-unknown",
     "model-disagrees",
     "quote-not-found",
+    "quote-unread",
     UnreadCode,
 ]
 

@@ -50,6 +50,15 @@ def normalize(text: str) -> NormalizedText:
     return normalized
 
 
+def replaced(
+    normalized: NormalizedText,
+    pattern: re.Pattern[str],
+    replacement: Callable[[re.Match[str]], str] | str,
+) -> NormalizedText:
+    """Return the text with every match replaced."""
+    return _edited(normalized, _replace(pattern, replacement)(normalized.text))
+
+
 def _edited(normalized: NormalizedText, edits: Iterator[Edit]) -> NormalizedText:
     """Apply edits that are in order and do not overlap."""
     text, starts, ends = normalized.text, normalized.starts, normalized.ends
@@ -156,7 +165,7 @@ _TAG = re.compile(
 )
 _CLOSING = re.compile(r"</([A-Za-z][\w-]{0,30})\s{0,9}>")
 _INLINE = re.compile(
-    "a|abbr|b|big|cite|code|del|em|font|i|img|ins|kbd|label|mark|s|small|span|strike|strong|sub"
+    "a|abbr|b|big|cite|code|del|em|font|i|img|ins|kbd|mark|s|small|span|strike|strong|sub"
     "|sup|tt|u|var|wbr"
 )
 _BLOCK = re.compile(
@@ -277,11 +286,9 @@ def _lines(text: str) -> Iterator[Edit]:
                 is_joined = not (is_keyed and is_structured)
             elif is_keyed:
                 is_joined = False
-            elif _UNFINISHED.search(tail):
-                is_joined = True
             else:
-                is_long = not is_structured and words >= FEWEST_WORDS
-                is_joined = is_long and not _ENDED_LINE.search(tail)
+                is_long = words >= FEWEST_WORDS and not _ENDED_LINE.search(tail)
+                is_joined = not is_structured and bool(is_long or _UNFINISHED.search(tail))
             if is_joined:
                 is_tight = tail[-1] == "-" and tail[-2:-1].isalpha()
                 is_tight |= bool(_CJK.match(line)) and (

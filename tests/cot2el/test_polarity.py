@@ -10,7 +10,7 @@ import pytest
 
 from bench.cot2el_polarity import measured
 from services.cot2el.metric import SERVICE
-from services.cot2el.refinement import by_cues, by_probability, negations
+from services.cot2el.refinement import by_cues, by_probability
 from services.cot2el.report import Cot2elResult
 from services.cot2el.segmentation import Language
 from services.worker import local
@@ -19,6 +19,7 @@ from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
+from shared.text.changed_meaning import negations
 from tests.cot2el.writers import Negations, bound, sent
 
 

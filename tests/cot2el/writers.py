@@ -11,7 +11,6 @@ from typing import Any, cast
 import numpy as np
 
 from services.cot2el.contract import CONTRACT, Cot2elRequest
-from services.cot2el.refinement import negations
 from shared.contracts.calls import Completion, Example, Pair, Prompt, Sampling
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
@@ -19,6 +18,7 @@ from shared.contracts.messages import ModelUse
 from shared.models import ports
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats, Models, bind
+from shared.text.changed_meaning import negations
 
 USE = ModelUse(name="stub", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
 NLI_USE = USE.model_copy(update={"name": "embedded-nli"})

@@ -123,7 +123,7 @@ VOCABULARIES: dict[VocabularyName, tuple[str, str]] = {
 
 
 def label(text: str, vocabulary: VocabularyName = "hate") -> str | None:
-    read = read_conclusion(plain_format(text), built_in(vocabulary), detect_language(text))
+    read = read_conclusion(plain_format(text).text, built_in(vocabulary), detect_language(text))
     return read.conclusion.label if read.conclusion else None
 
 

@@ -672,7 +672,7 @@ class ExplanationsGeneration(Message):
 
 class ExplanationsObstacle(Message):
     component: Literal['decision', 'p', 'stated_p', 'tokens']
-    code: Literal['no-judge', 'not-asked', 'refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['no-judge', 'not-asked', 'refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -1259,6 +1259,12 @@ class HatexscoreHallucinatedQuote(Message):
     start: Annotated[int, Field(description='character offset (Unicode code points)')]
     end: Annotated[int, Field(description='character offset (Unicode code points)')]
     text: str
+    misquotes: Annotated[
+        str | None,
+        Field(
+            description='the passage of the text that the quotation changes, so that it says something else: a negation, a number, a group, another word, an ellipsis; null where there is none'
+        ),
+    ] = None
 
 
 class HatexscoreLabelConflicts(Message):
@@ -1281,9 +1287,9 @@ class HatexscoreOtherQuotation(Message):
     end: Annotated[int, Field(description='character offset (Unicode code points)')]
     text: str
     reason: Annotated[
-        Literal['label', 'idiom', 'gloss', 'other_source', 'echo', 'translation', 'unattributed'],
+        Literal['label', 'idiom', 'other_source', 'echo', 'translation', 'unattributed'],
         Field(
-            description='label: the name of a label or field; idiom: a set phrase; gloss: a paraphrase of an earlier quotation; other_source: words of somebody else, or that the text might have had; echo: the whole text, beside quotations of parts; translation: not in the text, and in letters or a language that it does not have; unattributed: not in the text, and not said to be'
+            description='label: the name of a label or field; idiom: a set phrase; other_source: words of somebody else, a paraphrase, or words that the text might have had; echo: the whole text, beside quotations of parts; translation: not in the text, and in letters or a language that it does not have; unattributed: not in the text, and not said to be'
         ),
     ]
 
@@ -1389,7 +1395,7 @@ class HatexscoreReaderUse(Message):
 
 class HatexscoreReason(Message):
     component: Literal['htc', 'qf', 'tgi', 'cc', 'score']
-    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -2257,7 +2263,7 @@ class NliQuestion(Message):
 
 class NullReason(Message):
     component: Annotated[str, Field(description='the component, or `score`')]
-    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -9602,7 +9608,7 @@ class HatexscoreResult(Result):
         Field(description='parts with weight that are defined'),
     ] = []
     undefined: Annotated[
-        dict[str, Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']] | None,
+        dict[str, Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']] | None,
         Field(
             description='part that is null → why, the first of its `reasons`; the score is null if the part has weight'
         ),
