@@ -20,7 +20,7 @@ Edit = tuple[int, int, str]
 SIDES: tuple[Side, Side] = ("hateful", "non-hateful")
 NONE = LABELS["verdict"].index("none")
 SURE = 0.9  # the least probability of a verdict, and of there being none
-SECOND = 0.5  # the least probability of the same verdict in one of its sentences
+SECOND = 0.5  # the probability from which a sentence states a verdict
 LONGEST = 1_500  # characters that are read at once: fewer tokens than the encoder has places for
 MOST_SENTENCES = 60  # that are read, from the end
 
@@ -117,11 +117,12 @@ def _of_row(row: Floats) -> VerdictRead:
 
 
 def _with_evidence(read: VerdictRead, spans: Sequence[Span], rows: Sequence[Floats]) -> VerdictRead:
-    """The sentence that says it most clearly; unread where none does."""
+    """The sentence that says it most clearly; unread where one says the opposite and none this."""
     if read.label is None:
         return read
     column = SIDES.index(read.label)
     span, row = max(zip(spans, rows, strict=True), key=lambda pair: float(pair[1][column]))
-    if len(spans) > 1 and float(row[column]) < SECOND:
+    opposite = max(float(one[1 - column]) for one in rows)
+    if float(row[column]) < SECOND <= opposite:
         return VerdictRead(None, False, read.probability)
     return VerdictRead(read.label, True, read.probability, span)

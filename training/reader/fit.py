@@ -19,10 +19,10 @@ HIDDEN = -1e4  # the logit of an output that is not of the row's reading
 @dataclass(frozen=True)
 class Recipe:
     rank: int = 32
-    layers: int = 12
-    epochs: int = 4
-    batch: int = 32  # rows
-    rate: float = 5e-4
+    layers: int = 8  # of the base's twelve
+    epochs: int = 5
+    batch: int = 64  # rows
+    rate: float = 7e-4
     warm_up: float = 0.06  # of the steps
     dropout: float = 0.1
     longest: int = 384  # tokens

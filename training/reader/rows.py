@@ -34,6 +34,7 @@ class ReaderRow:
     author: str
     language: str
     style: str = ""
+    text: str = ""  # as written
 
 
 def training_rows() -> list[ReaderRow]:
@@ -47,7 +48,7 @@ def read_rows(file: Path) -> Iterator[ReaderRow]:
     """The rows of one author."""
     for one in json_lines(file):
         language, style = one["language"], one.get("style", "")
-        yield ReaderRow(*_asked(one), file.stem, language, style)
+        yield ReaderRow(*_asked(one), file.stem, language, style, one["text"])
 
 
 def json_lines(file: Path) -> list[dict[str, Any]]:

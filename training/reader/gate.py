@@ -1,0 +1,154 @@
+"""The gate: how well the shipped reader reads texts that nobody trained on.
+
+python -m training.reader.gate
+
+Prints a table for each reading, by language and style. `rules` is what the patterns read that the
+reader replaced, at commit 668cda69, from `test/rules.json`; they read no other languages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from services.inference.local_models import LocalModels
+from shared.models import ports
+from shared.models.catalogue.catalogue import Catalogue
+from shared.readers.model import LABELS, Reading, ask
+from shared.readers.verdict import SURE, VerdictText, read_verdicts
+from shared.statistics.wilson import wilson
+from shared.text.normalized import normalize
+from training.reader.rows import FOLDER, ReaderRow, marks, read_rows
+
+TESTS = FOLDER / "test"
+DISCLOSED = 0.15  # the probability from which a sentence makes a disclosure
+UNREAD = "unread"
+NORMAL = 1.959964  # the quantile of a 95 % interval
+
+
+@dataclass(frozen=True)
+class Read:
+    """A test row, what the reader says, and what the rules said (None: they read no such text)."""
+
+    row: ReaderRow
+    found: frozenset[str]
+    rules: frozenset[str] | None
+
+    @property
+    def right(self) -> frozenset[str]:
+        return frozenset(self.row.labels)
+
+
+def main() -> None:
+    """Print all tables."""
+    ports.bind(LocalModels(Catalogue((), FOLDER)))
+    read = list(read_tests())
+    console = Console(width=110)
+    for reading in LABELS:
+        own = [one for one in read if one.row.reading == reading]
+        if own:
+            console.print(_table(reading, own))
+
+
+def read_tests() -> Iterator[Read]:
+    """Every row of the test authors as the service reads it."""
+    before = json.loads((TESTS / "rules.json").read_text("utf-8"))
+    rows = [row for file in sorted(TESTS.glob("*.jsonl")) for row in read_rows(file)]
+    by_reading: dict[Reading, list[ReaderRow]] = defaultdict(list)
+    for row in rows:
+        by_reading[row.reading].append(row)
+    for reading, own in by_reading.items():
+        found = _verdicts(own) if reading == "verdict" else _labels(reading, own)
+        for row, labels in zip(own, found, strict=True):
+            rules = before.get(row.asked)
+            yield Read(row, labels, None if rules is None else frozenset(rules))
+
+
+def _verdicts(rows: Iterable[ReaderRow]) -> list[frozenset[str]]:
+    texts = [normalize(row.text).text for row in rows]
+    read = read_verdicts([VerdictText(text, marks(text)) for text in texts])
+    return [frozenset({one.label or ("none" if one.is_read else UNREAD)}) for one in read]
+
+
+def _labels(reading: Reading, rows: list[ReaderRow]) -> list[frozenset[str]]:
+    labels = LABELS[reading]
+    found = []
+    for row in ask(reading, [one.asked for one in rows]):
+        if reading == "reasons":
+            told = {name for name, p in zip(labels, row, strict=True) if p >= DISCLOSED}
+            found.append(frozenset(told - {"none"}) or frozenset({"none"}))
+        else:
+            found.append(frozenset({labels[int(row.argmax())]}))
+    return found
+
+
+def _table(reading: Reading, read: list[Read]) -> Table:
+    columns = COLUMNS.get(reading, _accuracy)
+    note = f"; a verdict from probability {SURE}" if reading == "verdict" else ""
+    table = Table("language", "style", "n", "reader", "rules", title=f"{reading}{note}")
+    groups: dict[tuple[str, str], list[Read]] = defaultdict(list)
+    for one in read:
+        style = "turned" if one.row.style == "turned" else "plain and mixed"
+        groups[one.row.language, style].append(one)
+    for (language, style), own in sorted(groups.items()):
+        ruled = [one for one in own if one.rules is not None]
+        rules = columns(ruled, lambda one: one.rules or frozenset()) if ruled else "–"
+        table.add_row(language, style, str(len(own)), columns(own, lambda one: one.found), rules)
+    return table
+
+
+Get = Callable[[Read], frozenset[str]]
+SIDES = frozenset({"hateful", "non-hateful"})
+
+
+def _verdict(read: list[Read], get: Get) -> str:
+    """Right and inverted of those with a verdict, false verdicts of those without."""
+    stated = [one for one in read if one.right <= SIDES]
+    right = sum(get(one) == one.right for one in stated)
+    inverted = sum(get(one) <= SIDES and get(one) != one.right for one in stated)
+    without = [one for one in read if not one.right <= SIDES]
+    false = sum(get(one) <= SIDES for one in without)
+    return f"{_share(right, len(stated))}, {inverted} inverted, {false} of {len(without)} false"
+
+
+def _accuracy(read: list[Read], get: Get) -> str:
+    return _share(sum(get(one) == one.right for one in read), len(read))
+
+
+def _attacked(read: list[Read], get: Get) -> str:
+    """Whether the group is attacked: `defended` and `mentioned` are no attack."""
+    said = [({"attacked"} <= get(one), {"attacked"} <= one.right) for one in read]
+    false = sum(found and not true for found, true in said)
+    quiet = sum(not true for _, true in said)
+    share = _share(sum(found == true for found, true in said), len(said))
+    return f"{share}, {false} of {quiet} false"
+
+
+def _disclosures(read: list[Read], get: Get) -> str:
+    both = sum(len(get(one) & one.right - {"none"}) for one in read)
+    said = sum(len(get(one) - {"none"}) for one in read)
+    true = sum(len(one.right - {"none"}) for one in read)
+    return f"precision {both / max(said, 1):.3f}, recall {both / max(true, 1):.3f}"
+
+
+COLUMNS: dict[Reading, Callable[[list[Read], Get], str]] = {
+    "verdict": _verdict,
+    "group": _attacked,
+    "reasons": _disclosures,
+}
+
+
+def _share(count: int, of: int) -> str:
+    if not of:
+        return "none"
+    low, high = wilson(count / of, of, NORMAL)
+    return f"{count} of {of} ({count / of:.3f}, {low:.3f} to {high:.3f})"
+
+
+if __name__ == "__main__":
+    main()
