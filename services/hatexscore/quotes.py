@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from shared.text.normalized import NormalizedText, normalize
+from shared.text.normalized import Edit, NormalizedText, edited, normalize
 
 Span = tuple[int, int]  # half-open character offsets
 MASK = "[MASK]"
@@ -42,8 +42,7 @@ def quotations(explanation: str) -> list[Quotation]:
 def quoted_parts(explanation: str) -> list[list[Quotation]]:
     """Return the parts between ellipses of what each pair of quotation marks quotes."""
     quoted = (
-        list(_parts(explanation, start + 1, end - (explanation[start] != TO_LINE_END)))
-        for start, end in quoted_spans(explanation)
+        list(_parts(explanation, start + 1, end - 1)) for start, end in quoted_spans(explanation)
     )
     return [parts for parts in quoted if parts]
 
@@ -62,13 +61,11 @@ def _parts(explanation: str, start: int, end: int) -> Iterator[Quotation]:
 
 
 HAN_CLASS = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
-# Stands before what is quoted up to the end of its line: "> …", "Quote: …".
-TO_LINE_END = "\ue001"
 _MARK_LETTER = r"A-Za-z0-9\u00c0-\u024f"  # Chinese and Korean letters may touch a mark
 _BLANK_LINE = r"\n[^\S\n]*\n"
 
 _OPENING_MARK = re.compile(
-    rf"(?<![{_MARK_LETTER}])[\"\uff02]|[\u201c\u201e\u201f\u00ab\u300c\u300e\u300a{TO_LINE_END}]"
+    rf"(?<![{_MARK_LETTER}])[\"\uff02]|[\u201c\u201e\u201f\u00ab\u300c\u300e\u300a]"
     r"|(?<!\w)[\u2018\u201b]|(?<![\w'])'(?=[^\s'])"
 )
 _CLOSING_MARK = {
@@ -82,7 +79,6 @@ _CLOSING_MARK = {
         ("\u300a", "\u300b"),
         ("\u2018\u201b", rf"\u2019(?![{_MARK_LETTER}])"),
         ("'", rf"(?<=[^\s'])'(?![{_MARK_LETTER}'])"),
-        (TO_LINE_END, r"(?=\n)|\Z"),
     )
     for mark in marks
 }
@@ -221,16 +217,15 @@ def plain_format(explanation: str, text: str = "") -> NormalizedText:
     normalized = normalize(explanation)
     found = _OTHER_MARKS.sub(_as_curly, normalized.text)
     found = _plain_json(found, text) if _OBJECT.search(found) else found
-    return replace(normalized, text=_marked_lines(found, text))
+    return _marked_lines(replace(normalized, text=found), text)
 
 
 _MARKS_QUOTES = re.compile(r"[\"\uff02\u201c-\u201f\u00ab\u300c\u300e\u300a]")
-# "> …"; "- **Quote:** …", "引用：…", "| span | … |"; and the items of a list below such a key.
+# "> …"; "- Quote: …", "引用：…", "| span | … |"; and the items of a list below such a key.
 _BLOCK = re.compile(r"[ \t]{0,9}>")
 _KEYED_LINE = re.compile(
-    r"[ \t]{0,9}(?:[-*\u2022|#]{0,3}[ \t]{0,3}|\d{1,2}[.)][ \t]{1,3})[*_`\"]{0,3}"
-    r"(?P<key>[^\s:\uff1a=|*_][^\n:\uff1a=|*]{0,40}?)[*_`\"]{0,3}[ \t]{0,3}"
-    r"(?:[:\uff1a=|]|->|\u2192)[*_]{0,3}"
+    r"[ \t]{0,9}(?:[-*\u2022|]{0,3}[ \t]{0,3}|\d{1,2}[.)][ \t]{1,3})"
+    r"(?P<key>[^\s:\uff1a=|][^\n:\uff1a=|]{0,40}?)[ \t]{0,3}(?:[:\uff1a=|]|->|\u2192)"
 )
 _ITEM = re.compile(r"[ \t]{0,9}(?:[-*\u2022]|\d{1,2}[.)])(?=[ \t])")
 # A line, or one field of several: "label = x; span = …; target = y".
@@ -238,33 +233,24 @@ _LINE = re.compile(r"(?:[^\n;]|;(?![ \t]{0,3}[^\W\d][\w ]{0,30}[=:]))+")
 _BETWEEN_VALUES = re.compile(r"[;,/|\uff0c\uff1b\u3001][ \t]{1,3}|[ \t][/|][ \t]")
 
 
-def _marked_lines(explanation: str, text: str) -> str:
-    """What a line quotes of the text without quotation marks, in marks; offsets stay.
+def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
+    """What a line quotes of the text without quotation marks, in marks.
 
     Only where it stands in the text word for word: nobody is accused for what has no marks.
     """
-    if not text:
-        return explanation
     folded = _folded(text)
-    characters = list(explanation)
-    for start, end in _quoting_lines(explanation):
-        is_block = explanation[start] == ">"
-        for first, last in _values_in(explanation, (start + is_block, end), folded):
-            mark = first if explanation[first] in " \t" else first - 1
-            if is_block:
-                characters[start : first + 1] = " " * (first + 1 - start)
-                mark = start
-            is_last = explanation[last:end].strip() == ""
-            if is_last and explanation[end : end + 1] == ";":
-                characters[end] = "\n"
-            characters[mark] = TO_LINE_END if is_last else "\u201c"
-            if not is_last:
-                characters[last] = "\u201d"
-    return "".join(characters)
+    marks: list[Edit] = []
+    for line in _quoting_lines(plain.text):
+        for start, end in _values_in(plain.text, line, folded):
+            if plain.text[line[0] : start].strip() == ">":
+                marks.append((line[0], start, ""))
+            marks.append((start, start + 1, f"\u201c{plain.text[start]}"))
+            marks.append((end - 1, end, f"{plain.text[end - 1]}\u201d"))
+    return edited(plain, marks)
 
 
 def _quoting_lines(explanation: str) -> Iterator[Span]:
-    """What may be quoted on a line: behind its key, from the mark of a block on."""
+    """What may be quoted on a line: behind its key, or behind the mark of a block."""
     listing = False  # do the items of the list quote?
     for line in _LINE.finditer(explanation):
         begin, end = line.span()
@@ -281,50 +267,30 @@ def _quoting_lines(explanation: str) -> Iterator[Span]:
             listing = False
 
 
-def _values_in(explanation: str, span: Span, text: str) -> Iterator[Span]:
-    """Of a line's value, from the blank before it: all of it where the text holds it, or its
-    items where it holds each."""
-    whole = _value(explanation, *span)
-    if _MARKS_QUOTES.search(explanation, *whole):
-        return
-    if _holds(text, explanation[slice(*whole)]):
-        yield whole
-        return
-    borders = [found.span() for found in _BETWEEN_VALUES.finditer(explanation, *whole)]
-    starts = [whole[0], *(end - 1 for _, end in borders)]
-    ends = [*(start for start, _ in borders), whole[1]]
-    items = list(zip(starts, ends, strict=True))
-    if borders and all(_holds(text, explanation[slice(*item)]) for item in items):
-        yield from items
+def _values_in(explanation: str, line: Span, text: str) -> list[Span]:
+    """All of a line's value where the text holds it, or its items where the text holds each."""
+    if _MARKS_QUOTES.search(explanation, *line):
+        return []
+    borders = [match.span() for match in _BETWEEN_VALUES.finditer(explanation, *line)]
+    starts = [line[0], *(end for _, end in borders)]
+    ends = [*(start for start, _ in borders), line[1]]
+    for spans in ([line], list(zip(starts, ends, strict=True))):
+        values = [_stripped(explanation, *span) for span in spans]
+        if all(_holds(text, explanation[start:end]) for start, end in values):
+            return values
+    return []
 
 
-def _value(explanation: str, start: int, end: int) -> Span:
-    """Without blanks but the last before it, and without the bar that ends a row."""
-    value = explanation[start:end]
-    end -= len(value) - len(value.rstrip(" \t\r|"))
-    blanks = len(value) - len(value.lstrip(" \t>"))
-    return start + max(0, blanks - 1), max(start, end)
+def _stripped(text: str, start: int, end: int) -> Span:
+    value = text[start:end]
+    return start + len(value) - len(value.lstrip(" \t>|")), start + len(value.rstrip(" \t|"))
 
 
 def _holds(text: str, value: str) -> bool:
     """Does a folded text hold the value at word borders?"""
     wanted = _folded(value).strip(_EDGES)
-    place = text.find(wanted) if len(wanted) > 1 else -1
-    for _ in range(MOST_PLACES):
-        if place < 0:
-            break
-        around = text[place - 1 : place], text[place + len(wanted) : place + len(wanted) + 1]
-        edges = wanted[0], wanted[-1]
-        if not any(
-            _LATIN.match(one) and _LATIN.match(two) for one, two in zip(around, edges, strict=True)
-        ):
-            return True
-        place = text.find(wanted, place + 1)
-    return False
-
-
-MOST_PLACES = 32  # of a value in the text that are tried for borders
-_LATIN = re.compile(rf"[{_MARK_LETTER}]")
+    pattern = rf"(?<![{_MARK_LETTER}]){re.escape(wanted)}(?![{_MARK_LETTER}])"
+    return len(wanted) > 1 and re.search(pattern, text) is not None
 
 
 def _folded(text: str) -> str:

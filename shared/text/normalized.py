@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 Edit = tuple[int, int, str]  # start, end, replacement
@@ -44,7 +44,7 @@ def normalize(text: str) -> NormalizedText:
     for _ in range(ROUNDS):
         before = normalized.text
         for step in _STEPS:
-            normalized = _edited(normalized, step(normalized.text))
+            normalized = edited(normalized, step(normalized.text))
         if normalized.text == before:
             break
     return normalized
@@ -56,10 +56,10 @@ def replaced(
     replacement: Callable[[re.Match[str]], str] | str,
 ) -> NormalizedText:
     """Return the text with every match replaced."""
-    return _edited(normalized, _replace(pattern, replacement)(normalized.text))
+    return edited(normalized, _replace(pattern, replacement)(normalized.text))
 
 
-def _edited(normalized: NormalizedText, edits: Iterator[Edit]) -> NormalizedText:
+def edited(normalized: NormalizedText, edits: Iterable[Edit]) -> NormalizedText:
     """Apply edits that are in order and do not overlap."""
     text, starts, ends = normalized.text, normalized.starts, normalized.ends
     pieces: list[str] = []
