@@ -276,3 +276,22 @@ def test_more_than_two_hundred_different_quotations_are_refused(more: dict[str, 
         with pytest.raises(BadInput, match="201 different") as refused:
             score(quoting(201, **more))
     assert refused.value.pointer == "/explanation"
+
+
+def test_a_quotation_behind_what_the_model_reads_is_no_evidence() -> None:
+    with bound(FakeClassifier(surely, max_length=40)):
+        unread = score(ask(explanation='It says "lazy tourists". Conclusion: hateful.'))
+        read = score(ask(explanation='It says "old bridge". Conclusion: hateful.'))
+    assert (unread.components.qf, unread.components.cc, unread.score) == (None, None, None)
+    assert {reason.code for reason in unread.reasons} == {"quote-unread"}
+    assert read.components.qf is not None
+
+
+def test_a_misquotation_is_reported_with_the_passage() -> None:
+    with bound(FakeClassifier(surely)):
+        report = score(
+            ask(explanation='It says "was not closed by lazy tourists". Conclusion: hateful.')
+        )
+    (quote,) = report.hallucinated_quotes
+    assert quote.misquotes == "was closed by lazy tourists"
+    assert report.components.qf == 0
