@@ -22,6 +22,7 @@ NONE = LABELS["verdict"].index("none")
 SURE = 0.9  # the least probability of a verdict, and of there being none
 SECOND = 0.5  # the probability from which a sentence states a verdict
 LONGEST = 1_500  # characters that are read at once: fewer tokens than the encoder has places for
+WINDOW = 600  # characters of the pieces of a longer text: a verdict is lost in a long one
 MOST_SENTENCES = 60  # that are read, from the end
 
 
@@ -90,7 +91,7 @@ def _windows(text: str) -> list[Span]:
         return [(0, len(text))]
     found: list[Span] = []
     for start, end in sentences(text):
-        if found and end - found[-1][0] <= LONGEST:
+        if found and end - found[-1][0] <= WINDOW:
             found[-1] = found[-1][0], end
         else:
             found.append((start, min(end, start + LONGEST)))

@@ -161,9 +161,7 @@ def new_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
             use_safetensors=True,
             local_files_only=True,
         )
-    with warnings.catch_warnings():  # peft asks by transformers' older name
-        warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
-        return get_peft_model(model, config)
+    return _with_adapter(model, config)
 
 
 def new_e5_adapter(base: E5File, labels: tuple[str, ...], config: LoraConfig) -> Any:
@@ -171,7 +169,13 @@ def new_e5_adapter(base: E5File, labels: tuple[str, ...], config: LoraConfig) ->
     `layers_to_transform` how many layers there are: those behind the last one are left out."""
     layers = config.layers_to_transform
     model = e5_model(base, labels, 1 + max(layers) if isinstance(layers, list) else None)
-    return get_peft_model(model, config)
+    return _with_adapter(model, config)
+
+
+def _with_adapter(model: Any, config: LoraConfig) -> Any:
+    with warnings.catch_warnings():  # peft asks by transformers' older name
+        warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
+        return get_peft_model(model, config)
 
 
 def save_adapter(model: Any, folder: Path, base: str = BASE_NAME) -> str:
