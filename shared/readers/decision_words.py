@@ -8,6 +8,11 @@ IGNORECASE or given lower case. Labels of a metric's caller, and sentences, have
 
 from __future__ import annotations
 
+import re
+from typing import Literal
+
+Side = Literal["hateful", "non-hateful"]
+
 # The label of what is hateful, in the languages that models answer in.
 HATEFUL = (
     r"(?:hateful(?:[\s_-]+(?:speech|content))?|hate(?:[\s_-]+(?:speech|content)|\s?/\s?\w{1,30})?"
@@ -74,3 +79,45 @@ KEY = (
 ASKING = (
     r"(?:(?:whether|if|is|are|does|do|contains?|has|it|the|this|text|post|comment|content)\s+){0,6}"
 )
+
+# Keys of the last word in a matter, of decisions before it, and of a choice.
+_LAST = (
+    r"(?:final(?:ly)?|overall|revised|corrected|updated?|amended|adjudicated|adjudication|edit"
+    r"|correction|consensus|conclusion|最终|更正|修正|최종|정정|endgültig|korrektur|corrección|correction"
+    r"|correzione|correção)"
+)
+LAST_WORD = re.compile(rf"\b{_LAST}\b|^(?:最终|更正|修正|최종|정정)")
+EARLIER = re.compile(
+    r"\b(?:initial|first|previous|earlier|old|preliminary|draft|original|gold|bot|automatic|automated"
+    r"|agent|l1|reporter|user|annotator|rater|neighbou?r)\b|^(?:初步|初|초기|이전)"
+)
+_CHOSEN = (
+    r"(?:selected|chosen|choice|selection|pick|adjudicated|correct|ranking|edit|update|correction"
+    r"|ruling|call|outcome|finding|status|score|grade|wahl|elección|choix|scelta|escolha|选择|선택|预测|예측)"
+)
+DECIDES = re.compile(
+    rf"(?:{KEY}s?|(?:(?:{_LAST}|my|the|model)\s+){{0,3}}{_CHOSEN}|{_LAST})"
+    r"(?:\s*\([^()]{0,60}\))?"
+)
+# Behind a decision: words that take it back, or correct it.
+TAKES_BACK = re.compile(
+    r"\b(?:disagree\w*|overturn\w*|overrul\w*|revers(?:ed?|al)|withdr\w+|wrong\w*|mistaken|incorrect"
+    r"|misread|misjudg\w+|wait|correct\s+(?:this|that|myself|it)|scratch\s+that|second\s+thoughts?"
+    r"|rejected?|instead|not\s+(?:yet\s+)?final|if|unless|should\s+be|example|e\.g"
+    r"|provisional|as\s+reported|bot)\b",
+    re.I,
+)
+CORRECTS = re.compile(r"\b(?:correct|wait)\b|更正|정정", re.I)
+
+_PHRASE = re.compile(
+    rf"(?:does\s|is\s)?(?P<no>{NOT}|不(?:属于|含|包含|构成)|无|未发现)?\s*{HATEFUL}(?P<ko>{IS_NOT}|(?:이|가)?\s?(?:아님|아닙니다|아니다|없음))?",
+    re.IGNORECASE,
+)
+
+
+def side_of(phrase: str) -> Side | None:
+    """The side that a short phrase names in the words of hate, in any of these languages."""
+    found = _PHRASE.fullmatch(phrase.strip())
+    if found is None:
+        return None
+    return "hateful" if found["no"] is None and found["ko"] is None else "non-hateful"

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from shared.models.ports import Floats
+from shared.readers.decision_words import Side
 from shared.readers.model import LABELS, QUOTE, ask
 from shared.text.sentences import Span, sentences
 
-Side = Literal["hateful", "non-hateful"]
 Edit = tuple[int, int, str]
 
 SIDES: tuple[Side, Side] = ("hateful", "non-hateful")

@@ -1,0 +1,298 @@
+"""A decision that a text states as data, read exactly: fields, tables, options, scores, boxes.
+
+`Label: x`, `{"label": "x"}`, `Hateful: no`, `| Verdict | x |`, `A) x B) y / Answer: A`, a bare
+label. The caller says which words are labels. Prose is left to the trained reader, and so is a text
+whose fields contradict each other. Source: our own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from shared.readers import decision_words as data
+
+Label = TypeVar("Label", bound=str)
+Span = tuple[int, int]
+
+MOST_SEGMENTS = 400  # that are looked at, from the end
+LONGEST_KEY, LONGEST_LABEL = 60, 60  # characters
+LOW_SCORE, HIGH_SCORE = 0.3, 0.7  # shares of the most; between them one score decides nothing
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredVerdict(Generic[Label]):
+    """What the fields of a text state. label: None where they leave it undecided.
+
+    span: of the field, with its key, in the text that was given; words: of its value. rank: 0 for a
+    decision that others made or that came earlier, 2 for the last word of the text.
+    """
+
+    label: Label | None
+    span: Span
+    words: Span
+    rank: int = 1
+
+
+_AROUND = " \t\r\n\"'`*_#>|()[]{}<>\u201c\u201d\u2018\u2019「」\u2013\u2014\u2022.,;:!！。?？️"
+_SEGMENT = re.compile(
+    r"\n|(?<=[.;!。；])\s+(?=\S)|;\s*|。|,\s*(?=[\"'\u201c])|[{}]|\s\|\s(?=[^|\n]{1,40}[:=])"
+    r"|\s-\s(?=[^\n:]{1,30}:\s)|,\s+(?=[a-z_ ]{3,30}[:=]\s)"
+)
+_SEPARATOR = re.compile(r"\s?(?:[:：=\u2192\u21d2|](?!//)|[-=]>)|[?？](?=\s|$)|\]\s|\s\.{3,}\s")
+_NUMBER = re.compile(r"(?:\(?[\dA-Za-z]{1,2}[.)]|(?:step|line|point)?\s?\d{1,2}\s?[-:])\s*")
+_ASKING = re.compile(
+    rf"(?:{data.ASKING}|(?:probability|likelihood|score|degree|level)\s+of\s+|p\s?\()", re.I
+)
+_KIND = re.compile(
+    r"[\s_-]+(?:detected|present|found|identified|score|level|probability|likelihood|flag|check|rating"
+    r"|程度|여부)$",
+    re.I,
+)
+_ENDS = r"(?=[\s\"'`*_)\]}”’.!]*(?:$|[,;:.(。，（–—-]|\s(?:because|since|as)\b))"
+_YES = re.compile(rf"(?:{data.YES}|{data.HIGH}|present|detected|found){_ENDS}", re.I)
+_NO = re.compile(rf"(?:{data.NO}|{data.LOW}){_ENDS}", re.I)
+_OPEN = re.compile(rf"(?:{data.OPEN}|\?|-+){_ENDS}", re.I)
+_SHARE = re.compile(
+    r"[\s:=(]{0,4}(?P<points>\d{1,3}(?:\.\d{1,9})?)(?:\s?(?P<percent>%)|\s?(?:/|out\s+of)\s?(?P<most>[1-9]\d{0,2}))?"
+    r"(?![\w.%/-]*\d)"
+)
+_LEAD = re.compile(
+    r"(?:(?:(?:the|this|that|it|post|text|comment|message|content|tweet|is|was|clearly|an?|as|option"
+    r"|label)\s+|该?文本|这是?|属于|是)){1,6}",
+    re.I,
+)
+_OUT_OF = re.compile(r"(?<=^\d)\s?(?:/|out of)\s?\d{1,3}$")  # "4/5", where 4 is a label
+_NO_LABEL = re.compile("[?？:：=]")  # behind a phrase: a question, or a key without a value
+_PART = re.compile(r"\s*(?:[,;:(。，（\u2013\u2014]|\.(?=\s|$)|\s-\s|\b(?:because|since)\b)\s*")
+_OPTION = re.compile(
+    r"(?:^|(?<=[\s,;:/\[(]))\(?(?P<mark>[A-Ha-h]|\d{1,2})[.):]\s{0,2}[\"'*]{0,2}(?P<label>[^\n,;:.()]{1,60}?)"
+    r"(?=[\"'*]{0,2}\s{0,3}(?:$|[\n,;:.]|\(?(?:[A-Ha-h]|\d{1,2})[.):]\s))"
+)
+_CHOOSES = re.compile(
+    r"\bI(?:['\u2019]d|\s+would|\s+will|['\u2019]ll)?\s+(?:therefore\s+|thus\s+|then\s+)?(?:choose|chose|select(?:ed)?|pick(?:ed)?|go|went|opt(?:ed)?"
+    r"|decide[d]?|answer)\s+(?:(?:with|for|on|option|letter|number|label|the|is)\s+){0,3}"
+    r"(?P<chosen>[^\n,;:.]{1,60})",
+    re.I,
+)
+_ORDINALS = {"first": 0, "first one": 0, "former": 0, "second": 1, "second one": 1, "latter": 1}
+_TICKED = re.compile(
+    rf"(?:{data.TICKED_BOX}|{data.TICK})\s{{0,2}}(?P<label>[^\n\[\]()\u2610\u25a1\u2705\u274c]{{1,60}})"
+)
+_EMPTY = re.compile(rf"(?:{data.EMPTY_SQUARE}|{data.CROSS})\s{{0,2}}[^\s\d]")
+_MARKED = re.compile(
+    rf"^\W*(?P<label>[^\n:|]{{1,60}}?)\s?:?\s?(?:(?P<yes>{data.TICK})|{data.CROSS})\W*$", re.M
+)
+_SCORED = re.compile(r"(?P<label>[^\W\d_][^\n,;:=/|0-9]{1,60}?)[\"'*)]{0,3}(?=[\s:=(]{1,4}\d)")
+_LIST_BORDER = re.compile(
+    r"\s*(?:[,;/|\n]|\bor\b|\band\b|\bvs\.?|\boder\b|\bou\b|\bo\b|或|또는)\s*"
+)
+_FROM = re.compile(r"^\W*(?:choose|pick|select)\s+(?:one\s+)?(?:from|of|between)\b")  # [x, y]:
+_OFFER = re.compile(
+    r"^\W*(?:options?|choices?|labels?|classes|categories|possible\s+labels?)\s*[:=]\s*", re.I
+)
+
+
+def read_structured(
+    text: str, words: Callable[[str], Label | None]
+) -> StructuredVerdict[Label] | None:
+    """What the text states as data; None where it has no such form, or its fields disagree.
+
+    text: normalised (`shared.text.normalized`). words: the label that a short phrase such as `not
+    hate speech` is, or None.
+    """
+    reading = _Reading(text, words)
+    whole = 0, len(text)
+    if (label := reading.label(text)) is not None:
+        return StructuredVerdict(label, whole, whole)
+    if (ticked := reading.boxes()) is not None:
+        return ticked
+    fields = reading.scores() or [
+        *reading.options(),
+        *filter(None, map(reading.field, reading.segments)),
+        *reading.columns(),
+    ]
+    if not fields and len(reading.listed(_OFFER.sub("", text))) > 1:
+        return StructuredVerdict(None, whole, whole)  # labels to choose from, and no more
+    return _settled(text, fields)
+
+
+def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVerdict[Label] | None:
+    """The verdict of the highest rank; of several in one rank, they must agree."""
+    decided = [one for one in fields if one.label is not None]
+    if not decided:
+        return fields[-1] if fields else None
+    top = max(one.rank for one in decided)
+    best = sorted((one for one in decided if one.rank == top), key=lambda one: one.span)
+    if top == 0 or data.TAKES_BACK.search(text, best[-1].span[1]):
+        return None
+    between = text[best[0].span[1] : best[-1].span[0]]
+    agree = len({one.label for one in best}) == 1 or data.CORRECTS.search(between)
+    return best[-1] if agree else None
+
+
+class _Reading(Generic[Label]):
+    """One text, and what its phrases mean."""
+
+    def __init__(self, text: str, words: Callable[[str], Label | None]) -> None:
+        self.text, self.words = text, words
+        borders = [match.span() for match in _SEGMENT.finditer(text)]
+        starts = [0, *(end for _, end in borders)]
+        ends = [*(start for start, _ in borders), len(text)]
+        self.segments = list(zip(starts, ends, strict=True))[-MOST_SEGMENTS:]
+
+    def label(self, phrase: str, *, alone: bool = False) -> Label | None:
+        """Of a phrase with marks around it, and, unless it is alone, "it is" before it."""
+        bare = _OUT_OF.sub("", phrase.strip(_AROUND))
+        if not 0 < len(bare) <= LONGEST_LABEL or _NO_LABEL.search(phrase.rpartition(bare)[2]):
+            return None
+        if phrase.lstrip().startswith("-") and bare[0].isdigit():
+            return None
+        bare = bare.replace("_", " ")
+        lead = None if alone else _LEAD.match(bare)
+        return self.words(bare) or (self.words(bare[lead.end() :]) if lead else None)
+
+    def field(self, span: Span) -> StructuredVerdict[Label] | None:
+        """`key: value`, or a line that is a label."""
+        start, end = span
+        inner = self.text[start:end]
+        first = start + len(inner) - len(inner.lstrip(_AROUND))
+        for separator in _SEPARATOR.finditer(self.text, first, min(end, first + LONGEST_KEY)):
+            key = _NUMBER.sub("", self.text[first : separator.start()], count=1)
+            key = key.strip(_AROUND).lower().replace("_", " ")
+            value = separator.end()
+            if (read := self._value(key, value, end)) is not None:
+                rank = 0 if data.EARLIER.search(key) else 2 if data.LAST_WORD.search(key) else 1
+                return StructuredVerdict(read[0], (first, read[1]), (value, read[1]), rank)
+        around = self.text[max(0, start - 1) : start] + self.text[end : end + 1]
+        label = None if around.strip("\n") else self.label(inner)
+        return None if label is None else StructuredVerdict(label, span, span)
+
+    def _value(self, key: str, start: int, end: int) -> tuple[Label | None, int] | None:
+        """The label of the value at text[start:end] under a key, and where it ends."""
+        value = self.text[start:end]
+        lead = len(value) - len(value.lstrip(_AROUND))
+        if data.DECIDES.fullmatch(key) or len(self.listed(_FROM.sub("", key))) > 1:
+            is_open = _OPEN.match(value, lead) is not None
+            return self._first_label(start, end) or ((None, end) if is_open else None)
+        bare = _KIND.sub("", _ASKING.sub("", key).strip(_AROUND))
+        if self.label(bare) is None:
+            return None
+        if _OPEN.match(value, lead):
+            return None, end
+        yes, no, share = _YES.match(value, lead), _NO.match(value, lead), _SHARE.match(value)
+        if share and (share["percent"] or share["most"] or "." in share["points"]):
+            of = float(share["points"]) / float(100 if share["percent"] else share["most"] or 1)
+            yes, no = (share if of >= HIGH_SCORE else None), (share if of <= LOW_SCORE else None)
+        if (yes is None) == (no is None):
+            return None
+        label = self.words(bare) if yes else self.words(f"not {bare}")
+        match = yes or no
+        return None if label is None or match is None else (label, start + match.end())
+
+    def listed(self, text: str) -> set[Label]:
+        """The labels of a list of labels; none where it has other words."""
+        pieces = [one for one in _LIST_BORDER.split(text) if one.strip(_AROUND)]
+        labels = [self.label(re.sub(r"^\W*\w[.)]\s", "", one), alone=True) for one in pieces]
+        return set() if None in labels else {one for one in labels if one is not None}
+
+    def _first_label(self, start: int, end: int) -> tuple[Label | None, int] | None:
+        """The label that a value is, or begins with; None where it goes on with another one."""
+        label = self.label(self.text[start:end])
+        if label is not None:
+            return label, end
+        for part in _PART.finditer(self.text, start, end):
+            label = self.label(self.text[start : part.start()])
+            if label is None:
+                continue
+            rest = _LIST_BORDER.split(self.text[part.end() : end])
+            others = {self.label(one) for one in rest} - {None, label}
+            return None if others else (label, part.start())
+        return None
+
+    def columns(self) -> Iterator[StructuredVerdict[Label]]:
+        """Cells below a head that is a key: `| Text | Verdict |`, or values parted by a mark."""
+        rows = [match.span() for match in re.finditer(r"[^\n]+", self.text)]
+        for mark in "|\t,;":
+            cells = [self._cells(row, mark) for row in rows]
+            if len(cells) < 2 or len(cells[0]) < 2:
+                continue
+            heads = [self.text[slice(*one)].strip(_AROUND).lower() for one in cells[0]]
+            columns = [at for at, head in enumerate(heads) if data.DECIDES.fullmatch(head)]
+            for row in cells[1:]:
+                for at in columns:
+                    if len(row) == len(heads) and (label := self.label(self.text[slice(*row[at])])):
+                        yield StructuredVerdict(label, row[at], row[at])
+
+    def _cells(self, row: Span, mark: str) -> list[Span]:
+        pieces = re.finditer(rf"[^{re.escape(mark)}\n]+", self.text[slice(*row)])
+        found = [(row[0] + one.start(), row[0] + one.end()) for one in pieces]
+        return [one for one in found if self.text[slice(*one)].strip() or mark != "|"]
+
+    def options(self) -> Iterator[StructuredVerdict[Label]]:
+        """What is chosen of options that the text lists, by mark, by place, or by name."""
+        marked: dict[str, Label] = {}
+        for option in _OPTION.finditer(self.text):
+            label = self.label(option["label"])
+            if label is not None:
+                marked.setdefault(option["mark"].lower(), label)
+        offered = list(dict.fromkeys(marked.values()))
+        if len(offered) < 2:
+            offered = self._named_in_order()
+        if len(offered) < 2:
+            return
+        for start, end in self.segments:
+            key, separator, value = self.text[start:end].partition(":")
+            chosen = value.strip(_AROUND).lower().removeprefix("option ")
+            if (
+                separator
+                and chosen in marked
+                and data.DECIDES.fullmatch(key.strip(_AROUND).lower())
+            ):
+                yield StructuredVerdict(marked[chosen], (start, end), (start, end), 2)
+        for choice in _CHOOSES.finditer(self.text):
+            chosen = choice["chosen"].strip(_AROUND).lower()
+            place = _ORDINALS.get(chosen)
+            label = marked.get(chosen) or self.label(chosen)
+            if label is None and place is not None:
+                label = offered[place]
+            if label is not None:
+                yield StructuredVerdict(label, choice.span(), choice.span("chosen"), 2)
+
+    def _named_in_order(self) -> list[Label]:
+        """The labels of the first list of labels in the text."""
+        for start, end in self.segments:
+            for part in re.split(r"[:()\[\]]|\bwere\b|\bare\b", self.text[start:end]):
+                if len(self.listed(part)) > 1:
+                    named = [self.label(one) for one in _LIST_BORDER.split(part)]
+                    return list(dict.fromkeys(one for one in named if one is not None))
+        return []
+
+    def boxes(self) -> StructuredVerdict[Label] | None:
+        """The one ticked label, where others are not."""
+        ticked = [one for one in _TICKED.finditer(self.text) if self.label(one["label"])]
+        if not ticked or not _EMPTY.search(self.text):
+            ticked = [one for one in _MARKED.finditer(self.text) if self.label(one["label"])]
+            ticked = [one for one in ticked if one["yes"]] if len(ticked) > 1 else []
+        if len(ticked) != 1:
+            return None
+        return StructuredVerdict(
+            self.label(ticked[0]["label"]), ticked[0].span(), ticked[0].span("label")
+        )
+
+    def scores(self) -> list[StructuredVerdict[Label]]:
+        """The label with the highest score, where all labels have one."""
+        found: dict[Label, tuple[float, re.Match[str]]] = {}
+        for one in _SCORED.finditer(self.text):
+            label = self.label(_ASKING.sub("", _KIND.sub("", one["label"].strip(_AROUND))))
+            share = _SHARE.match(self.text, one.end())
+            if label is None or share is None:
+                continue
+            found.setdefault(label, (float(share["points"]), one))
+        ranked = sorted(found.items(), key=lambda item: -item[1][0])
+        if len(ranked) < 2 or ranked[0][1][0] == ranked[1][1][0]:
+            return []
+        label, (_, best) = ranked[0]
+        return [StructuredVerdict(label, best.span(), best.span("label"))]
