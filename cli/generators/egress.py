@@ -7,7 +7,7 @@ components are what it prints of `EXAMPLE`, written by `python -m cli.generators
 A policy knows addresses, not names: a name outside the cluster is opened as the networks that
 `--cidr` says, else as every address, on its one port. Ports are those of the pods (`targetPort`).
 
-Source: specs "models" §2.3, which calls it `services.deploy`; what is rendered is in this package.
+Source: specs "models" §2.3.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from cli.stack.servers import redis_url as url_of_redis
 from cli.stack.startup import await_ready
 from services.gateway.site_security import KeyRequiredError, keys_needed
 from shared.ledger.engine import connect
-from shared.ledger.migrate import migrate
+from shared.ledger.migrate import UnknownSchemaError, migrate
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.process.settings import Settings
 
@@ -148,5 +148,8 @@ def _servers(
         port, password = free_port(), secrets.token_urlsafe(32)
         redis_url, database_url = url_of_redis(port, password), postgres.url
         supervisor.start(redis_child(folder / "redis", port, password))
-    migrate(connect(database_url))
+    try:
+        migrate(connect(database_url))
+    except UnknownSchemaError as error:
+        raise NotReady(str(error)) from error
     return {"REDIS_URL": redis_url, "DATABASE_URL": database_url}

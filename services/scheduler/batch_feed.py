@@ -2,7 +2,7 @@
 
 Every step is a transaction of its own, and the ledger is the truth: killed at any point, the next
 round (or another scheduler's) goes on. What many batches share is done for all at once; where that
-fails, for each alone. Source: design.md §3.
+fails, for each alone.
 
 In a metric's batch queue wait no more jobs than its workers end in a few seconds. A newcomer's jobs
 stand behind those that wait already, so that the wait is bounded by time, not by a count. A queue

@@ -1,7 +1,7 @@
 """One round of recovery: send again what was lost, and end the jobs whose attempts are used up.
 
 Several schedulers may run: every pick is FOR UPDATE SKIP LOCKED, and a message too many finds
-nothing to claim. Source: design.md §3.
+nothing to claim.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 An example is sent once; a row of it (the same example with tokens deleted, masked or replaced) is a
 few positions. Every operation of the ports is a message, which a call over the queue or a job may
 ask, and names its answer's type, so that both ends of the wire agree. Numbers are JSON floats:
-Python writes them so that they read back bit for bit. Source: design.md §3; specs "ice" §2.4, §3.
+Python writes them so that they read back bit for bit. Source: specs "ice" §2.4, §3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How a service declares itself: its messages, models, costs, form and batch reports.
 
-One object a service; gateway, queue, scheduler and worker know no more of it. Source: design.md §2.
+One object a service; gateway, queue, scheduler and worker know no more of it.
 """
 
 from __future__ import annotations

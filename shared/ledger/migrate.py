@@ -12,9 +12,9 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import Engine
+from sqlalchemy import Engine, inspect
 
-from shared.ledger import partitions
+from shared.ledger import partitions, tables
 from shared.ledger.engine import ledger
 from shared.process import telemetry
 from shared.process.settings import settings_or_exit
@@ -30,16 +30,27 @@ def configuration(engine: Engine) -> Config:
     return config
 
 
+class UnknownSchemaError(RuntimeError):
+    """A version that was never released made this database."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the schema of this database is unknown ({reason}): "
+            "start with an empty database, or with the version that made it"
+        )
+
+
 def migrate(engine: Engine) -> None:
-    """Apply the migrations that this ledger lacks. Exit where a version made it that was never
-    released."""
+    """Apply the migrations that this ledger lacks. Raises UnknownSchemaError."""
     try:
         command.upgrade(configuration(engine), "head")
     except CommandError as error:
-        sys.exit(
-            f"the schema of this database is unknown ({error}): "
-            "start with an empty database, or with the version that made it"
-        )
+        raise UnknownSchemaError(str(error)) from error
+    found = inspect(engine)
+    for table in tables.metadata.sorted_tables:
+        lacking = set(table.columns.keys()) - {one["name"] for one in found.get_columns(table.name)}
+        if lacking:
+            raise UnknownSchemaError(f"{table.name} lacks {', '.join(sorted(lacking))}")
     partitions.adopt(engine)
 
 
@@ -50,7 +61,10 @@ def main() -> None:
     ).parse_args()
     chosen = settings_or_exit()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
-    migrate(ledger())
+    try:
+        migrate(ledger())
+    except UnknownSchemaError as error:
+        sys.exit(str(error))
     telemetry.logger(__name__).info("ledger.migrated")
 
 

@@ -4,7 +4,7 @@ A worker binds one implementation at start (`bind`); a metric asks for it by `mo
 operation is performed on the ports in one place. Completions for many requests take as few calls as
 their draws allow: a writer draws a prompt with (seed, `draw`), here its place among the prompts of
 its own request, so that prompts of all requests under the same sampling share a call and each is
-drawn as if its request were alone. Loaded by workers only. Source: design.md §3.
+drawn as if its request were alone. Loaded by workers only.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A call is a small message out and an answer on a reply list that expires; both hold callers' texts
 and are encrypted on their way. A repeated call changes nothing, so that one without an answer by
 its deadline is sent again, twice at most. The model worker performs it on the models of its process
-(`handle_call`). Servers are asked without a detour. Source: design.md §3.
+(`handle_call`). Servers are asked without a detour.
 """
 
 from __future__ import annotations

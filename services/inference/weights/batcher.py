@@ -6,7 +6,7 @@ that kind from all callers like it, one each in turn, fill the batch up to the b
 short where somebody else's interactive row may come while it runs. One thread runs the device; an
 exception reaches only the callers whose rows raise it, and a batch that the device has no memory
 for is halved.
-Source: design.md §3, after text-embeddings-inference.
+Source: text-embeddings-inference.
 """
 
 from __future__ import annotations
