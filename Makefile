@@ -36,7 +36,7 @@ demo: $(VENV)/runtime  ## score examples/posts.jsonl through the whole service, 
 	$(RUN) -m cli.stack demo
 
 serve: $(VENV)/runtime  ## the same service, until Ctrl-C
-	$(RUN) -m cli.stack serve
+	PYTHONUNBUFFERED=1 exec $(BIN)/python -m cli.stack serve
 
 MET := .pytest_cache/answers
 # One thread a process: there are more processes than cores, and threads that wait for each other

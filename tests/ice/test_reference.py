@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 score = SERVICE.score
 
-ice = pytest.importorskip("ice")
+pytestmark = pytest.mark.skipif(find_spec("ice") is None, reason="needs ice-faithfulness")
 DRAWS, SEED = 50, 42
 TEXTS = [" ".join(f"w{100 + 37 * n + 3 * place}" for place in range(20)) for n in range(4)]
 
@@ -131,6 +132,7 @@ SENTENCE = "the garden was green after the rain and people walk slowly under old
 @pytest.mark.filterwarnings("ignore")
 def test_three_operators_and_their_mean_are_the_package_s(encoder: LocalClassifier) -> None:
     """Deletion, mask and unk, NSR averaged, on an encoder with special tokens."""
+    import ice  # it loads torch
     import torch
 
     from bench.ice import np_state

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from services.inference.local_models import LocalModels
 
 
-ice = pytest.importorskip("ice")
+pytestmark = pytest.mark.skipif(find_spec("ice") is None, reason="needs ice-faithfulness")
 
 DRAWS, SEED = 50, 42
 NEAR = 1e-6  # two scores so near are a tie on one side and none on the other
@@ -81,6 +82,7 @@ def in_float64(model: LocalClassifier) -> Iterator[None]:
 def compared(
     model: LocalClassifier, text: str, operators: Sequence[Operator], nearest: float = NEAR
 ) -> Compared:
+    import ice  # it loads torch
     import torch
 
     from bench.ice import np_state
