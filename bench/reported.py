@@ -1,0 +1,167 @@
+"""How many of the reported cases are right: small inputs that once failed, by kind.
+
+python -m bench.reported ../shared/cases/reported.jsonl [--wrong]
+
+A case is a request and what must come out. What can be compared is: the stated verdict, HTC and
+TGI, whether quotations are located or invented, decision and outcome of an answer, HAF's stance and
+number of reasons, FTC's phrase, and whether a request is refused. `inverted` counts verdicts that
+are the opposite of the true one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from services import registry
+from services.worker import local
+from shared.contracts.errors import ScoringError
+from shared.models import ports
+from shared.models.catalogue.catalogue import load_catalogue
+
+Json = dict[str, Any]
+ROOT = Path(__file__).parents[1]
+OPPOSITE = {"hateful": "non-hateful", "non-hateful": "hateful", "toxic": "non-toxic"}
+NEAR = 0.1  # of a score
+
+
+def main() -> None:
+    """Score every case and print a line for each kind."""
+    parser = argparse.ArgumentParser(prog="python -m bench.reported")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--wrong", action="store_true", help="name the cases that are wrong")
+    chosen = parser.parse_args()
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    checked: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    inverted = 0
+    for line in chosen.file.read_text("utf-8").splitlines():
+        case = json.loads(line)
+        kind, door = case["kind"].split()[0], case["door"]
+        if not door.startswith("POST /v1/"):
+            continue
+        found = answered(door.rsplit("/", 1)[1], case["request"])
+        faults = list(differences(case, found))
+        checked[kind] += 1
+        right[kind] += not faults
+        inverted += any(fault.startswith("inverted") for fault in faults)
+        if faults and chosen.wrong:
+            print(case["id"], kind, "; ".join(faults))
+    for kind, count in sorted(checked.items()):
+        print(f"{kind:3} {right[kind]:3} of {count}")
+    total = sum(checked.values())
+    share = sum(right.values()) / total
+    print(f"all {sum(right.values())} of {total} ({share:.3f}), {inverted} inverted")
+
+
+def answered(service: str, request: Json) -> Json:
+    """The result as JSON, with `status` 200, or only a `status` of 422 and the reason."""
+    scorer = registry.service(service)
+    try:
+        found = scorer.score(scorer.contract.request.model_validate(request))
+    except (ValidationError, ScoringError) as error:
+        return {"status": 422, "detail": str(error)}
+    result: Json = found.model_dump(mode="json")
+    return result | {"status": 200}
+
+
+def differences(case: Json, found: Json) -> Iterator[str]:
+    """What of a result is not as it must be."""
+    expected = case["expected"]
+    if isinstance(expected, str):
+        expected = {"said": expected}
+    for key, wanted in expected.items():
+        check = CHECKS.get(key)
+        if check is not None and (fault := check(wanted, found)):
+            yield fault
+
+
+def _label(key: str) -> Callable[[Any, Json], str | None]:
+    def check(wanted: Any, found: Json) -> str | None:
+        got, true = found.get(key), None if wanted is None else str(wanted).rstrip("?")
+        if got == true or str(wanted).endswith("?"):
+            return None
+        word = "inverted" if got is not None and OPPOSITE.get(str(true)) == got else "wrong"
+        return f"{word} {key}: {got}, not {true}"
+
+    return check
+
+
+def _part(key: str) -> Callable[[Any, Json], str | None]:
+    def check(wanted: Any, found: Json) -> str | None:
+        got = found.get("components", {}).get(key)
+        allowed = {1, None} if isinstance(wanted, str) else {wanted}
+        return None if got in allowed else f"{key}: {got}, not {wanted}"
+
+    return check
+
+
+def _invented(wanted: Any, found: Json) -> str | None:
+    lost = bool(found.get("hallucinated_quotes"))
+    if wanted == []:
+        return "a true quotation is called invented" if lost else None
+    noted = lost or ("or at least" in str(wanted) and bool(found.get("warnings")))
+    return None if noted else "a false quotation is not told of"
+
+
+def _quotes(wanted: Any, found: Json) -> str | None:
+    located = any(one.get("quoted_as") is not None for one in found.get("evidence", ()))
+    return None if located == bool(wanted) else f"quotations located: {located}"
+
+
+def _said(wanted: Any, found: Json) -> str | None:
+    text, warnings = str(wanted), " ".join(found.get("warnings", ()))
+    if text.startswith("located"):
+        return _quotes(True, found)
+    if text.startswith("no quotes_not_found") or text == "warning":
+        noted = "neither in the post" in warnings
+        return None if noted == (text == "warning") else f"a warning of a quotation: {noted}"
+    item = text.removesuffix(" found").removeprefix("some ")
+    if item in ("ground", "restriction", "redress"):
+        return f"{item} is not found" if item in found.get("missing", (item,)) else None
+    return None if found["status"] == 422 else "it is not refused"
+
+
+def _reasons(wanted: Any, found: Json) -> str | None:
+    if not isinstance(wanted, int):
+        return None
+    told = sum(len(one["reasons"]) for one in found.get("stages", ()) if one["stage"] == "justify")
+    return None if told == wanted else f"{told} reasons, not {wanted}"
+
+
+def _score(wanted: Any, found: Json) -> str | None:
+    got = found.get("score")
+    if wanted is None or isinstance(wanted, str):
+        return None if wanted is not None or got is None else f"score {got}, not null"
+    near = got is not None and abs(got - wanted) <= NEAR
+    return None if near else f"score {got}, not {wanted}"
+
+
+def _status(wanted: Any, found: Json) -> str | None:
+    return None if found["status"] == wanted else f"status {found['status']}, not {wanted}"
+
+
+CHECKS: dict[str, Callable[[Any, Json], str | None]] = {
+    "stated_label": _label("stated_label"),
+    "decision": _label("decision"),
+    "stance": _label("stance"),
+    "htc": _part("htc"),
+    "tgi": _part("tgi"),
+    "qf": _part("qf"),
+    "hallucinated": _invented,
+    "quotes": _quotes,
+    "said": _said,
+    "reasons": _reasons,
+    "score": _score,
+    "status": _status,
+}
+
+
+if __name__ == "__main__":
+    main()
