@@ -76,6 +76,8 @@ def differences(case: Json, found: Json) -> Iterator[str]:
     expected = case["expected"]
     if isinstance(expected, str):
         expected = {"said": expected}
+    if isinstance(expected.get("htc"), str) and _htc(found) is None:
+        return  # "1, or null": it may stay unread
     for key, wanted in expected.items():
         check = CHECKS.get(key)
         if check is not None and (fault := check(wanted, found)):
@@ -91,6 +93,10 @@ def _label(key: str) -> Callable[[Any, Json], str | None]:
         return f"{word} {key}: {got}, not {true}"
 
     return check
+
+
+def _htc(found: Json) -> Any:
+    return found.get("components", {}).get("htc")
 
 
 def _part(key: str) -> Callable[[Any, Json], str | None]:

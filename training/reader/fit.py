@@ -6,13 +6,14 @@ the cross-entropy over the outputs of its reading; a row with several labels has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.nn import functional
 
+MOST_TOKENS = 2_048  # padded, of one pass
 HIDDEN = -1e4  # the logit of an output that is not of the row's reading
 
 
@@ -58,15 +59,16 @@ def fit(
     for epoch in range(recipe.epochs):
         total = 0.0
         for batch in _batches(rows, recipe.batch, generator):
-            with torch.autocast(device, torch.bfloat16, enabled=device != "cpu"):
-                logits = model(**inputs(batch, recipe.longest, device)).logits
-            loss = _loss(logits.float(), batch)
-            torch.autograd.backward(loss)
+            for part in _parts(batch, recipe.longest):
+                with torch.autocast(device, torch.bfloat16, enabled=device != "cpu"):
+                    logits = model(**inputs(part, recipe.longest, device)).logits
+                loss = _loss(logits.float(), part) * (len(part) / len(batch))
+                torch.autograd.backward(loss)
+                total += float(loss.detach()) * len(batch)
             torch.nn.utils.clip_grad_norm_(trained, 1.0)
             optimizer.step()
             schedule.step()
             optimizer.zero_grad(set_to_none=True)
-            total += float(loss.detach()) * len(batch)
         say(f"epoch {epoch + 1}: loss {total / len(rows):.4f}")
     model.eval()
 
@@ -92,6 +94,17 @@ def inputs(batch: Sequence[TokenizedRow], longest: int, device: str) -> dict[str
 def _cut(ids: Sequence[int], longest: int) -> list[int]:
     half = longest // 2
     return list(ids) if len(ids) <= longest else [*ids[:half], *ids[-half:]]
+
+
+def _parts(batch: Sequence[TokenizedRow], longest: int) -> Iterator[Sequence[TokenizedRow]]:
+    """A batch, sorted by length, in parts that fit in memory; their gradients are added."""
+    begin = 0
+    for end in range(1, len(batch) + 1):
+        width = min(longest, len(batch[end - 1].ids))
+        if end - begin > 1 and (end - begin) * width > MOST_TOKENS:
+            yield batch[begin : end - 1]
+            begin = end - 1
+    yield batch[begin:]
 
 
 def _batches(
