@@ -8,17 +8,46 @@ the schema adds values, and none but their presence is scored. Lengths are the s
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+import json
+from datetime import datetime
+from typing import Annotated, Any, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from shared.contracts.messages import Message
 
+
+def _check_moment(text: str) -> str:
+    """Return the text if it is a date, with or without a time. Raises ValueError otherwise."""
+    try:
+        if text[4:5] == text[7:8] == "-":  # not `20260302`, nor a week
+            datetime.fromisoformat(text)
+            return text
+    except ValueError:
+        pass
+    raise ValueError("must be a date that exists, as in 2026-03-02 or 2026-03-02T08:00:00Z")
+
+
+def _read_cell(cell: Any) -> Any:
+    """Return a list as a tuple, also one that a cell of the daily dumps has as JSON."""
+    if isinstance(cell, str) and cell.startswith("["):
+        try:
+            cell = json.loads(cell)
+        except (ValueError, RecursionError):
+            return cell
+    return tuple(cell) if isinstance(cell, list) else cell
+
+
+def _check_no_flag(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("must be a code of the database, as in Yes or No")
+    return value
+
+
 Code = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_]+$")]
-Codes = Annotated[tuple[Code, ...], Field(max_length=64)]
-Moment = Annotated[
-    str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2})?)?$")
-]
+Codes = Annotated[tuple[Code, ...], Field(max_length=64), BeforeValidator(_read_cell)]
+Means = Annotated[Code, BeforeValidator(_check_no_flag)]
+Moment = Annotated[str, StringConstraints(max_length=40), AfterValidator(_check_moment)]
 Short = Annotated[str, StringConstraints(max_length=500)]
 Long = Annotated[str, StringConstraints(max_length=2_000)]
 
@@ -42,7 +71,10 @@ FREE_TEXT = ("decision_facts", *GROUNDS, *EXPLANATIONS)
 
 
 class SorFields(Message):
-    """Attributes of one statement, version 2 of the schema. Absent ones are not filled in."""
+    """Attributes of one statement, version 2 of the schema. Absent ones are not filled in.
+
+    A row of the daily dumps is taken too: a list may be a JSON string, an empty cell is absent.
+    """
 
     decision_visibility: Codes | Code | None = None
     decision_visibility_other: Short | None = None
@@ -76,9 +108,16 @@ class SorFields(Message):
     decision_facts: Annotated[str, StringConstraints(max_length=5_000)] | None = None
     source_type: Code | None = None
     source_identity: Short | None = None
-    automated_detection: Code | None = None
-    automated_decision: Code | None = None
+    automated_detection: Means | None = None
+    automated_decision: Means | None = None
     puid: Short | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_empty_cells(cls, row: Any) -> Any:
+        if not isinstance(row, dict):
+            return row
+        return {name: value for name, value in row.items() if value != ""}
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:

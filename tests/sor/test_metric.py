@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from services.sor import kernel
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.metric import SERVICE
 from services.sor.report import ITEMS, SorItemName, SorResult
+from shared.contracts.problems import parse_strict, validation_problem
 
 POST = "Two tickets for Saturday's final, 180 euros each instead of 60. Cash only!"
 TICKETS: dict[str, Any] = CONTRACT.examples["a specific statement"]
@@ -190,6 +192,39 @@ def test_each_field_of_the_database_discloses_its_item(field: str, item: SorItem
     assert value(whole, item) == 1
     assert without.missing == (item,)
     assert (without.score or 0) < (whole.score or 0)
+
+
+def test_a_row_of_the_daily_dumps_is_read() -> None:
+    """Lists are JSON strings there, an absent value is an empty cell, a date may have a zone."""
+    lists = {"decision_visibility", "content_type", "territorial_scope"}
+    row = {
+        name: json.dumps(cell) if name in lists else cell for name, cell in FIELDS["fields"].items()
+    }
+    row |= {"decision_monetary": "", "end_date_visibility_restriction": ""}
+    row |= {"application_date": "2026-03-02T08:00:00.5+01:00"}
+    body = FIELDS | {"fields": row}
+    assert (
+        SERVICE.score(parse_strict(SorRequest, json.dumps(body), body)).score == of_fields().score
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "cell", "says"),
+    [
+        ("application_date", "2026-13-45", "must be a date that exists"),
+        ("application_date", "20260302", "must be a date that exists"),
+        ("application_date", "2026-W10", "must be a date that exists"),
+        ("automated_detection", True, "as in Yes or No"),
+        ("territorial_scope", "[" * 100_000, "must be a list"),
+    ],
+)
+def test_a_cell_that_is_wrong_is_refused_with_a_hint(field: str, cell: Any, says: str) -> None:
+    body = FIELDS | {"fields": FIELDS["fields"] | {field: cell}}
+    with pytest.raises(ValidationError) as raised:
+        parse_strict(SorRequest, json.dumps(body), body)
+    [fault] = validation_problem(raised.value, body)["errors"]
+    assert says in fault["detail"]
+    assert fault["pointer"] == f"#/fields/{field}"
 
 
 def test_the_database_has_no_field_for_redress() -> None:
