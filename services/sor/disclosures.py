@@ -143,8 +143,9 @@ def _offers(one: ReadSentence, after_redress: bool) -> bool:
     rule and no reading of it."""
     words = one.folded
     for place in one.places["complaint"]:
-        word, before = words[place], words[max(0, place - 3) : place]
-        if word.startswith("complain") and {"after", "following", "upon", "received"} & set(before):
+        word, before = words[place], words[max(0, place - 4) : place]
+        others = {"after", "following", "upon", "received", "due"}
+        if word.startswith("complain") and others & set(before):
             continue
         if word in ("review", "reviewed") and not _requests_review(words, place):
             continue

@@ -124,7 +124,7 @@ PLACED = word_set("in across throughout for until worldwide globally everywhere 
 OF_MEASURES = word_set("removal decision measure restriction deletion suspension")
 BROKEN = (
     "violat", "breach", "infring", "contraven", "prohibit", "forbid", "forbad", "illegal",
-    "unlawful", "punishable", "harass", "defam", "discriminat",
+    "unlawful", "punishable", "harass", "defam", "discriminat", "breaks",
 )  # fmt: skip
 
 
@@ -331,7 +331,7 @@ def _end(one: SpokenSentence, place: int, *, of_object: bool = False) -> int:
     of_ours = one.words[0] == "we" and "restriction" in {
         concept for word in one.words[: min(place, REACH)] for concept in LOOKUP.of_word(word)
     }
-    for at in range(place + 2, len(one)):
+    for at in range(place + 1, len(one)):
         joined = at + 1 if one.words[at] in JOINING else at
         if inside and at in one.borders and _is_main(one, at):
             return at

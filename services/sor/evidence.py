@@ -17,7 +17,8 @@ def evidence_of(request: SorRequest, read: ReadStatement) -> Iterator[SorEvidenc
             yield _of_post("quote", text, quote)
         for word in text.facts.shared:
             yield _of_post("word", text, word)
-        for start, end in text.facts.missing:
+        for span in text.facts.missing:
+            start, end = text.normalized.original(*span)
             yield SorEvidence(
                 kind="quote_not_found",
                 start=start,
@@ -29,7 +30,7 @@ def evidence_of(request: SorRequest, read: ReadStatement) -> Iterator[SorEvidenc
 
 
 def _of_post(kind: str, text: ReadText, found: QuoteMatch | WordMatch) -> SorEvidence:
-    start, end = found.statement
+    start, end = text.normalized.original(*found.statement)
     return SorEvidence.model_validate(
         {
             "kind": kind,
@@ -45,7 +46,7 @@ def _of_post(kind: str, text: ReadText, found: QuoteMatch | WordMatch) -> SorEvi
 
 def _of_items(text: ReadText) -> Iterator[SorEvidence]:
     for one in text.disclosed:
-        start, end = one.span
+        start, end = text.normalized.original(*one.span)
         yield SorEvidence.model_validate(
             {
                 "kind": one.item,

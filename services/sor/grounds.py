@@ -41,14 +41,15 @@ def ground_of(one: ReadSentence, text: str) -> float | None:
 
 
 def _cites_number(one: ReadSentence) -> bool:
-    """Such as "section 4.2", "§ 130", "rule no. 5", "the third rule"."""
+    """Such as "section 4.2", "§ 130", "rule no. 5", "the third rule". A clause with a dotted number
+    needs no word of rules beside it."""
     found = one.folded
     tied = one.any_of("law", "policy", "broken")
     for place, (word, upcoming) in enumerate(pairwise(found)):
         if "provisions" in one and upcoming in OF_THE_DSA:
             continue
         if word in CLAUSE and _is_number(found, place + 1):
-            return tied or word.startswith("\u00a7")
+            return tied or word.startswith("\u00a7") or "." in found[place + 1]
         if word in ORDINALS and upcoming in CLAUSE and word.endswith(("t", "d", "h")):
             return tied
     return False

@@ -29,7 +29,7 @@ now private, set to private, cannot, can't, lost, loses, vanish*, disappear*, en
 downscal*, take off, taken off, took off, taken out, took out, takes out, blank*, redact*, cover*,
 sanction*, strike, downgraded, downgrade, moved, invisible, invalidated, expelled, revok*,
 quarantin*, nuked, axed, yanked, binned, booted, kicked, wiped, scrubbed, purged, zapped, is down,
-are down, went down, came off
+are down, went down, came off, not available, not eligible
 """)
 AUTOMATION = _entries("""
 automat*, algorithm*, machine, machines, classifier*, software, ai, artificial intelligence,
@@ -264,7 +264,7 @@ complaint handling, internal complaint*, counter notice, ask us again, fresh loo
 again, take another look, another look, rethink, reassess*, internal review, internal procedure,
 checked again, re check, recheck*, reply to this, write to us, let us know, tell us, contact us,
 get in touch, remedy, remedies, redress, respond, answer us, overturn*, protest, re review,
-counter statement
+counter statement, can disagree, may disagree
 """)
 OPEN_TO_YOU = _entries("""
 tap, click, press, contact, like a, let us, you can, you may, you have, you could, you are free,
@@ -273,8 +273,8 @@ of charge, within, send, sent to, possible, possibilit*, open, opens, right, rig
 button, form, link, lodge*, file, filed, submit, submitted, available, against, decision, days,
 months, weeks, portal, dashboard, inbox, settings, option*, route, routes, way, ways, avenue*,
 means, up to you, choose, free, at your disposal, e mail, email, recourse, disagree, remain*,
-still, alternatively, not agree, turn to, bring, go to, besides, instead, also, through, via,
-inside, before a, ask, seek, using, use
+still, request a, alternatively, not agree, turn to, bring, go to, besides, instead, also, through,
+via, inside, before a, ask, seek, using, use
 """)
 SETTLEMENT = _entries("""
 out of court, dispute settlement, dispute resolution, settlement body, settlement bodies, mediat*,

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from services.sor.post_facts import PostWords, StatementWords, match_quotes
 from services.sor.sentences import mask_spans, words
 from shared.queue.job_context import check_each
+from shared.text.normalized import normalize
 
 WIDTH = 3  # words of a shingle
 HASHES = 64
@@ -64,6 +65,7 @@ def _similarity(
 def shingles(statement: str, post: str) -> Shingles:
     """Runs of three words, as hashes that are the same on every machine."""
     there = PostWords.of(post)
+    statement = normalize(statement).text
     located, _ = match_quotes(StatementWords.of(statement), there)
     left = [
         word.folded

@@ -201,10 +201,10 @@ def _components(row: SorVariant, collected: SorCollected) -> SorComponents:
     return SorComponents(
         completeness=kernel.mean(read.items.values()),
         specificity=kernel.specificity(
-            len(facts.quotes), len(facts.shared), max(1, min(row.enough, facts.words)), chance
+            facts.quotations, len(facts.shared), max(1, min(row.enough, facts.words)), chance
         ),
         **by_point,
-        quotes=len(facts.quotes),
+        quotes=facts.quotations,
         quotes_not_found=len(facts.missing),
         post_words=len(facts.shared),
         faithfulness=collected.tested.found and collected.tested.found.null.win_rate,

@@ -1,7 +1,7 @@
 """A statement of reasons, read: its items, the facts of its post, the ways of redress.
 
-Plain text is read sentence by sentence; of the database's fields, what has a code or a date is
-disclosed by that, and what people write is read as text.
+Plain text is normalised and read sentence by sentence; of the database's fields, what has a code or
+a date is disclosed by that, and what people write is read as text.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from services.sor.post_facts import PostFacts, PostWords, StatementWords, facts_
 from services.sor.report import ITEMS, SorItemName, SorRoute
 from services.sor.sentences import Span, mask_spans, sentences
 from shared.text.language import find_language, requested_language
+from shared.text.normalized import NormalizedText, normalize
 
 if TYPE_CHECKING:
     from services.sor.contract import SorRequest
@@ -35,10 +36,12 @@ OF_FACTS = ("statement", "decision_facts", *EXPLANATIONS)  # texts that tell of 
 
 @dataclass(frozen=True)
 class ReadText:
-    """The statement, or one field of it. disclosed: where it is plain text."""
+    """The statement, or one field of it, as it was sent, and what was read in its normalised text.
+    disclosed: where it is plain text."""
 
     field: str
     text: str
+    normalized: NormalizedText
     sentences: Sequence[ReadSentence]
     facts: PostFacts
     words: StatementWords | None = None  # where it tells of the post
@@ -104,17 +107,20 @@ def is_german(request: SorRequest) -> bool:
 
 
 def _read_text(field: str, text: str, post: PostWords, *, german: bool, plain: bool) -> ReadText:
-    statement = StatementWords.of(text)
+    normalized = normalize(text)
+    prose = normalized.text
+    statement = StatementWords.of(prose)
     quotes = match_quotes(statement, post)
-    quoted = [quote.statement for quote in quotes[0]]
-    blank = mask_spans(text, quoted)
-    found = read(sentences(text, quoted))
+    quoted = list(dict.fromkeys(quote.statement for quote in quotes[0]))
+    blank = mask_spans(prose, quoted)
+    found = read(sentences(prose, quoted))
     written = statement.with_content(found) if field in OF_FACTS else None
     if written is not None and german:
         written = replace(written, own=own_german_words(found, blank))
     facts = facts_of(written, post, quotes) if written else PostFacts((), (), (), 0)
     disclosed = _disclosed(found, blank, quoted, post, german=german) if plain else ()
-    return ReadText(field, text, found, _drop_titles(facts, found), written, disclosed)
+    facts = _drop_titles(facts, found)
+    return ReadText(field, text, normalized, found, facts, written, disclosed)
 
 
 def _disclosed(
@@ -141,9 +147,14 @@ def _disclosed(
 
 
 def _drop_titles(facts: PostFacts, found: Sequence[ReadSentence]) -> PostFacts:
-    """A quotation in a sentence about rules is the name of a rule."""
+    """A quotation in a sentence about rules is the name of a rule, unless it nearly quotes the
+    post: then four words in a row stand there."""
     rules = [one.sentence.span for one in found if one.any_of("policy", "law")]
-    missing = tuple(span for span in facts.missing if not _within(span, rules))
+    missing = tuple(
+        span
+        for span in facts.missing
+        if not _within(span, rules) or any(_within(run.statement, [span]) for run in facts.quotes)
+    )
     return PostFacts(facts.quotes, facts.shared, missing, facts.words)
 
 

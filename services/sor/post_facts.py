@@ -2,18 +2,23 @@
 
 A quotation is what stands in quotation marks, or four words in a row that both have, two of them
 content words; the weaker form is a content word of the post that the statement uses of its own.
-Words of the policy's clause count only where the sentence speaks of this post. Every search is
-linear: a quotation is looked up in the folded words of the post, 64 quotations at most.
+Words of the policy's clause count only where the sentence speaks of this post. An ellipsis parts a
+quotation: its parts stand in the post in their order, and no negation is left out between them.
+Both texts are normalised. Every search is linear: a quotation is looked up in the folded words of
+the post, 64 quotations at most.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from services.sor.concepts import ReadSentence
 from services.sor.lexicon import DETERMINERS, OF_THIS_POST, POST_NOUNS, WE
 from services.sor.sentences import Span, StatementWord, quotations, words
+from shared.text.changed_meaning import negates
+from shared.text.normalized import normalize
 
 CLAUSE_HEADS = frozenset(("section", "clause", "rule", "point", "paragraph", "article", "art"))
 LONGEST_NAME = 4  # words that name a policy before its noun
@@ -28,7 +33,8 @@ ENOUGH = 3  # different content words of the post that name its facts
 
 @dataclass(frozen=True, slots=True)
 class QuoteMatch:
-    """A quotation that stands in the post. statement: its inside there; post: where it stands."""
+    """A quotation that stands in the post, or a part of one. statement: the whole inside of its
+    quotation marks; post: where the part stands."""
 
     statement: Span
     post: Span
@@ -56,7 +62,7 @@ StemOf = Callable[[StatementWord], str | None]
 
 @dataclass(frozen=True)
 class PostWords:
-    """A post as it is searched."""
+    """A post as it is searched. words: of the normalised text, with offsets into `text`."""
 
     text: str
     words: list[StatementWord] = field(default_factory=list)
@@ -68,7 +74,11 @@ class PostWords:
     @classmethod
     def of(cls, text: str, stem_of: StemOf = english_stem) -> PostWords:
         """stem_of: of a word that says something, None of all others."""
-        found = words(text)
+        normalized = normalize(text)
+        found = []
+        for word in words(normalized.text):
+            start, end = normalized.original(word.start, word.end)
+            found.append(replace(word, start=start, end=end))
         starts, offset, parts = {}, 1, []
         for number, word in enumerate(found):
             starts[offset] = number
@@ -82,16 +92,23 @@ class PostWords:
         runs = {row: number for number, row in reversed(list(enumerate(rows)))}
         return cls(text, found, f" {' '.join(parts)} ", starts, stems, runs)
 
-    def find(self, quoted: Sequence[StatementWord]) -> Span | None:
-        """The first place where these words stand in a row."""
-        if not quoted:
-            return None
-        needle = f" {' '.join(word.folded for word in quoted)} "
-        place = self.joined.find(needle)
-        if place < 0:
-            return None
-        first = self.starts[place + 1]
-        return self.words[first].start, self.words[first + len(quoted) - 1].end
+    def find(self, parts: Sequence[Sequence[StatementWord]]) -> list[Span]:
+        """Return where the parts of a quotation first stand, one behind the other.
+
+        Empty where a part is not found, or a negation stands between two of them.
+        """
+        found: list[Span] = []
+        place = 0
+        for part in parts:
+            needle = f" {' '.join(word.folded for word in part)} "
+            place = self.joined.find(needle, place)
+            if place < 0:
+                return []
+            first = self.starts[place + 1]
+            found.append((self.words[first].start, self.words[first + len(part) - 1].end))
+            place += len(needle) - 1
+        left_out = (self.text[end:start] for (_, end), (start, _) in pairwise(found))
+        return [] if any(map(negates, left_out)) else found
 
 
 @dataclass(frozen=True)
@@ -107,7 +124,12 @@ class PostFacts:
     def weight(self) -> int:
         """Content words of the post in the statement, each quotation 3 more; compared with other
         posts."""
-        return ENOUGH * len(self.quotes) + len(self.shared)
+        return ENOUGH * self.quotations + len(self.shared)
+
+    @property
+    def quotations(self) -> int:
+        """How many quotations and runs of words stand in the post."""
+        return len({quote.statement for quote in self.quotes})
 
     @property
     def enough(self) -> int:
@@ -116,16 +138,21 @@ class PostFacts:
 
 @dataclass(frozen=True)
 class StatementWords:
-    """A statement as it is compared with posts: its words, the insides of its quotation marks, and
-    its content words that are no rule's, each stem where it comes first."""
+    """A statement as it is compared with posts: its words, the insides of its quotation marks in
+    parts between ellipses, and its content words that are no rule's, each stem where it comes
+    first."""
 
     words: list[StatementWord]
-    quoted: list[tuple[Span, list[StatementWord]]]
+    quoted: list[tuple[Span, list[list[StatementWord]]]]
     own: dict[str, StatementWord] = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str) -> StatementWords:
-        quoted = [((a, b), words(text[a:b])) for a, b in quotations(text)[:MOST_QUOTATIONS]]
+        """text: normalised."""
+        quoted = []
+        for start, end in quotations(text)[:MOST_QUOTATIONS]:
+            parts = (words(part) for part in text[start:end].split("..."))
+            quoted.append(((start, end), [part for part in parts if part]))
         return cls(words(text), quoted)
 
     def with_content(self, sentences: Sequence[ReadSentence]) -> StatementWords:
@@ -140,11 +167,10 @@ class StatementWords:
 def match_quotes(statement: StatementWords, post: PostWords) -> Quotes:
     """Those that stand in the post, and those that do not."""
     located, missing = [], []
-    for span, quoted in statement.quoted:
-        place = post.find(quoted) if _has_content(quoted) else None
-        if place is not None:
-            located.append(QuoteMatch(span, place))
-        elif quoted:
+    for span, parts in statement.quoted:
+        places = post.find(parts) if any(map(_has_content, parts)) else []
+        located += [QuoteMatch(span, place) for place in places]
+        if parts and not places:
             missing.append(span)
     return located, missing
 

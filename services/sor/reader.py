@@ -32,6 +32,7 @@ from shared.text.language import (
     requested_language,
     rules_obstacle,
 )
+from shared.text.normalized import normalize
 
 FILE = Path(__file__).parent / "readers" / "items.v1.toml"
 RULED = ("en", "de")
@@ -136,9 +137,9 @@ def _reading(
     answer = _answer(completion.text)
     if answer is None:
         return StatementReading(read, told, use, UNREADABLE)
-    statement = request.statement or ""
+    [text] = read.texts
     quoted = {name: quote for name, quote in answer.model_dump().items() if quote}
-    matches = tuple(_matches(statement, quoted))
+    matches = tuple(_matches(text.normalized.text, quoted))
     named = {one.route or one.item for one in matches}
     lost = sorted(set(quoted) - named)
     warnings = (INVENTED.format(items=", ".join(lost)),) if lost else ()
@@ -146,12 +147,13 @@ def _reading(
 
 
 def _matches(statement: str, quoted: dict[str, str]) -> Iterator[ItemMatch]:
-    """Of the quotations that stand in the statement, where they first do."""
+    """Of the quotations that stand in the normalised statement, where they first do."""
     for name, quote in quoted.items():
-        start = statement.find(quote.strip()) if quote.strip() else -1
+        said = normalize(quote).text
+        start = statement.find(said) if said else -1
         if start < 0:
             continue
-        span = (start, start + len(quote.strip()))
+        span = (start, start + len(said))
         route = next((one for one in ROUTES if one == name), None)
         items: list[SorItemName] = [one for one in ITEMS if one == name]
         yield ItemMatch(items[0] if items else "redress", span, route=route)

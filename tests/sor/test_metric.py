@@ -105,6 +105,12 @@ def test_a_sentence_discloses_what_it_says() -> None:
         ("Ground: Section 4.2 of the Seller Terms.", {"ground"}),
         ("It breaches our Seller Terms.", set[str]()),
         ("If you disagree, you can lodge a complaint.", {"redress"}),
+        ("You can disagree with the decision if you think we got it wrong.", {"redress"}),
+        ("Request a review.", {"redress"}),
+        ("Your video is not eligible for ads.", {"restriction"}),
+        ("It is not available in your country.", {"restriction", "territorial_scope"}),
+        ("It offers a book and breaks Section 4.2 of our Rules.", {"ground"}),
+        ("It says “Cash only”, a breach of Section 4.2.", {"facts", "ground"}),
     ]:
         report = scored(f"Hello from all of us here. {said}")
         assert set(ITEMS) - set(report.missing) == expected
@@ -156,6 +162,43 @@ def test_a_quotation_that_stands_nowhere_is_evidence() -> None:
     assert [one.text for one in report.evidence if one.kind == "quote_not_found"] == [
         "I hate the referee"
     ]
+
+
+@pytest.mark.parametrize(
+    ("quotation", "stands"),
+    [
+        ("Two tickets … Cash only", True),
+        ("Two tickets [...] 180 euros each ... Cash only!", True),
+        ("Cash only … Two tickets", False),
+        ("Two tickets … on Sunday", False),
+        ("not two tickets for Saturday's final", False),
+        ("three tickets for Saturday's final, 180 euros", False),
+    ],
+)
+def test_a_quotation_with_an_ellipsis_stands_where_its_parts_do(
+    quotation: str, stands: bool
+) -> None:
+    """Also in a sentence about rules, where a quotation may be the name of one."""
+    report = scored(f"We removed your post “{quotation}” under Section 4.2 of our Rules on resale.")
+    assert (report.components.quotes_not_found == 0) is stands
+    if stands:
+        assert report.components.quotes == 1
+
+
+def test_an_ellipsis_over_a_negation_quotes_nothing() -> None:
+    statement = "We removed your post “Cats are … animals” today, it is about cats."
+    report = scored(statement, text="Cats are not bad animals, dogs are animals.")
+    assert (report.components.quotes, report.components.quotes_not_found) == (0, 1)
+
+
+def test_quotations_are_compared_in_the_normalised_texts() -> None:
+    post = "<p>Fish &amp; chips, <b>fresh</b>\nevery day, ﬁve euros</p>"
+    statement = "We removed “fish & **chips**,\nfresh every day” and &quot;five euros&quot; today."
+    report = scored(statement, text=post)
+    assert (report.components.quotes, report.components.quotes_not_found) == (2, 0)
+    for one in report.evidence:
+        assert one.start is not None
+        assert statement[one.start : one.end] == one.text
 
 
 def test_offsets_count_code_points_and_quotes_are_found_through_typography() -> None:
