@@ -25,7 +25,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.explanation import ParsedExplanation, where_rules_read
+from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.reader import read_by_model, reader_prompt
 from services.hatexscore.variants import VARIANTS
 from services.worker import local
@@ -86,7 +86,7 @@ def compared(model: str, rows: Sequence[LabelledExplanation]) -> list[ReadTwice]
         for row in rows
     ]  # fmt: skip
     robust = VARIANTS["robust"]
-    parsed = [where_rules_read(request, robust.read(request)) for request in requests]
+    parsed = robust.read(requests)
     read = read_by_model(requests, parsed)
     return [
         ReadTwice(

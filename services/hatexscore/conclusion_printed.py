@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 from services.hatexscore.conclusion import ConclusionStatement
 from services.hatexscore.report import Label
-from services.hatexscore.words import Language, Span, sentences
+from shared.text.sentences import Span, sentences
 
 _MARKUP = str.maketrans(dict.fromkeys("*_#`>{}[]\u200b", " "))
 
 
-def statement_anywhere(explanation: str, language: Language) -> ConclusionStatement | None:
+def statement_anywhere(explanation: str) -> ConclusionStatement | None:
     """As printed (Eq. 2): a conclusion statement wherever it stands, quotations included."""
-    return _last_statement(_plain(explanation), sentences(explanation, language))
+    return _last_statement(_plain(explanation), sentences(explanation))
 
 
 def _last_statement(plain: str, spans: Iterable[Span]) -> ConclusionStatement | None:

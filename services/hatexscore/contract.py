@@ -153,7 +153,8 @@ class HatexscoreRequest(ExplainableRequest):
         default="auto",
         examples=["en", "de", "zh-Hant"],
         description="BCP 47, of text and explanation, believed as it is; `auto` identifies each by "
-        "itself. The rules read en, zh and ko; the model reads what it states",
+        "itself. Explanations are read in en, de, fr, es, it, pt, zh and ko; the model reads what "
+        "it states",
     )
     accept_untrained_languages: bool = Field(
         default=False,
@@ -162,9 +163,9 @@ class HatexscoreRequest(ExplainableRequest):
     )
     reader: Literal["rules", "llm", "auto"] = Field(
         default="auto",
-        description="what reads the explanation's conclusion and groups (HTC, TGI): the rules; "
-        "`reader_model`; `auto`: the rules where they know its language and read its verdict with "
-        "confidence, else `reader_model` where one is named",
+        description="what reads the explanation's conclusion and groups (HTC, TGI): `rules`: its "
+        "fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, and "
+        "`reader_model`, where one is named, for another language or a verdict that is not sure",
     )
     reader_model: ModelName | None = Field(
         default=None,

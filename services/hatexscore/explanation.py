@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
 from services.hatexscore import kernel
-from services.hatexscore.conclusion import ConclusionStatement, VerdictsRead
+from services.hatexscore.conclusion import ConclusionRead, ConclusionStatement
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.group_terms import GroupMention, Passage, read_passage
+from services.hatexscore.group_terms import GroupMention
 from services.hatexscore.groups import target_group_identified
-from services.hatexscore.lexicon import Lexicon, TextGroups, custom_lexicon, load_lexicon
+from services.hatexscore.lexicon import (
+    Lexicon,
+    NameLanguage,
+    custom_lexicon,
+    load_lexicon,
+)
 from services.hatexscore.quote_search import Quote
 from services.hatexscore.quotes import Quotation, quoted_spans
 from services.hatexscore.report import (
-    PLACE,
     HatexscoreComponents,
     HatexscoreGroupEvidence,
-    HatexscoreOtherVerdict,
     HatexscoreQuoteEvidence,
     HatexscoreReaderUse,
     Label,
@@ -29,6 +32,7 @@ from services.hatexscore.report import (
 from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts.language_names import language_name, language_names
 from shared.contracts.messages import LanguageFound, ReasonCode
+from shared.models.catalogue.catalogue import READER
 from shared.text.language import UNDECIDED, Obstacle, find_language, requested_language
 from shared.text.normalized import NormalizedText
 
@@ -42,11 +46,13 @@ LABEL_UNKNOWN = (
 )
 
 
-RULED: tuple[Language, ...] = get_args(Language)
+PRINTED: tuple[Language, ...] = get_args(Language)  # that the variants of old read
+READ: tuple[NameLanguage, ...] = get_args(NameLanguage)
 BY_RULES = HatexscoreReaderUse(by="rules")
+BY_READER = HatexscoreReaderUse(by="reader", model=READER.name)
 UNREAD: ReasonCode = "conclusion-unread"
-UNDECIDED_EXPLANATION = (
-    "the language of the explanation is undecided, so that no rules read it; send `language`"
+NOT_SURE = Obstacle(
+    UNREAD, "the reader is not sure which decision the explanation states, or whether it states one"
 )
 
 
@@ -55,23 +61,24 @@ class DetectedLanguages:
     """A Korean text may well be explained in English.
 
     text, explanation: whose analyser reads it; by script where the language has none of ours.
+    text_names, explanation_names: whose names of groups are looked for, likewise.
     no_rules: why the conclusion and the groups of the explanation cannot be read, or None.
-    by_label: an undecided explanation is read as English, since it names a label in English.
     """
 
     text: Language
     explanation: Language
+    text_names: NameLanguage
+    explanation_names: NameLanguage
     found_text: LanguageFound
     found_explanation: LanguageFound
     no_rules: Obstacle | None
-    by_label: bool = False
 
     @property
     def explanation_code(self) -> str:
-        if self.by_label:
-            return self.explanation
-        follows = self.found_explanation.code == UNDECIDED and self.no_rules is None
-        return self.found_text.code if follows else self.found_explanation.code
+        """An undecided explanation is read in the language of its names."""
+        if self.found_explanation.code != UNDECIDED or self.no_rules is not None:
+            return self.found_explanation.code
+        return self.explanation_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,7 @@ class QuotedSpans:
     pointless: function words of the text that are quoted alone, as no evidence.
     hallucinated: each with the passage of the text that it misquotes, or None.
     negated: quotes before which the text has a negation.
+    located: spans of the explanation as sent that quote the text.
     """
 
     evidence: tuple[HatexscoreQuoteEvidence, ...]
@@ -99,6 +107,7 @@ class QuotedSpans:
     echo: bool = False
     pointless: tuple[str, ...] = ()
     negated: tuple[str, ...] = ()
+    located: tuple[Span, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -111,7 +120,6 @@ class ParsedExplanation:
 
     htc, tgi: 0 or 1; None where nothing reads the explanation: `no_htc`, `no_tgi` say why. label:
     in force, None where neither sent nor stated. reader: what read it, None where nothing did.
-    others: verdicts of the explanation that do not hold.
     attacked: whether it says that a group is attacked; None: wherever it names one.
     tgi_not_applicable: why there is no group to identify, or None; then `tgi` is None too.
     """
@@ -130,74 +138,39 @@ class ParsedExplanation:
     attacked: bool | None = None
     tgi_not_applicable: str | None = None
     reader: HatexscoreReaderUse | None = BY_RULES
-    others: tuple[HatexscoreOtherVerdict, ...] = ()
 
     @property
     def is_unread(self) -> bool:
-        """By rules: they have none for the language, or none for the wording of its verdict."""
+        """Is its language not read, or is the trained reader not sure of its verdict?"""
         return self.languages.no_rules is not None or (
             self.no_htc is not None and self.no_htc.code == UNREAD
         )
 
 
-class FindMentions(Protocol):
-    """As `groups.find_mentions`."""
-
-    def __call__(
-        self,
-        passage: Passage,
-        lexicon: Lexicon,
-        *,
-        hateful: bool,
-        moderated: TextGroups | None = None,
-    ) -> list[GroupMention]: ...
-
-
-def _no_text_groups(
-    _request: HatexscoreRequest, _languages: DetectedLanguages
-) -> TextGroups | None:
-    return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParsingRules:
-    """A variant's own search for conclusion, group mentions and quotations.
-
-    moderated: the groups that the text names, where the variant asks for them.
-    """
-
-    conclusion: Callable[[HatexscoreRequest, Language], VerdictsRead]
-    mentions: FindMentions
-    quoted: Callable[[HatexscoreRequest, DetectedLanguages], QuotedSpans]
-    moderated: Callable[[HatexscoreRequest, DetectedLanguages], TextGroups | None] = _no_text_groups
-
-
-def parse_explanation(
-    request: HatexscoreRequest, rules: ParsingRules, plain: NormalizedText | None = None
+def parsed_explanation(
+    request: HatexscoreRequest,
+    languages: DetectedLanguages,
+    read: ConclusionRead,
+    quoting: QuotedSpans,
+    found: Sequence[GroupMention],
+    plain: NormalizedText | None = None,
 ) -> ParsedExplanation:
-    """plain: the explanation that conclusion and groups are read in; None: as sent."""
-    languages = detect_languages(request)
-    language, explanation = languages.explanation, plain.text if plain else request.explanation
-    read = rules.conclusion(request.model_copy(update={"explanation": explanation}), language)
-    if plain:
-        read = _as_sent(read, plain)
-    stated = read.conclusion.label if read.conclusion else None
-    obstacle = _unread_conclusion(read)
+    """All that was read of an explanation; nothing of one in a language that is not read.
+
+    plain: what the offsets of the mentions are into; None: the explanation as sent.
+    """
+    statement = read.statement
+    stated = statement.label if statement else None
     label = request.decision or stated
-    found = rules.mentions(
-        read_passage(explanation, language, quoted_spans(explanation)),
-        lexicon_of(request, language),
-        hateful=label != "non-hateful",  # section 3.3; an unknown decision: the stricter test
-        moderated=rules.moderated(request, languages),
-    )
-    return ParsedExplanation(
+    obstacle = None if read.is_read else NOT_SURE
+    parsed = ParsedExplanation(
         languages=languages,
-        statement=read.conclusion,
-        htc=None if obstacle else float(read.conclusion is not None),
+        statement=statement,
+        htc=None if obstacle else float(statement is not None),
         no_htc=obstacle,
         label=label,
         stated_label=stated,
-        quoting=rules.quoted(request, languages),
+        quoting=quoting,
         groups=group_evidence(found, request.explanation, plain),
         tgi=float(target_group_identified(found)),
         warnings=(
@@ -205,22 +178,8 @@ def parse_explanation(
             *((obstacle.detail,) if obstacle else ()),
             *((OTHER_GROUPS,) if _names_only_others(found) else ()),
         ),
-        others=read.others,
     )
-
-
-def _as_sent(read: VerdictsRead, plain: NormalizedText) -> VerdictsRead:
-    """With offsets into the explanation as sent."""
-    conclusion = read.conclusion
-    if conclusion is not None:
-        start, end = plain.original(conclusion.start, conclusion.end)
-        conclusion = replace(conclusion, start=start, end=end)
-    others = []
-    for other in read.others:
-        start, end = plain.original(other.start, other.end)
-        others.append(other.model_copy(update={"start": start, "end": end}))
-    unread = tuple(plain.original(*span) for span in read.unread)
-    return replace(read, conclusion=conclusion, others=tuple(others), unread=unread)
+    return where_read(request, parsed)
 
 
 def _names_only_others(mentions: Iterable[GroupMention]) -> bool:
@@ -229,46 +188,36 @@ def _names_only_others(mentions: Iterable[GroupMention]) -> bool:
     return False in named and not {True, None} & set(named)
 
 
-def _unread_conclusion(read: VerdictsRead) -> Obstacle | None:
-    """Where the explanation may conclude, though no rule reads it."""
-    if not read.unread:
-        return None
-    said = "the explanation has words of a verdict in a wording that no rule reads with confidence"
-    (start, end), more = read.unread[0], len(read.unread) - 1
-    also = f" and in {more} more {'sentence' if more == 1 else 'sentences'}" if more else ""
-    return Obstacle(UNREAD, f"{said}{PLACE}{start} to {end}{also}")
-
-
 def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
     """As sent, or each identified by itself; what an explanation quotes decides nothing.
 
-    An explanation without words, or too short to tell, follows the text where their script agrees,
-    and else is English where it names a label in English.
+    An explanation that is too short to tell follows the text where their script agrees.
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
     own = _own_words(request)
     explanation = find_language(own, sent)
-    read_text = _analyser(text, request.text)
-    if not any(character.isalpha() for character in request.explanation):
-        return DetectedLanguages(read_text, read_text, text, explanation, None)
-    read_explanation = _analyser(explanation, own)
-    if explanation.code in RULED or (
-        explanation.code == UNDECIDED and text.code == read_explanation
-    ):
-        return DetectedLanguages(read_text, read_explanation, text, explanation, None)
-    if sent is None and explanation.code == UNDECIDED and _ENGLISH_LABEL.search(own):
-        return DetectedLanguages(read_text, "en", text, explanation, None, by_label=True)
-    return DetectedLanguages(read_text, "en", text, explanation, _without_rules(explanation.code))
+    read_text, read_own = _analyser(text, request.text), _analyser(explanation, own)
+    text_names = _names(text, read_text)
+    if not any(map(str.isalpha, request.explanation)):
+        return DetectedLanguages(
+            read_text, read_text, text_names, text_names, text, explanation, None
+        )
+    names = _names(explanation, read_own)
+    if explanation.code == UNDECIDED and read_text == read_own:
+        names = text_names
+    known = READ if request.variant == "robust" else PRINTED
+    obstacle = None
+    if explanation.code not in (*known, UNDECIDED):
+        obstacle = _without_rules(explanation.code, known)
+        read_own = "en"
+    return DetectedLanguages(read_text, read_own, text_names, names, text, explanation, obstacle)
 
 
-# Label words, and function words, that no other language has.
-_ENGLISH_LABEL = re.compile(
-    r"\b(?:(?:the|this|they|with|about|because|mocks?|insults?|praises?)(?=\s)"
-    r"|hateful(?:ness)?|hate[ -]?speech|harmful|harmless|offensive|inoffensive|abusive|unsafe"
-    r"|derogatory|demeaning)\b",
-    re.IGNORECASE,
-)
+def _names(found: LanguageFound, analyser: Language) -> NameLanguage:
+    return next((one for one in READ if one == found.code), analyser)
+
+
 _BLOCK_QUOTE = re.compile(r"^[ \t]{0,3}>[^\n]*", re.MULTILINE)
 REPEATED_LINES = 50  # of the text, the longest, that are looked for in the explanation
 SHORTEST_REPEATED = 12  # characters of such a line
@@ -293,20 +242,17 @@ def _own_words(request: HatexscoreRequest) -> str:
 
 
 def _analyser(found: LanguageFound, text: str) -> Language:
-    return next((one for one in RULED if one == found.code), None) or detect_language(text)
+    return next((one for one in PRINTED if one == found.code), None) or detect_language(text)
 
 
-def _without_rules(code: str) -> Obstacle:
-    if code == UNDECIDED:
-        return Obstacle("language-undecided", UNDECIDED_EXPLANATION)
-    known = language_names(RULED)
-    said = f"the explanation's language is {language_name(code)}; there are rules for {known}"
+def _without_rules(code: str, known: Sequence[str]) -> Obstacle:
+    said = f"the explanation's language is {language_name(code)}; read are {language_names(known)}"
     detail = f"{said}; a language model that `reader_model` names reads others"
     return Obstacle("no-rules", detail)
 
 
-def where_rules_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
-    """As parsed, but for conclusion and groups of an explanation that no rules can read."""
+def where_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
+    """As parsed, but for conclusion and groups of an explanation in a language that is not read."""
     obstacle = parsed.languages.no_rules
     if obstacle is None:
         return parsed
@@ -335,11 +281,10 @@ def unread(
         no_htc=obstacle,
         no_tgi=obstacle,
         reader=reader,
-        others=(),
     )
 
 
-def lexicon_of(request: HatexscoreRequest, language: Language) -> Lexicon:
+def lexicon_of(request: HatexscoreRequest, language: NameLanguage) -> Lexicon:
     """The policy's list in the explanation's language. Raises BadInput where there is none."""
     if isinstance(request.policy, dict):
         return custom_lexicon(request.policy)
@@ -382,6 +327,7 @@ def group_evidence(
             reason=mention.reason,
             attacked=mention.attacked,
             in_text=mention.in_text,
+            by=mention.by,
         )
         for mention, (start, end) in spans
     )

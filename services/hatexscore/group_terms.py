@@ -10,26 +10,20 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from services.hatexscore.lexicon import (
-    Kind,
-    Lexicon,
-    LexiconEntry,
-    singular,
-)
-from services.hatexscore.words import Language, Span, TextWord, sentences, words
+from services.hatexscore.lexicon import Kind, Lexicon, LexiconEntry, NameLanguage, singular
+from services.hatexscore.report import Reader
+from services.hatexscore.words import Language, TextWord, words
 from shared.process.cached import cache_results
 
 FOLDER = Path(__file__).with_name("data")
 
-Words = frozenset[str]
 Pattern = re.Pattern[str]
 Forms = tuple[str, ...]
 FoundAs = Literal["term", "plural", "lemma", "demonym", "added", "category_term", "slur_alias"]
@@ -42,20 +36,32 @@ SHORTEST = 2  # characters of a term that may stop inside a word: not 女 in 女
 SPACES = frozenset(" \u00a0\u3000")
 LONGEST_SPACE = 2  # places from one character to the next, with a space between
 _WORD = re.compile(r"[^\W_]+\+?")
+_OTHERS = re.compile(r"(?:\bnon[- ]|[비非])\Z", re.IGNORECASE)
+LONGEST_PREFIX = 5  # characters
 _GAP = re.compile(r"[ \u00a0\u3000'\u2019\u2010\u2011\u2013-]{0,3}")  # inside an expression
 
 
-def find_terms(passage: Passage, lexicon: Lexicon) -> list[TermMatch]:
+def find_terms(text: str, language: NameLanguage, lexicon: Lexicon) -> list[TermMatch]:
     """All expressions found, in order; of overlapping ones the first, and the longest there.
 
-    The pronoun "us" is none.
+    The pronoun "us" is none, nor is "turkey" without its capital, nor are non-Muslims.
     """
-    by_words = (lexicon.language or passage.language) not in ("zh", "ko")
-    candidates = candidates_by_words if by_words else candidates_by_characters
-    in_capitals = load_cues(passage.language).needs_upper
+    cues = load_cues(language)
+    spoken = lexicon.language or language
+    if spoken in ("zh", "ko"):
+        candidates = candidates_by_characters(
+            _Passage.of(text, "zh" if spoken == "zh" else "ko"), lexicon
+        )
+    else:
+        candidates = candidates_by_words(text, lexicon)
     kept: list[TermMatch] = []
-    for match in candidates(passage, lexicon):
-        if match.entry.term in in_capitals and not passage.text[match.start : match.end].isupper():
+    for match in candidates:
+        found = text[match.start : match.end]
+        if _OTHERS.search(text, max(0, match.start - LONGEST_PREFIX), match.start):
+            continue
+        if match.entry.term in cues.needs_upper and not found.isupper():
+            continue
+        if match.entry.term in cues.needs_capital and not found[0].isupper():
             continue
         if not kept or match.start >= kept[-1].end:
             kept.append(match)
@@ -63,140 +69,55 @@ def find_terms(passage: Passage, lexicon: Lexicon) -> list[TermMatch]:
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """One sentence: its words outside quotation marks, and whether it holds a quotation."""
-
-    start: int
-    end: int
-    words: tuple[TextWord, ...]
-    quotes: bool
-
-
-@dataclass(frozen=True)
-class Passage:
-    """An explanation cut into sentences and words, with its quotations kept apart.
-
-    words:      all of them, quoted or not.
-    quotations: sorted spans that do not overlap.
-    """
+class _Passage:
+    """A Chinese or Korean text and its words."""
 
     text: str
     language: Language
     words: tuple[TextWord, ...]
-    sentences: tuple[Sentence, ...]
-    quotations: tuple[Span, ...]
 
-    def quoted(self, start: int, end: int) -> bool:
-        """Does any part of the span lie inside a quotation?"""
-        return _overlaps(self.quotations, start, end)
-
-    def quotations_in(self, start: int, end: int) -> Sequence[Span]:
-        """The quotations that share a character with the span, in order."""
-        first = bisect_right(self.quotations, start, key=lambda span: span[1])
-        last = bisect_left(self.quotations, end, key=lambda span: span[0])
-        return self.quotations[first:last]
-
-    def sentence_at(self, position: int) -> int:
-        """Index of the sentence that holds the character at `position`."""
-        return max(0, bisect_right(self.sentences, position, key=lambda s: s.start) - 1)
-
-
-def read_passage(explanation: str, language: Language, quotations: Sequence[Span]) -> Passage:
-    found = words(explanation, language)
-    spans = _disjoint(quotations)
-    cut = [_sentence(span, found, spans) for span in sentences(explanation, language)]
-    openings, quoted = {start for start, _ in spans}, frozenset(spans)
-    for place, (one, following) in enumerate(pairwise(cut)):
-        if following.start in openings and explanation[one.end - 1] in ":\uff1a":
-            cut[place] = replace(one, quotes=True)  # "It says of X:", and the quotation below
-        elif (one.start, one.end) in quoted and "\n" in explanation[one.end : following.start]:
-            cut[place + 1] = replace(following, quotes=True)  # on the block above
-    return Passage(explanation, language, tuple(found), tuple(cut), spans)
-
-
-def _sentence(span: Span, found: Sequence[TextWord], quotations: Sequence[Span]) -> Sentence:
-    start, end = span
-    first = bisect_left(found, start, key=lambda word: word.start)
-    last = bisect_left(found, end, key=lambda word: word.start)
-    plain = [word for word in found[first:last] if not _overlaps(quotations, word.start, word.end)]
-    return Sentence(start, end, tuple(plain), _overlaps(quotations, start, end))
-
-
-def _overlaps(disjoint: Sequence[Span], start: int, end: int) -> bool:
-    """Do any of the sorted spans and start:end share a character?"""
-    place = bisect_right(disjoint, start, key=lambda span: span[1])
-    return place < len(disjoint) and disjoint[place][0] < end
-
-
-def _disjoint(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """The same characters as spans that are sorted and do not overlap; empty ones dropped."""
-    joined: list[Span] = []
-    for start, end in sorted(span for span in spans if span[0] < span[1]):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return tuple(joined)
+    @classmethod
+    def of(cls, text: str, language: Language) -> _Passage:
+        return cls(text, language, tuple(words(text, language)))
 
 
 @dataclass(frozen=True)
 class Cues:
-    """The words of one language that decide whether a mention counts: data, our own work.
+    """The words of one language that say what is no group, or where a term may end: our own data.
 
-    The paper says only "NER and part-of-speech patterns to check for direct relationships (e.g.,
-    verbs, adjectives)" (§3.3). In `cues.{language}.json` a pattern is a `form` whose `%s` stands
-    for the alternatives in `any`. A form cuts words only where that can matter, before a last "and"
-    and before `%s`: one that may cut them anywhere tries every way to.
-    Patterns `…_before` and `…_after` look at what surrounds a mention.
-
-    negators:          open a denial, unless a word of `cancelling` ("not only") or of `rejecting`
-                       ("does not respect") follows; the latter is an attack.
-    clause_ends:       close a denial, as does a comma before one of `comma_starters`.
-    linking:           Korean: endings that close a clause if a comma follows.
-    deniable:          Korean: a negation denies if one of these, or a predicate, stands before it.
-    suffixes:          what may follow a term inside the analyser's longer word (人 + 群).
-    needs_person_noun: terms that are ordinary words too, such as colours.
+    needs_upper, needs_capital: terms that are ordinary words in other letters. suffixes: what may
+    follow a term inside the analyser's longer word (人 + 群). predicates: attacks.
     """
 
-    negators: Words
-    cancelling: Words
-    rejecting: Words
-    clause_ends: Words
-    comma_starters: Words
-    linking: Words
-    deniable: Words
-    suffixes: Words
-    needs_person_noun: Words
-    group_of: Words
-    capital_is_enough: Words
-    needs_capital: Words
-    needs_upper: Words
-    needs_plural: Words
-    demonym_suffix: str
-    patterns: dict[str, Pattern]
-
-    def matches(self, name: str, text: str) -> bool:
-        """Does the pattern `name` occur in `text`?"""
-        return bool(self.patterns[name].search(text))
+    needs_upper: frozenset[str] = frozenset()
+    needs_capital: frozenset[str] = frozenset()
+    suffixes: frozenset[str] = frozenset()
+    demonym_suffix: str = ""
+    predicates: Pattern = re.compile("(?!)")
 
 
-@lru_cache(maxsize=3)
-def load_cues(language: Language) -> Cues:
-    content = json.loads((FOLDER / f"cues.{language}.json").read_text(encoding="utf-8"))
-    patterns = {name: _compile(made) for name, made in content.pop("patterns").items()}
-    suffix = content.pop("demonym_suffix")
-    lists = {name: frozenset(words) for name, words in content.items()}
-    return Cues(**lists, demonym_suffix=suffix, patterns=patterns)
+@lru_cache(maxsize=8)
+def load_cues(language: NameLanguage) -> Cues:
+    """None for a language without a file."""
+    path = FOLDER / f"cues.{language}.json"
+    if not path.exists():
+        return Cues()
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return Cues(
+        frozenset(content["needs_upper"]),
+        frozenset(content["needs_capital"]),
+        frozenset(content["suffixes"]),
+        content["demonym_suffix"],
+        compile_cue(content["patterns"]["predicates"]),
+    )
 
 
 @lru_cache(maxsize=1)
-def person_nouns() -> dict[str, frozenset[str]]:
-    """Nouns for persons by language, and English nouns for what is theirs (`en_people`)."""
-    content = json.loads((FOLDER / "person_nouns.json").read_text(encoding="utf-8"))
-    return {name: frozenset(listed) for name, listed in content.items()}
+def chinese_person_nouns() -> frozenset[str]:
+    return frozenset(json.loads((FOLDER / "person_nouns.zh.json").read_text(encoding="utf-8")))
 
 
-def _compile(made: dict[str, Any]) -> Pattern:
+def compile_cue(made: dict[str, Any]) -> Pattern:
     """Longer alternatives first, so that the longest wins."""
     alternatives = sorted(made["any"], key=len, reverse=True)
     form = str(made["form"]).replace("%s", "|".join(alternatives))
@@ -224,6 +145,7 @@ class GroupMention:
     reason: str
     attacked: bool = False
     in_text: bool | None = None
+    by: Reader = "rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +193,7 @@ class Borders:
     holder: dict[int, TextWord]
 
 
-def candidates_by_characters(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
+def candidates_by_characters(passage: _Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
     """Chinese and Korean: the longest expression at each word border, overlaps not yet removed.
 
     Spaces are skipped (이주 노동자 is 이주노동자), borders are not: 非 is no group in 非仇恨, nor
@@ -301,10 +223,10 @@ def candidates_by_characters(passage: Passage, lexicon: Lexicon) -> Iterator[Ter
 
 @lru_cache(maxsize=1)
 def _groups_zh() -> tuple[str, ...]:
-    return tuple(noun for noun in person_nouns()["zh"] if len(noun) > 1)
+    return tuple(noun for noun in chinese_person_nouns() if len(noun) > 1)
 
 
-def _continues_name(passage: Passage, end: int) -> bool:
+def _continues_name(passage: _Passage, end: int) -> bool:
     """韩国 names a people in 韩国民族 and 韩国游客, and not in 韩国政府."""
     return passage.language != "zh" or passage.text.startswith(_groups_zh(), end)
 
@@ -333,7 +255,7 @@ def _characters(term: str) -> Forms:
     return tuple(character.lower() for character in term if character not in SPACES)
 
 
-def _borders(passage: Passage) -> Borders:
+def _borders(passage: _Passage) -> Borders:
     """A particle or an ending starts no expression, nor does an inflected verb end one."""
     starts = frozenset(_starts(passage))
     ends = frozenset(
@@ -349,9 +271,9 @@ def _borders(passage: Passage) -> Borders:
     return Borders(starts, ends, stops, holder)
 
 
-def _starts(passage: Passage) -> Iterator[int]:
+def _starts(passage: _Passage) -> Iterator[int]:
     """Word starts, and where a word begins with an attack: 攻击性|少数 is 攻击 + 性少数."""
-    predicates = load_cues(passage.language).patterns["predicates"]
+    predicates = load_cues(passage.language).predicates
     for word in passage.words:
         if passage.language == "zh" or not word.is_stop or _is_separate(passage, word):
             yield word.start
@@ -360,7 +282,7 @@ def _starts(passage: Passage) -> Iterator[int]:
             yield word.start + attack.end()
 
 
-def _is_separate(passage: Passage, word: TextWord) -> bool:
+def _is_separate(passage: _Passage, word: TextWord) -> bool:
     """Does white space, or nothing, stand before it? Then it is no particle and no ending."""
     return not passage.text[max(0, word.start - 1) : word.start].strip()
 
@@ -380,11 +302,11 @@ def _may_end(text: str, start: int, end: int, borders: Borders, cues: Cues) -> b
     if holder is None:
         return False
     rest = text[end : holder.end]
-    if len(rest) > 1 and rest in person_nouns()["zh"]:
+    if len(rest) > 1 and rest in chinese_person_nouns():
         return True  # 女 in 女司机
     if end - start < SHORTEST:
         return False
-    return rest in cues.suffixes or bool(cues.patterns["predicates"].fullmatch(rest))
+    return rest in cues.suffixes or bool(cues.predicates.fullmatch(rest))
 
 
 def _people(text: str, found: tuple[int, LexiconEntry], borders: Borders, cues: Cues) -> int:
@@ -397,12 +319,12 @@ def _people(text: str, found: tuple[int, LexiconEntry], borders: Borders, cues: 
     return -1
 
 
-def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
+def candidates_by_words(text: str, lexicon: Lexicon) -> Iterator[TermMatch]:
     """All other languages: the longest expression at each word, overlaps not yet removed.
 
     Case, accents and hyphens do not matter. A German noun needs its capital: "Alte" and not "alte".
     """
-    table, text = _word_table(lexicon), passage.text
+    table = _word_table(lexicon)
     found = [word.span() for word in _WORD.finditer(text)]
     keys = [_key(text[start:end], lexicon) for start, end in found]
     for first, (start, _) in enumerate(found):

@@ -1,126 +1,57 @@
-"""Target-group identification (TGI): which mentions of protected groups name the target, and why.
+"""Target-group identification (TGI): which mentions of protected groups name the target.
 
-Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3 and Eq. 4: TGI = 1 iff the n-grams of the
-explanation and the group list share an element; for hateful samples tied to hateful context.
+Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), section 3.3 and Eq. 4: TGI = 1 iff the explanation
+and the group list share an element; for hateful samples tied to hateful context. The lists find the
+mentions; the trained reader decides whether the explanation says that the group is attacked.
 
-Deviates: quotations, slurs, prefixes, ordinary words, institutions, bystanders and mentions on
-which an attack is denied do not identify anybody; plurals, demonyms, groups that the printed lists
-miss and grounds ("based on their race") do.
+Deviates: quotations and slurs do not identify anybody; plurals, demonyms and groups that the
+printed lists miss do. A field that names the target needs no reading.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import islice, takewhile
 
-from services.hatexscore import group_fields
-from services.hatexscore.group_contexts import (
-    HEDGES,
-    ONE_OF_THEM,
-    PRAISES,
-    SOFT_ATTACK,
-    THING,
-    TOPIC,
-    WINDOW,
-    SentenceSaid,
-    are_of_others,
-    around,
-    concession,
-    find_en_attacks,
-    is_predicated,
-    is_supposed,
-    names_of_persons,
-    ordinary_word,
-)
-from services.hatexscore.group_cues import (
-    AND_YET,
-    BROUGHT_UP,
-    BYSTANDERS,
-    CONTRASTED,
-    GROUNDS,
-    HIM_OR_HER,
-    LEAVES,
-    LEFT_OUT,
-    LIVING_WITH,
-    NO_GROUP_MEANT,
-    ONE_PERSON,
-    PLACE,
-    SEVERAL,
-    SPEAKERS,
-    THEM,
-    is_object,
-    people_span,
-)
-from services.hatexscore.group_terms import (
-    Cues,
-    GroupMention,
-    Passage,
-    TermMatch,
-    find_terms,
-    load_cues,
-)
-from services.hatexscore.lexicon import Lexicon, TextGroups, canonical_group
-from services.hatexscore.negation import (
-    Denial,
-    SentenceReading,
-    denied_here,
-    denied_later,
-    read_en,
-)
-from services.hatexscore.negation_cjk import (
-    extra_attacks,
-    is_rejected_zh,
-    read_ko,
-    read_zh,
-)
-from services.hatexscore.words import Span
+from services.hatexscore.group_terms import GroupMention, TermMatch, find_terms
+from services.hatexscore.lexicon import Lexicon, NameLanguage, TextGroups, canonical_group
+from shared.readers.model import LABELS, ask, ask_group
+from shared.text.sentences import Span, sentences
+
+MOST_ASKED = 30  # mentions of one explanation that are read
+LONGEST_CONTEXT = 600  # characters on either side of a mention that are read
+ATTACKED = 0.5  # the least probability of an attack
 
 QUOTED = "inside a quotation"
 SLUR = "a slur is an alias, not an identification"
-NO_GROUND = "a category is named, but not as the ground of anything"
-NEGATED = "an attack on it is denied"
-ABSENT = "denied to be there, or to be what is meant"
-OF_ANOTHER = "of a text that is not this one"
-BYSTANDER = "it reads, reports or judges, and is no target"
-ITS_COUNTRY = "a place is named, and its people are said not to be meant"
-RELATED = "whom one has or brings up, and not who is meant"
-IN_SENTENCE = "in a sentence with an attack predicate"
+GROUND = "a ground is named, no group"
 IN_FIELD = "in a field that names the target"
-IN_GROUP_FIELD = "in a field that names the group"
-IN_NEXT = "the next sentence refers to it with an attack predicate"
-WITH_QUOTE = "linked to a quote in the same sentence"
-NO_LINK = "no link to the hateful content"
+NO_TARGET = "in a field that names no target"
 EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
+UNREAD = f"only the first {MOST_ASKED} mentions are read"
+READ = {
+    "attacked": "the trained reader reads it as attacked",
+    "defended": "the trained reader reads it as defended",
+    "mentioned": "the trained reader reads it as mentioned, not as attacked",
+}
+GROUP = LABELS["group"]
 
-FOLLOWING = 3  # sentences behind the one that says what a text is about
-OBJECT = 16  # characters between an attack and its object
-LISTED = 12  # mentions that may form one list
 
+@dataclass(frozen=True, slots=True)
+class GroupText:
+    """An explanation whose mentions of groups are to be read.
 
-def find_mentions(
-    passage: Passage, lexicon: Lexicon, *, hateful: bool, moderated: TextGroups | None = None
-) -> list[GroupMention]:
-    """Every mention of a protected group in the explanation, in order, with its verdict.
-
-    passage:   the explanation, with what stands inside its quotation marks.
-    hateful:   the prediction that is explained; a hateful one needs a link to hateful content.
-    moderated: the groups that the moderated text names; None where that is unknown.
+    quoted: spans of its quotations; hateful: the decision that is explained, or it is unknown;
+    moderated: the groups that the moderated text names.
     """
-    cues = load_cues(passage.language)
-    context = MentionReading(passage, cues, tuple(find_terms(passage, lexicon)))
-    if moderated is not None:
-        context.persons |= moderated.persons
-    found: list[GroupMention] = []
-    for match, following in zip_longest(context.matches, context.matches[1:]):
-        one = context.mention(match, hateful, moderated)
-        meets = following is not None and one.end > following.start  # "black Muslims": two groups
-        end = match.end if meets else one.end
-        start = match.start if found and one.start < found[-1].end else one.start
-        found.append(replace(one, start=start, end=end, text=passage.text[start:end]))
-    return found
+
+    text: str
+    language: NameLanguage
+    lexicon: Lexicon
+    quoted: Sequence[Span]
+    moderated: TextGroups | None = None
 
 
 def target_group_identified(found: Sequence[GroupMention]) -> bool:
@@ -128,379 +59,168 @@ def target_group_identified(found: Sequence[GroupMention]) -> bool:
     return any(mention.counts for mention in found)
 
 
-@dataclass(frozen=True, slots=True)
-class Objection:
-    """Why a mention identifies nobody. attack_only: an attack is denied, the group is named."""
+def groups_of_text(
+    text: str, language: NameLanguage, lexicon: Lexicon, explained_in: NameLanguage
+) -> TextGroups:
+    """The groups that the moderated text names. Slurs name theirs here, categories none."""
+    matches = find_terms(text, language, lexicon)
+    named = (match.entry for match in matches if match.entry.kind != "category_term")
+    comparable = language == explained_in or lexicon.language is None
+    return TextGroups(frozenset(canonical_group(entry.group) for entry in named), comparable)
 
-    reason: str
-    attack_only: bool = False
+
+def read_mentions(texts: Sequence[GroupText], hateful: Sequence[bool]) -> list[list[GroupMention]]:
+    """Every mention of a protected group, in order, with its verdict; one call of the reader.
+
+    hateful: the prediction that is explained, which needs a link to hateful content, or an unknown
+    one. Raises Unavailable where the reader is away.
+    """
+    matched = [
+        [(match, _settled(one, match)) for match in find_terms(one.text, one.language, one.lexicon)]
+        for one in texts
+    ]
+    asked: list[str] = []
+    for one, matches in zip(texts, matched, strict=True):
+        borders = sentences(one.text) if matches else []
+        unsettled = [match for match, reason in matches if reason is None]
+        asked += [_asked(one.text, match, borders) for match in unsettled[:MOST_ASKED]]
+    rows = iter(ask("group", asked))
+    found = []
+    for one, matches, is_hateful in zip(texts, matched, hateful, strict=True):
+        mentions, left = [], MOST_ASKED
+        for match, reason in matches:
+            attack = 0.0
+            if reason is None and left:
+                left -= 1
+                row = next(rows)
+                attack = float(row[GROUP.index("attacked")])
+                reason = READ[GROUP[int(row.argmax())]]
+            mentions.append(_mention(one, match, reason or UNREAD, attack, is_hateful))
+        found.append(mentions)
+    return found
 
 
-class MentionReading:
-    """A passage, its group terms, and what its sentences deny and attack, each read once."""
+def _settled(one: GroupText, match: TermMatch) -> str | None:
+    """Why a mention needs no reading."""
+    in_field = names_target(one.text, match.start)
+    if in_field is not None:
+        return IN_FIELD if in_field else NO_TARGET
+    if match.entry.kind == "slur_alias":
+        return SLUR
+    return QUOTED if any(a < match.end and match.start < b for a, b in one.quoted) else None
 
-    def __init__(self, passage: Passage, cues: Cues, matches: tuple[TermMatch, ...]) -> None:
-        self.passage = passage
-        self.cues = cues
-        self.matches = matches
-        self.spans = tuple((match.start, match.end) for match in matches)
-        self.persons = names_of_persons(passage, matches)
-        self._readings: dict[int, SentenceReading] = {}
-        self._plains: dict[int, str] = {}
-        self._spans: dict[TermMatch, Span] = {}
-        self._mild: dict[int, tuple[bool, bool]] = {}
-        self._denied: bool | None = None
 
-    def mention(
-        self, match: TermMatch, hateful: bool, moderated: TextGroups | None
-    ) -> GroupMention:
-        start, end = self._people(match)
-        objection = self._objection(match)
-        tie = None if objection or self.is_bystander(match) else self.link(match)
-        known = moderated.names(match.entry.group) if moderated is not None else None
-        named = objection is None or (objection.attack_only and bool(known))
-        if objection is not None and (hateful or not named):
-            reason = objection.reason
-        elif not hateful:
-            reason = EQUATION_4
-        else:
-            reason = BYSTANDER if self.is_bystander(match) else tie or NO_LINK
-        return GroupMention(
-            group=match.entry.group,
-            category=match.entry.category,
-            start=start,
-            end=end,
-            text=self.passage.text[start:end],
-            found_as=match.found_as,
-            counts=tie is not None if hateful else named,
-            reason=reason,
-            attacked=self._is_attacked(match, tie),
-            in_text=known,
-        )
+def _mention(
+    one: GroupText, match: TermMatch, reason: str, attack: float, hateful: bool
+) -> GroupMention:
+    entry = match.entry
+    in_field, is_attacked = reason == IN_FIELD, attack >= ATTACKED
+    mention = GroupMention(
+        group=entry.group,
+        category=entry.category,
+        start=match.start,
+        end=match.end,
+        text=one.text[match.start : match.end],
+        found_as=match.found_as,
+        counts=in_field or is_attacked,
+        reason=READ["attacked"] if is_attacked else reason,
+        attacked=is_attacked or (in_field and hateful),
+        in_text=one.moderated.names(entry.group) if one.moderated is not None else None,
+        by="reader" if reason in READ.values() else "rules",
+    )
+    if hateful or in_field or reason in (SLUR, QUOTED, NO_TARGET):
+        return mention
+    if entry.kind == "category_term":
+        return replace(mention, counts=False, reason=GROUND)
+    return replace(mention, counts=True, reason=EQUATION_4)
 
-    def _objection(self, match: TermMatch) -> Objection | None:
-        """What is against the mention, whatever the prediction; None if nothing is."""
-        passage, kind = self.passage, match.entry.kind
-        if kind == "slur_alias":
-            return Objection(SLUR)
-        if passage.quoted(match.start, match.end) and not self._is_quoted_value(match):
-            return Objection(QUOTED)
-        if kind == "category_term" and not self._is_ground(match):
-            return Objection(NO_GROUND)
-        ordinary = self._ordinary_word(match)
-        if ordinary is not None:
-            return Objection(ordinary)
-        denial = self._denial(match)
-        if denial is not None:
-            return Objection(NEGATED, True) if denial.attack else Objection(ABSENT)
-        if self._would_be(self._place(match.start)):
-            return Objection(OF_ANOTHER, True)
-        return self._lesser_part(match)
 
-    def _is_quoted_value(self, match: TermMatch) -> bool:
-        """`target: "Muslims"`: a string of a field, and no quotation of the text."""
-        return group_fields.field_of(self.passage.text, match.start) in ("target", "group")
+def _asked(text: str, match: TermMatch, borders: Sequence[Span]) -> str:
+    """The mention in its sentence, with one sentence on either side."""
+    place = max(at for at, (start, _) in enumerate(borders) if start <= match.start)
+    first, last = borders[max(0, place - 1)][0], borders[min(len(borders) - 1, place + 1)][1]
+    first = max(first, match.start - LONGEST_CONTEXT)
+    last = min(max(last, match.end), match.end + LONGEST_CONTEXT)
+    return ask_group(text[first:last], match.start - first, match.end - first)
 
-    def _lesser_part(self, match: TermMatch) -> Objection | None:
-        """One person, or a place, where the sentence says that the group is not meant."""
-        before, after = around(self.passage, match)
-        if BROUGHT_UP[self.passage.language].search(before):
-            return Objection(RELATED)
-        one = ONE_PERSON[self.passage.language].search(before)
-        if one and (NO_GROUP_MEANT.search(after) or self._is_spared(match)):
-            return Objection(ONE_OF_THEM, True)
-        if PLACE.search(before) and self._is_spared(match):
-            return Objection(ITS_COUNTRY)
-        return None
 
-    def _is_spared(self, match: TermMatch) -> bool:
-        """Is the same group denied by another name of it in the sentence: "…, not Turks"?"""
-        place = self._place(match.start)
-        own = canonical_group(match.entry.group)
-        first = bisect_right(self.spans, (match.start, match.end))
-        others = self.matches[max(0, first - LISTED) : first + LISTED]
-        return any(
-            other.start != match.start
-            and self._place(other.start) == place
-            and canonical_group(other.entry.group) == own
-            and self._denial(other) is not None
-            for other in others
-        )
+LONGEST_LINE = 240  # characters before a mention in its line
+MOST_IN_KEY = 5  # words
+LONGEST_LIST = 8  # lines of a list under its key
+LONGEST_TABLE = 60  # lines between a row and its header
+_KEY = r"[^\W\d_][^\n:=|\[\]<>{};,.!?→]{0,47}"
+_MARKS = r"[\"'`*_\s“”]{0,6}"
+_FIELD = re.compile(  # a key and its separator; the last of a line is that of what follows it
+    rf"(?:^[\s>#*•–\d.)-]{{0,12}}|[|;,.{{(\[，；。]|\s[-*•–—]|\d\))\s{{0,9}}{_MARKS}(?P<key>{_KEY}?)"
+    rf"{_MARKS}(?::=?|=>?|->|→|：|\.{{3,40}}|\||\]|\?(?:\s*A:)?)(?P<value>[^:=|\n;→：；?]*)$"
+)
+_NOBODY = re.compile(
+    r"[\s\"'`*_\[({]*(?:none|nobody|no[ -]?one|no\b|not\b|n/?a\b|nil\b|null|false|unclear"
+    r"|unknown|unspecified|empty|~|-+\s|无|没有|不|없|미상|keine?\b|niemand|aucun|ning|nessun|nenhum)",
+    re.IGNORECASE,
+)
+_TARGET = re.compile(
+    r"\btarget|\bvictim|\battacked|\baffected|\baimed|\bagainst|\binsulted|\bharmed|\bwhom?\b"
+    r"|\b(?:object|subject)s?\sof\s(?:the\s|this\s)?(?:attack|insult|hat|abuse|hostil)"
+    r"|\bgroups?\b|\bcommunit|\bclass\b|\bidentit|\bpeople|\bpopulation|\bprotected|\bdemographic"
+    r"|\bminorit|\bziel|\bopfer|\bgruppe|\bcible|\bgroupe|\bobjetivo|\bgrupo|\bbersaglio|\bgruppo"
+    r"|\balvo|\bv[íi]ctima|\bvittim|目标|针对|对象|受害|被攻击|群体|人群|身份|대상|표적|피해|집단|그룹",
+    re.IGNORECASE,
+)
+_OTHER_KEY = re.compile(  # what is merely mentioned, who speaks, and words of the text
+    r"mention|\bnamed\b|referenc|referred|discuss|\btopic|\bauthor|\bspeaker|\bnot\b|\bnon|phrase"
+    r"|\bspan|\bwords?\b|wording|quot|evidence|excerpt|\btext|\bterms?\b|expression|segment"
+    r"|snippet|提到|提及|原文|词|证据|언급|작성자|표현|문구|근거",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(r"[.!?。](?:\s|$)")  # the value goes on as a sentence
+_BULLET = re.compile(r"[ \t]{0,12}[-*•–]\s")
+_OPENS_A_LIST = re.compile(
+    rf"[\s\d.)#>*-]{{0,9}}{_MARKS}(?P<key>{_KEY}?){_MARKS}[:=：]{_MARKS}\[?\s*$"
+)
+_RULE_OF_TABLE = re.compile(r"[\s|:+-]+$")
 
-    def _is_ground(self, match: TermMatch) -> bool:
-        """Is the category a ground of discrimination: "because of their race"?
 
-        The paper's own example (table 3) identifies its target by "based on their race" alone. An
-        adjective or an -ism ("racist", 种族主义) names nobody.
-        """
-        rules = GROUNDS[self.passage.language]
-        term = self.passage.text[match.start : match.end].lower()
-        if rules.no_noun.search(term):
+def names_target(text: str, start: int) -> bool | None:
+    """Does a mention begin in a field for the target: in a line, a list under a key, a column?
+
+    False where the field says that there is none; None where the mention is in no such field.
+    """
+    line = next(_lines_to(text, start), "")
+    field = _FIELD.search(line)
+    if field is not None and _is_target(field["key"]):
+        if _NOBODY.match(field["value"]):
             return False
-        before, after = around(self.passage, match)
-        return bool(
-            rules.before.search(before)
-            or rules.after.match(after)
-            or (self.passage.language == "en" and LIVING_WITH.search(before))
-        )
-
-    def _ordinary_word(self, match: TermMatch) -> str | None:
-        """Why this occurrence names no group: an ordinary word, or a thing; None if it does."""
-        before, _ = around(self.passage, match)
-        if self.cues.matches("other_than_before", before):
-            return "prefixed with 'non-': others than this group"
-        surface = self.passage.text[match.start : match.end].lower()
-        if surface == match.entry.term and surface in self.persons:
-            return ONE_OF_THEM  # and not "Christians"
-        against = self.cues.matches("anti_before", before)
-        if not against and is_object(self.passage, match):
-            return THING
-        with_noun = self._people(match)[1] > match.end
-        if against or with_noun:
-            return None
-        return ordinary_word(self.passage, match, self.cues)
-
-    def _denial(self, match: TermMatch) -> Denial | None:
-        place = self.passage.sentence_at(match.start)
-        reading = self.reading(place)
-        here = denied_here(reading, match.start)
-        if here is not None:
-            taken_up = here.attack and self._is_taken_up(reading, here, match)
-            return None if taken_up else here
-        start, end = self._people(match)
-        if self.passage.language == "en":
-            first = bisect_right(self.spans, (match.start, match.end))
-            others = self.spans[first : first + LISTED]
-            later = denied_later(reading, end, others)
-            before = self.passage.text[max(0, start - WINDOW) : start]
-            after = around(self.passage, match)[1]
-            if LEAVES.search(before) and LEFT_OUT.search(after):
-                later = "presence"
-            return Denial(start, end, later == "attack") if later else None
-        if self.passage.language == "zh" and self._is_rejected_zh(place, end):
-            return Denial(start, end, attack=True)
-        return None  # a Korean denial stands behind what it denies
-
-    def _is_taken_up(self, reading: SentenceReading, denial: Denial, match: TermMatch) -> bool:
-        """ "Does not threaten X, yet calls them vermin": attacked after all?"""
-        first = bisect_right(reading.attacks, (denial.end, denial.end))
-        if self.passage.language != "en" or first == len(reading.attacks):
-            return False
-        start, end = reading.attacks[first]
-        text = self.passage.text
-        if AND_YET.fullmatch(text, denial.end, start) is None:
-            return False
-        if THEM.match(text, end, end + OBJECT):
+        return None if _ENDED.search(field["value"].strip()) else True
+    above = list(islice(_lines_to(text, start - len(line) - 1), LONGEST_TABLE))
+    if _BULLET.match(line):
+        items = list(takewhile(lambda one: _BULLET.match(one), above))
+        opening = above[len(items)] if len(items) < len(above) else ""
+        opened = _OPENS_A_LIST.match(opening)
+        if opened and len(items) < LONGEST_LIST and not _ENDED.search(line.strip()):
+            return _is_target(opened["key"]) or None
+    for mark in "|\t;,":
+        rows = list(takewhile(lambda one, mark=mark: mark in one, above))  # type: ignore[misc]
+        header = next((one for one in reversed(rows) if not _RULE_OF_TABLE.fullmatch(one)), "")
+        heads, place = header.split(mark), line.count(mark)
+        if 0 < len(heads) - 1 >= place and _is_target(heads[place]):
             return True
-        first_of, last_of = self._people(match)
-        several = SEVERAL.fullmatch(text, first_of, last_of) is not None
-        return not several and HIM_OR_HER.match(text, end, end + OBJECT) is not None
+    return None
 
-    def _is_rejected_zh(self, place: int, end: int) -> bool:
-        sentence = self.passage.sentences[place]
-        near = self.reading(place).attacks_from(end, end + WINDOW)
-        attacks = [(start - sentence.start, stop - sentence.start) for start, stop in near]
-        return is_rejected_zh(self._plain(place), end - sentence.start, attacks)
 
-    def _plain(self, place: int) -> str:
-        """A sentence with blanks for what it quotes, character for character."""
-        if place not in self._plains:
-            self._plains[place] = self._without_quotations(place)
-        return self._plains[place]
+def _is_target(key: str) -> bool:
+    plain = re.sub(r"[_/-]+", " ", key)
+    if len(plain.split()) > MOST_IN_KEY:
+        return False
+    return _TARGET.search(plain) is not None and _OTHER_KEY.search(plain) is None
 
-    def _without_quotations(self, place: int) -> str:
-        sentence, text = self.passage.sentences[place], self.passage.text
-        pieces: list[str] = []
-        position = sentence.start
-        for start, end in self.passage.quotations_in(sentence.start, sentence.end):
-            start, end = max(start, position), min(end, sentence.end)
-            pieces += [text[position:start], " " * (end - start)]
-            position = end
-        return "".join([*pieces, text[position : sentence.end]])
 
-    def reading(self, place: int) -> SentenceReading:
-        """What the sentence denies and attacks."""
-        if place not in self._readings:
-            self._readings[place] = self._read(place)
-        return self._readings[place]
-
-    def _read(self, place: int) -> SentenceReading:
-        sentence, language = self.passage.sentences[place], self.passage.language
-        plain = self._plain(place)
-        spans = {match.span() for match in self.cues.patterns["predicates"].finditer(plain)}
-        if language == "en":
-            spans |= {match.span() for match in find_en_attacks().finditer(plain)}
-        else:
-            spans |= set(extra_attacks(language, plain))
-        attacked = sorted(
-            (sentence.start + a, sentence.start + b)
-            for a, b in spans
-            if not group_fields.is_no_attack(plain, a, b)
-        )
-        if language == "en":
-            found = read_en(plain, sentence.start, attacked)
-        elif language == "zh":
-            found = read_zh(plain, sentence.start, attacked)
-        else:
-            found = read_ko(sentence, self.cues, self.passage.text, attacked)
-        return replace(found, attacks=()) if self._would_be(place) else found
-
-    def _would_be(self, place: int) -> bool:
-        """ "Had it named Muslims, it would be hateful": of another text?"""
-        return is_supposed(self._plain(place), self.passage.language)
-
-    def link(self, match: TermMatch) -> str | None:
-        """How the mention is tied to the hateful content (§3.3); None if it is not.
-
-        Deviates: the paper uses "NER and part-of-speech patterns"; here a mention is tied if its
-        sentence holds an attack predicate that is not denied, or a quotation, or if the next
-        sentence refers back to it ("they", 该群体, 이들) with such a predicate.
-        """
-        passage = self.passage
-        place = passage.sentence_at(match.start)
-        if self._attacks(place, match) or self._is_contrasted(place, match):
-            return IN_SENTENCE
-        field = group_fields.field_of(passage.text, match.start)
-        if field is not None:
-            return {"target": IN_FIELD, "group": IN_GROUP_FIELD, "mentioned": None}[field]
-        if passage.sentences[place].quotes:
-            return WITH_QUOTE
-        if place > 0 and self._is_answer(place, match):
-            return IN_FIELD
-        if self._is_topic(place, match):
-            return IN_NEXT
-        if place + 1 == len(passage.sentences) or not self._attacks(place + 1, match):
-            return None
-        return IN_NEXT if self.cues.matches("follow_up", self._plain(place + 1)) else None
-
-    def _is_topic(self, place: int, match: TermMatch) -> bool:
-        """ "The text is about Muslims. Its last words are an insult.": an attack on nobody else?"""
-        start = max(self._start(place), match.start - WINDOW)
-        if TOPIC.search(self.passage.text[start : match.start]) is None:
-            return False
-        following = range(place + 1, min(place + 1 + FOLLOWING, len(self.passage.sentences)))
-        return any(
-            is_predicated(self.passage.text, *span)
-            for later in following
-            for span in self.reading(later).attacks
-        )
-
-    def _attacks(self, place: int, match: TermMatch) -> bool:
-        """Does the sentence hold an attack that is not denied, other than the mention itself?
-
-        "islamophobic" is both at once; a printed term is only a group.
-        """
-        own = (match.start, match.end) if match.entry.kind == "term" else (0, 0)
-        attacks = self.reading(place).attacks
-        return any(not (own[0] <= start and end <= own[1]) for start, end in attacks)
-
-    def _is_answer(self, place: int, match: TermMatch) -> bool:
-        """Does it answer the sentence before: "Target? Women.", "Find the target. Muslims."?"""
-        sentence, asked = self.passage.sentences[place], self._plain(place - 1).strip()
-        start, end = self._people(match)
-        text = self.passage.text
-        before, after = text[sentence.start : start], text[end : sentence.end]
-        if group_fields.names_nobody(before[:WINDOW]):
-            return False
-        return group_fields.asks_for_target(asked) or group_fields.answers(asked, before, after)
-
-    def _is_contrasted(self, place: int, match: TermMatch) -> bool:
-        """ "It is not X who are insulted but Y": the denied attack holds of Y."""
-        reading = self.reading(place)
-        before, _ = around(self.passage, match)
-        denied = len(reading.every_attack) > len(reading.attacks)
-        return denied and CONTRASTED.search(before) is not None
-
-    def is_bystander(self, match: TermMatch) -> bool:
-        """ "My Muslim colleague agrees", "reported by two Korean moderators": no target."""
-        rules = BYSTANDERS[self.passage.language]
-        start, end = self._people(match)
-        sentence = self.passage.sentences[self.passage.sentence_at(start)]
-        before = self.passage.text[max(sentence.start, start - WINDOW) : start]
-        after = self.passage.text[end : min(sentence.end, end + WINDOW)]
-        noun = self.passage.text[match.end : end] or after
-        if rules.by.search(before) and rules.judge.search(noun):
-            return True
-        if rules.own.search(before) and rules.acquaintance.search(noun):
-            attacks = self.reading(self._place(start)).attacks_from(start - WINDOW, start)
-            return not any(self._has_object(stop, start) for _, stop in attacks)
-        if self._is_the_speaker(before, after):
-            return True
-        judges = rules.judge.search(noun) and rules.judges.match(after)
-        if judges is None and end > match.end:  # any person may complain
-            judges = rules.complains.match(after)
-        return bool(judges) and bool(rules.some.search(before))
-
-    def _is_the_speaker(self, before: str, after: str) -> bool:
-        """ "Speaking as a woman", "the author, a Korean man himself"."""
-        rules = SPEAKERS[self.passage.language]
-        is_one = rules.is_one.search(before) and rules.himself.match(after)
-        return bool(rules.as_one.search(before) or is_one)
-
-    def _has_object(self, stop: int, start: int) -> bool:
-        """Does an attack that ends there have the name as its object: "insults our Muslim …"?"""
-        between = self.passage.text[stop:start]
-        return 0 < len(between) <= OBJECT and not re.search(r"[,;:.，。、]|\band\b", between)
-
-    def _people(self, match: TermMatch) -> Span:
-        if match not in self._spans:
-            self._spans[match] = people_span(self.passage, match)
-        return self._spans[match]
-
-    def _start(self, place: int) -> int:
-        return self.passage.sentences[place].start
-
-    def _place(self, position: int) -> int:
-        return self.passage.sentence_at(position)
-
-    def _is_attacked(self, match: TermMatch, tie: str | None) -> bool:
-        """Tied, without a "may" in its sentence. A quotation that praises attacks nobody; nor does
-        one, a field or a mere "describes", where every attack on a group is denied."""
-        place = self._place(match.start)
-        hedged, praised = self._hedge_and_praise(place)
-        if tie is None or hedged or tie == IN_GROUP_FIELD or (tie == WITH_QUOTE and praised):
-            return False
-        attacking = tie in (IN_SENTENCE, IN_NEXT)
-        told = place + (tie == IN_NEXT)
-        attacks = self.reading(told).attacks if attacking else ()
-        said = SentenceSaid(self._plain(told), self._start(told), self.passage.language)
-        if are_of_others(said, attacks, match.start):
-            return False
-        hard = attacking and (tie == IN_NEXT or self._is_hard(place))
-        return hard or not (praised or self._is_denied_throughout())
-
-    def _is_hard(self, place: int) -> bool:
-        """Does an attack hold there that is one whatever else is said: not "describes as"?"""
-        plain, start = self._plain(place), self._start(place)
-        begins = start + (concession(plain) if self._hedge_and_praise(place)[1] else 0)
-        return any(
-            span[0] >= begins and SOFT_ATTACK.match(self.passage.text, *span) is None
-            for span in self.reading(place).attacks
-        )
-
-    def _is_denied_throughout(self) -> bool:
-        """Does the explanation speak of attacks, and deny each of them that a group is near?"""
-        if self._denied is None:
-            places = range(len(self.passage.sentences))
-            labels = any(group_fields.denies_attack(self._plain(place)) for place in places)
-            read = list(map(self.reading, places))
-            denied = labels or any(len(one.every_attack) > len(one.attacks) for one in read)
-            named = {
-                self._place(match.start)
-                for match in self.matches
-                if match.entry.kind != "category_term"
-            }
-            self._denied = denied and not any(map(self._is_hard, named))
-        return self._denied
-
-    def _hedge_and_praise(self, place: int) -> tuple[bool, bool]:
-        """Does the sentence hedge, does it praise?"""
-        if place not in self._mild:
-            language, plain = self.passage.language, self._plain(place)
-            start, denials_over = self._start(place), self.reading(place).denials_over
-            praised = any(
-                len(denials_over(start + found.start())) % 2 == 0
-                for found in PRAISES[language].finditer(plain)
-            )
-            self._mild[place] = (HEDGES[language].search(plain) is not None, praised)
-        return self._mild[place]
+def _lines_to(text: str, end: int) -> Iterator[str]:
+    """The line up to a place, then those above it, to an empty or a long one."""
+    while end > 0:
+        begin = text.rfind("\n", max(0, end - LONGEST_LINE), end) + 1
+        line = text[begin:end]
+        if not line.strip() or (begin == 0 and end > LONGEST_LINE):
+            return
+        yield line
+        end = begin - 1

@@ -237,13 +237,10 @@ _SAME = {
 @dataclass(frozen=True, slots=True)
 class TextGroups:
     """groups: as the lists call them; same_language: as the explanation's, else they cannot be
-    compared. persons: terms of the lists that are somebody's given name there. people: whether a
-    group is named otherwise than before a thing, as in "a Turkish bakery"."""
+    compared."""
 
     groups: frozenset[str]
     same_language: bool
-    persons: frozenset[str] = frozenset()
-    people: bool = True
 
     def names(self, group: str) -> bool | None:
         """Does the text name this group? None where it names none, or in another language."""

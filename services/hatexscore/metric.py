@@ -15,10 +15,10 @@ from services.hatexscore.explanation import (
     LABEL_UNKNOWN,
     ParsedExplanation,
     applicable_weights,
+    detect_languages,
     not_applicable,
     partial_score,
     total_score,
-    where_rules_read,
 )
 from services.hatexscore.model_calls import (
     NO_CONTROL,
@@ -62,7 +62,6 @@ PARTS: tuple[Part, ...] = ("htc", "qf", "tgi", "cc")
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 MOST_TOLD = 10**15  # placements; more are not counted out
 
-CONTESTED = "the conclusion is contested: the explanation also states the opposite of the text"
 CONTRADICTED = "the explanation concludes {stated}, the decision is {sent}"
 DISAGREES = (
     "the asked model gives P(hateful) = {p}{threshold}; it does not make the decision that is "
@@ -83,8 +82,7 @@ class HateXScore(
         for request in requests:
             if self.variant(request).reads_quotation_marks:
                 _check_quotations(request)
-        parsed = [self.variant(request).read(request) for request in requests]
-        read = list(map(where_rules_read, requests, parsed))
+        read = _read_all(requests)
         pairs = zip(requests, read, strict=True)
         if any(one.reader_model or own.is_unread for one, own in pairs):
             read = read_by_model(requests, read)
@@ -95,7 +93,7 @@ class HateXScore(
 
     def undefined(self, request: HatexscoreRequest, collected: Collected) -> HatexscoreResult:
         """Of an elicited answer without a decision: nothing of it is evidence."""
-        languages = self.variant(request).read(request).languages
+        languages = detect_languages(request)
         return HatexscoreResult(
             **self.envelope(request, collected),
             score=None,
@@ -169,7 +167,6 @@ class HateXScore(
             stated_label=stated,
             label_match=sent == stated if sent and stated else None,
             conclusion=_conclusion(request, parsed),
-            other_verdicts=parsed.others,
             reader=parsed.reader,
             language=parsed.languages.found_text.code,
             explanation_language=parsed.languages.explanation_code,
@@ -234,8 +231,6 @@ class HateXScore(
         parsed = collected.parsed
         if not request.explanation.strip():
             yield NO_EXPLANATION
-        if parsed.statement is not None and parsed.statement.confidence == "contested":
-            yield CONTESTED
         if not self.variant(request).decision_aware:
             return
         if collected.masked is not None and collected.models:
@@ -333,10 +328,21 @@ class HateXScore(
         )
 
 
+def _read_all(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
+    """Each by its variant, whose requests are read in one go."""
+    found: dict[int, ParsedExplanation] = {}
+    for name in dict.fromkeys(request.variant for request in requests):
+        places = [place for place, one in enumerate(requests) if one.variant == name]
+        read = VARIANTS[name].read([requests[place] for place in places])
+        found.update(zip(places, read, strict=True))
+    return [found[place] for place in range(len(requests))]
+
+
 def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
     """With its languages, and the model that read among those that the score rests on."""
     found, reader = collected.parsed.languages, collected.parsed.reader
-    used = (models().writer(reader.model).use,) if reader and reader.model else ()
+    asked = reader.model if reader and reader.by == "llm" else None
+    used = (models().writer(asked).use,) if asked else ()
     return replace(
         collected,
         models=(*collected.models, *used),
@@ -452,16 +458,13 @@ def _conclusion(
     if statement is None:
         return None
     text = request.explanation[statement.start : statement.end]
-    by = parsed.reader.by if parsed.reader else "rules"
     return HatexscoreConclusion(
         start=statement.start,
         end=statement.end,
         text=text,
-        by=by,
+        by=statement.by,
         label=statement.label,
-        word=statement.word,
-        form=statement.form,
-        confidence=statement.confidence,
+        probability=statement.probability,
     )
 
 

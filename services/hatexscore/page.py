@@ -16,7 +16,6 @@ from services.hatexscore.report import (
     HatexscoreResult,
     HatexscoreVariantOutcome,
     QuotationReason,
-    SetAside,
 )
 from services.hatexscore.verdict import TIE, verdict
 from shared.contracts.language_names import language_name
@@ -48,17 +47,6 @@ NAMES = {
     "qf": "Quotation Faithfulness",
     "tgi": "Target-Group Identification",
     "cc": "Consistency Check",
-}
-SET_ASIDE: dict[SetAside, str] = {
-    "earlier": "a later one takes its place",
-    "hedged": "hedged: may, might, unclear",
-    "hypothetical": "hypothetical: if, had, would",
-    "appeal": "an appeal to readers, not about this text",
-    "general": "about texts in general",
-    "reported": "somebody else says it",
-    "partial": "about a part, or another text",
-    "outranked": "a stronger one stands against it",
-    "uncertain": "its wording may mean the opposite",
 }
 QUOTATION_KINDS: dict[QuotationReason, str] = {
     "label": "the name of a label or a field",
@@ -113,7 +101,6 @@ class HatexscoreView:
     variants: list[VariantRow]
     policy: PolicyView
     own_labels: bool
-    set_aside: dict[SetAside, str]
     quotation_kinds: dict[QuotationReason, str]
 
 
@@ -134,7 +121,6 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
         variants=rows(report),
         policy=_policy(report),
         own_labels=not isinstance(parameters.get("labels", {}), str | None),
-        set_aside=SET_ASIDE,
         quotation_kinds=QUOTATION_KINDS,
     )
 

@@ -1,4 +1,4 @@
-"""Conclusion and groups of an explanation, read by a language model where no rules read it.
+"""Conclusion and groups of an explanation, read by a language model where nothing else reads it.
 
 Source: Hu & Lee, arXiv:2601.13547, sections 3.1 and 3.3; the prompt is `readers/htc-tgi.v1.toml`.
 A model may invent: what it quotes must stand in the explanation word for word, else it is dropped,
@@ -200,7 +200,6 @@ def _apply_completion(
         no_htc=no_htc,
         no_tgi=no_tgi,
         reader=_use(request),
-        others=(),
         warnings=tuple(_validity_warnings(request, parsed, label, lost=lost or no_htc is not None)),
     )
 
@@ -263,7 +262,7 @@ def _statement(
     start = explanation.rfind(quote) if quote.strip() else -1  # the last statement concludes
     if start < 0:
         return None, INVENTED
-    return ConclusionStatement(start, start + len(quote), answer.conclusion), None
+    return ConclusionStatement(start, start + len(quote), answer.conclusion, "llm"), None
 
 
 def _groups(

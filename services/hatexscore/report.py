@@ -13,7 +13,6 @@ from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.elicitation import ExplainableReport
 from shared.contracts.judgement import Reading
 from shared.contracts.messages import (
-    Column,
     Count,
     Evidence,
     Message,
@@ -31,21 +30,14 @@ NO_WITNESS: frozenset[ReasonCode] = frozenset(
     {"untrained-language", "language-undecided", "model-disagrees", "quote-unread"}
 )
 
-PLACE = ", in characters "  # of one explanation: what is counted over many leaves it out
 NO_EXPLANATION = "there is no explanation: it is empty"  # a warning
 
 Label = Literal["hateful", "non-hateful"]
-Language = Literal["en", "zh", "ko"]  # that the rules read
-Reader = Literal["rules", "llm"]
+Language = Literal["en", "zh", "ko"]  # that the paper prints lists in
+Reader = Literal["rules", "reader", "llm"]
 VocabularyName = Literal[
     "default", "hate", "toxicity", "safety", "policy", "three-way", "sentiment-free"
 ]
-Form = Literal["final", "classification", "predication", "bare"]
-Confidence = Literal["plain", "inferred", "contested"]
-SetAside = Literal[
-    "earlier", "hedged", "hypothetical", "appeal", "general", "reported", "partial", "outranked",
-    "uncertain",
-]  # fmt: skip
 QuotationReason = Literal["label", "idiom", "other_source", "echo", "translation", "unattributed"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
@@ -82,8 +74,11 @@ class HatexscoreComponents(Message):
 class HatexscoreReaderUse(Message):
     """What read the conclusion and the groups off the explanation: HTC and TGI."""
 
-    by: Reader
-    model: Annotated[str, Word] | None = Field(default=None, description="of `llm`")
+    by: Reader = Field(
+        description="`reader`: fields, and the trained reader for prose; `llm`: a language model; "
+        "`rules`: the patterns of `paper` and `reference`, and of results before version 2.1"
+    )
+    model: Annotated[str, Word] | None = Field(default=None, description="of `reader` and `llm`")
     prompt: Annotated[str, Word] | None = Field(
         default=None, description="its name and version, of `llm`"
     )
@@ -121,12 +116,14 @@ class HatexscoreGroupEvidence(Evidence):
     group: Annotated[str, Word] = Field(description="the list's name of the group")
     category: Annotated[str, Word] = Field(description="the list's category")
     found_as: Annotated[str, Word] = Field(description="how the mention matches the list")
-    by: Reader = Field(default="rules", description="what read the explanation")
+    by: Reader = Field(
+        default="rules", description="what read the mention; `rules`: a field, or the list alone"
+    )
     counts: bool = Field(description="whether it counts as identification of the target")
     reason: Annotated[str, Word] = Field(description="why it counts, or why it does not")
     attacked: bool = Field(
         default=False,
-        description="whether the explanation says, without a hedge, that the group is attacked",
+        description="whether the explanation says that the group is attacked",
     )
     in_text: bool | None = Field(
         default=None,
@@ -182,33 +179,15 @@ class HatexscoreConclusion(Message):
     start: Offset
     end: Offset
     text: str
-    by: Reader = Field(default="rules", description="what read it")
+    by: Reader = Field(default="rules", description="what read it; `rules`: a field")
     label: Label | None = Field(
         default=None, description="the side that it states; null in results before version 2.0"
     )
-    word: Annotated[str, Column] | None = Field(
-        default=None, description="the label as written; null where a model read it"
-    )
-    form: Form | None = Field(
+    probability: Probability | None = Field(
         default=None,
-        description="`final`: a label line, or marked as the last word; `classification`: a verb "
-        "of judging; `predication`: is, contains, meets; `bare`: the label alone, or an answer",
+        description="of the label, to two places, as the trained reader gives it; null where the "
+        "conclusion stands in a field or a language model read it",
     )
-    confidence: Confidence | None = Field(
-        default=None,
-        description="a grade of the reading, no probability. `inferred`: from a rejected label, a "
-        "question answered or a word of the second rank; `contested`: another verdict on the text "
-        "says the opposite; else `plain`",
-    )
-
-
-class HatexscoreOtherVerdict(Message):
-    """A verdict of the explanation that does not hold. Offsets are into the explanation."""
-
-    start: Offset
-    end: Offset
-    label: Label = Field(description="what it would state")
-    why: SetAside = Field(description="why it does not hold")
 
 
 class HatexscoreRandomSpans(Null):
@@ -379,16 +358,13 @@ class HatexscoreResult(ExplainableReport):
         description="whether the stated label is the one sent; null where either is absent"
     )
     conclusion: HatexscoreConclusion | None
-    other_verdicts: tuple[HatexscoreOtherVerdict, ...] = Field(
-        default=(), max_length=10, description="verdicts that do not hold, the last ones first"
-    )
     language: Annotated[str, Word] = Field(description="of the text: `languages.text.code`")
     explanation_language: Annotated[str, Word] = Field(
         description="`languages.explanation.code`; of one without words, the text's"
     )
     reader: HatexscoreReaderUse | None = Field(
         default=None,
-        description="null where neither rules nor a model could, and in results before version "
+        description="null where nothing could read it, and in results before version "
         "1.2; the parts of an answer that could not be used are null all the same",
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
@@ -499,7 +475,7 @@ class HatexscoreModelAgreement(Message):
 
 
 class HatexscoreReaderScores(Message):
-    """The results whose explanation was read by one of the two."""
+    """The results whose explanation was read by one of them."""
 
     results: Count
     htc: Interval
@@ -551,7 +527,7 @@ class HatexscoreBatchReport(BatchReport):
     languages: dict[str, int] = Field(description="language of the text → results")
     readers: dict[Reader, HatexscoreReaderScores] = Field(
         default_factory=dict,
-        description="what read the explanation → its results: rules and models are no same measure",
+        description="what read the explanation → its results: they are no same measure",
     )
 
 

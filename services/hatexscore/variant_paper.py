@@ -10,41 +10,44 @@ TGI takes lemma n-grams up to trigrams against the printed terms, slurs among th
 that we add; longer terms cannot be found. Quotations are not taken out and a denial is not seen,
 because the paper speaks of neither; so the printed 0 of Table 4, perturbed 2, is not met: its group
 word stands inside a quoted slur. "NER and part-of-speech patterns" names no rule: the
-hateful-context check is ours (`groups.link`).
+hateful-context check is ours (`link`).
 """
 
 from __future__ import annotations
 
+import json
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from itertools import pairwise
 
-from services.hatexscore.conclusion import VerdictsRead
+from services.hatexscore.conclusion import ConclusionRead
 from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
     DetectedLanguages,
     ParsedExplanation,
-    ParsingRules,
     QuotedSpans,
-    parse_explanation,
+    detect_languages,
+    lexicon_of,
+    parsed_explanation,
     quote_evidence,
 )
 from services.hatexscore.group_terms import (
-    Cues,
+    FOLDER,
     FoundAs,
     GroupMention,
-    Passage,
-    Sentence,
     TermMatch,
-    load_cues,
+    compile_cue,
 )
-from services.hatexscore.lexicon import Lexicon, LexiconEntry, TextGroups
-from services.hatexscore.negation_cjk import denials, rejections
+from services.hatexscore.lexicon import Lexicon, LexiconEntry
 from services.hatexscore.quote_search import Quote, fold, locate, word_spans
-from services.hatexscore.quotes import mask_spans, merge_spans, quotations
+from services.hatexscore.quotes import mask_spans, merge_spans, quotations, quoted_spans
 from services.hatexscore.words import Language, Span, TextWord, words
 from shared.process.cached import cache_results
+from shared.text.sentences import sentences
 
 SHORTEST_RUN = 2  # tokens
 KEPT_BYTES, LISTED_BYTES = 2**23, 100  # of lists that are kept; a character of their terms
@@ -55,12 +58,18 @@ Gram = tuple[str, ...]
 
 
 def read_as_printed(request: HatexscoreRequest) -> ParsedExplanation:
-    rules = ParsingRules(conclusion=_concluded, mentions=mentions_as_printed, quoted=_quoted)
-    return parse_explanation(request, rules)
-
-
-def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
-    return VerdictsRead(statement_anywhere(request.explanation, language), ())
+    languages = detect_languages(request)
+    language, explanation = languages.explanation, request.explanation
+    statement = statement_anywhere(explanation)
+    label = request.decision or (statement.label if statement else None)
+    found = mentions_as_printed(
+        read_passage(explanation, language, quoted_spans(explanation)),
+        lexicon_of(request, language),
+        hateful=label != "non-hateful",  # section 3.3; an unknown decision: the stricter test
+    )
+    return parsed_explanation(
+        request, languages, ConclusionRead(statement), _quoted(request, languages), found
+    )
 
 
 def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
@@ -183,11 +192,8 @@ class CommonSpans:
         return len(self._next) - 1
 
 
-def mentions_as_printed(
-    passage: Passage, lexicon: Lexicon, *, hateful: bool, moderated: TextGroups | None = None
-) -> list[GroupMention]:
+def mentions_as_printed(passage: Passage, lexicon: Lexicon, *, hateful: bool) -> list[GroupMention]:
     """Every printed term among the n-grams, in order; of overlapping ones the first and longest."""
-    del moderated  # Eq. 4 compares explanation and list
     context = read_context(passage)
     found = []
     for match in _matches(passage, lexicon):
@@ -237,6 +243,119 @@ def _listed(lexicon: Lexicon, language: Language) -> dict[Gram, LexiconEntry]:
             if 0 < len(gram) <= LONGEST_TERM:
                 listed.setdefault(gram, entry)
     return listed
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence: its words outside quotation marks, and whether it holds a quotation."""
+
+    start: int
+    end: int
+    words: tuple[TextWord, ...]
+    quotes: bool
+
+
+@dataclass(frozen=True)
+class Passage:
+    """An explanation cut into sentences and words, with its quotations kept apart.
+
+    words:      all of them, quoted or not.
+    quotations: sorted spans that do not overlap.
+    """
+
+    text: str
+    language: Language
+    words: tuple[TextWord, ...]
+    sentences: tuple[Sentence, ...]
+    quotations: tuple[Span, ...]
+
+    def quoted(self, start: int, end: int) -> bool:
+        """Does any part of the span lie inside a quotation?"""
+        return _overlaps(self.quotations, start, end)
+
+    def quotations_in(self, start: int, end: int) -> Sequence[Span]:
+        """The quotations that share a character with the span, in order."""
+        first = bisect_right(self.quotations, start, key=lambda span: span[1])
+        last = bisect_left(self.quotations, end, key=lambda span: span[0])
+        return self.quotations[first:last]
+
+    def sentence_at(self, position: int) -> int:
+        """Index of the sentence that holds the character at `position`."""
+        return max(0, bisect_right(self.sentences, position, key=lambda s: s.start) - 1)
+
+
+def read_passage(explanation: str, language: Language, quotations: Sequence[Span]) -> Passage:
+    found = words(explanation, language)
+    spans = _disjoint(quotations)
+    cut = [_sentence(span, found, spans) for span in sentences(explanation)]
+    openings, quoted = {start for start, _ in spans}, frozenset(spans)
+    for place, (one, following) in enumerate(pairwise(cut)):
+        if following.start in openings and explanation[one.end - 1] in ":\uff1a":
+            cut[place] = replace(one, quotes=True)  # "It says of X:", and the quotation below
+        elif (one.start, one.end) in quoted and "\n" in explanation[one.end : following.start]:
+            cut[place + 1] = replace(following, quotes=True)  # on the block above
+    return Passage(explanation, language, tuple(found), tuple(cut), spans)
+
+
+def _sentence(span: Span, found: Sequence[TextWord], quotations: Sequence[Span]) -> Sentence:
+    start, end = span
+    first = bisect_left(found, start, key=lambda word: word.start)
+    last = bisect_left(found, end, key=lambda word: word.start)
+    plain = [word for word in found[first:last] if not _overlaps(quotations, word.start, word.end)]
+    return Sentence(start, end, tuple(plain), _overlaps(quotations, start, end))
+
+
+def _overlaps(disjoint: Sequence[Span], start: int, end: int) -> bool:
+    """Do any of the sorted spans and start:end share a character?"""
+    place = bisect_right(disjoint, start, key=lambda span: span[1])
+    return place < len(disjoint) and disjoint[place][0] < end
+
+
+def _disjoint(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """The same characters as spans that are sorted and do not overlap; empty ones dropped."""
+    joined: list[Span] = []
+    for start, end in sorted(span for span in spans if span[0] < span[1]):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return tuple(joined)
+
+
+@dataclass(frozen=True)
+class Cues:
+    """The words of one language that decide whether a mention counts: data, our own work.
+
+    The paper says only "NER and part-of-speech patterns to check for direct relationships (e.g.,
+    verbs, adjectives)" (§3.3).
+
+    negators:       open a denial, unless a word of `cancelling` ("not only") or of `rejecting`
+                    ("does not respect") follows; the latter is an attack.
+    clause_ends:    close a denial, as does a comma before one of `comma_starters`.
+    linking:        Korean: endings that close a clause if a comma follows.
+    deniable:       Korean: a negation denies if one of these, or a predicate, stands before it.
+    """
+
+    negators: frozenset[str]
+    cancelling: frozenset[str]
+    rejecting: frozenset[str]
+    clause_ends: frozenset[str]
+    comma_starters: frozenset[str]
+    linking: frozenset[str]
+    deniable: frozenset[str]
+    patterns: dict[str, re.Pattern[str]]
+
+    def matches(self, name: str, text: str) -> bool:
+        """Does the pattern `name` occur in `text`?"""
+        return bool(self.patterns[name].search(text))
+
+
+@lru_cache(maxsize=3)
+def load_cues(language: Language) -> Cues:
+    content = json.loads((FOLDER / f"cues.{language}.json").read_text(encoding="utf-8"))
+    patterns = {name: compile_cue(made) for name, made in content["patterns"].items()}
+    names = [one.name for one in fields(Cues) if one.name != "patterns"]
+    return Cues(**{name: frozenset(content[name]) for name in names}, patterns=patterns)
 
 
 IN_SENTENCE = "in a sentence with an attack predicate"
@@ -323,3 +442,121 @@ def _attacks(context: ExplanationContext, place: int, match: TermMatch) -> bool:
     own = (match.start, match.end) if match.entry.kind == "term" else (0, 0)
     others = (not (own[0] <= start and end <= own[1]) for start, end in claims.attacks)
     return claims.rejects or any(others)
+
+
+REACH_DENIABLE = 5  # morphemes between what is denied and a Korean negator
+REACH_DIRECT = 2  # morphemes: noun + particle right before a Korean negator
+
+
+def denials(language: Language, sentence: Sentence, cues: Cues) -> Iterator[Span]:
+    """Spans of the explanation that the sentence denies: "not to any race, religion or gender".
+
+    In English and Chinese a denial runs forward from its negator to the end of the clause, and a
+    mention may be denied afterwards ("Muslims are not attacked"). In Korean the negator stands at
+    the end, so a denial runs backward. "not only" and "no doubt" deny nothing; "does not respect"
+    is an attack.
+    """
+    direction = _backward if language == "ko" else _forward
+    return direction(sentence.words, cues)
+
+
+def rejections(sentence: Sentence, cues: Cues) -> bool:
+    """Does the sentence say of somebody "does not respect", "不尊重", "존중하지 않"?"""
+    found = sentence.words
+    negators = (place for place in range(len(found)) if _is_negator(found, place, cues))
+    return any(_has_neighbors(found, place, cues.rejecting) for place in negators)
+
+
+def _forward(found: Sequence[TextWord], cues: Cues) -> Iterator[Span]:
+    """From each negator to the end of its clause."""
+    opened: int | None = None
+    for place, word in enumerate(found):
+        if opened is not None and _is_clause_end(found, place, cues):
+            yield opened, word.start
+            opened = None
+        if opened is None and _starts_denial(found, place, cues):
+            opened = word.end
+    if opened is not None:
+        yield opened, found[-1].end
+
+
+def _backward(found: Sequence[TextWord], cues: Cues) -> Iterator[Span]:
+    """From the start of the clause to a negator, if a predicate stands right before that."""
+    opened = 0
+    for place, word in enumerate(found):
+        if _is_backward_end(found, place, cues):
+            opened = place + 1
+        if not _starts_denial(found, place, cues):
+            continue
+        before = found[max(opened, place - REACH_DENIABLE) : place]
+        deniable = any(_is_deniable(morpheme, cues) for morpheme in before)
+        first = opened if deniable else max(opened, place - REACH_DIRECT)
+        yield found[min(first, place)].start, word.end
+
+
+def _is_deniable(word: TextWord, cues: Cues) -> bool:
+    """What a Korean explanation denies: an attack, or being the object or the content of one."""
+    listed = word.text in cues.deniable or word.lemma in cues.deniable
+    return listed or cues.matches("predicates", word.text)
+
+
+def _is_backward_end(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
+    """A contrast, or a linking ending before a comma, is where a Korean clause ends."""
+    word = found[place]
+    if word.text in cues.linking:
+        return _text_at(found, place + 1) == ","
+    return word.text in cues.clause_ends
+
+
+def _starts_denial(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
+    """Does a denial open here?"""
+    return (
+        _is_negator(found, place, cues)
+        and not _has_neighbors(found, place, cues.cancelling)
+        and not _has_neighbors(found, place, cues.rejecting)
+    )
+
+
+def _is_negator(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
+    """One word, its lemma, or two words: "rather than"."""
+    word = found[place]
+    pair = f"{_lower(word)} {_text_at(found, place + 1)}"
+    lemma_pair = f"{word.lemma} {_text_at(found, place + 1)}"
+    return not cues.negators.isdisjoint({_lower(word), word.lemma, pair, lemma_pair})
+
+
+def _has_neighbors(found: Sequence[TextWord], place: int, listed: frozenset[str]) -> bool:
+    """Is a listed word next to the negator: after it, or (in Korean) before it?"""
+    if f"{_lower(found[place])} {_text_at(found, place + 1)}" in listed:
+        return True
+    korean = found[place].lemma.endswith("다") or found[place].text == "무관"
+    near = found[max(0, place - 4) : place] if korean else found[place + 1 : place + 3]
+    return any(_lower(word) in listed or word.lemma in listed for word in near)
+
+
+def _is_clause_end(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
+    """Does the clause end before this word?"""
+    word = found[place]
+    if _ends_clause(word, cues):
+        return True
+    following = _text_at(found, place + 1)
+    if word.text == ",":
+        return following in cues.comma_starters or _is_finite(following, cues)
+    return _lower(word) in ("and", "or") and _is_finite(following, cues)
+
+
+def _is_finite(text: str, cues: Cues) -> bool:
+    """ "…, attacking Muslims", "and attacks Muslims": a new predicate, not one more object."""
+    return text.endswith(("s", "ing")) and cues.matches("predicates", text)
+
+
+def _ends_clause(word: TextWord, cues: Cues) -> bool:
+    return _lower(word) in cues.clause_ends
+
+
+def _lower(word: TextWord) -> str:
+    return word.text.lower().replace("\u2019", "'")
+
+
+def _text_at(found: Sequence[TextWord], place: int) -> str:
+    return _lower(found[place]) if place < len(found) else ""

@@ -20,6 +20,7 @@ from services.hatexscore.explanation import (
     QuotedSpans,
     detect_languages,
     lexicon_of,
+    where_read,
 )
 from services.hatexscore.lexicon import Lexicon
 from services.hatexscore.quotes import MASK
@@ -66,7 +67,7 @@ def read_as_released(request: HatexscoreRequest) -> ParsedExplanation:
     lexicon = lexicon_of(request, languages.explanation)
     groups = prefix_matches(request.explanation, languages.explanation, lexicon)
     fixed_tau = () if request.tau in (0.3, TAU) else (f"variant reference: tau is fixed at {TAU}",)
-    return ParsedExplanation(
+    parsed = ParsedExplanation(
         languages=languages,
         statement=None,
         htc=float(keyword is not None),
@@ -77,6 +78,7 @@ def read_as_released(request: HatexscoreRequest) -> ParsedExplanation:
         tgi=float(bool(groups)),
         warnings=(*fixed_tau, *(() if label else (LABEL_UNKNOWN,))),
     )
+    return where_read(request, parsed)
 
 
 def last_keyword(explanation: str) -> str | None:

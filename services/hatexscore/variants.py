@@ -9,25 +9,25 @@ Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3; README.md lists the dep
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from services.hatexscore import variant_paper, variant_reference
-from services.hatexscore.conclusion import VerdictsRead, read_conclusion
+from services.hatexscore.conclusion import ConclusionRead, ConclusionText, read_conclusions
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
+    BY_READER,
     DetectedLanguages,
     ParsedExplanation,
-    ParsingRules,
     QuotedSpans,
     detect_languages,
     lexicon_of,
-    parse_explanation,
+    parsed_explanation,
     quote_evidence,
 )
-from services.hatexscore.group_contexts import groups_of_text
-from services.hatexscore.groups import find_mentions
+from services.hatexscore.group_terms import GroupMention
+from services.hatexscore.groups import GroupText, groups_of_text, read_mentions
 from services.hatexscore.lexicon import TextGroups, lexicon_names
 from services.hatexscore.quote_kinds import attributed, kinds_of
 from services.hatexscore.quote_search import (
@@ -40,6 +40,7 @@ from services.hatexscore.quote_search import (
     word_spans,
 )
 from services.hatexscore.quotes import (
+    TO_LINE_END,
     Quotation,
     code_as_quotations,
     count_units,
@@ -58,7 +59,7 @@ from shared.contracts.messages import Variant
 from shared.queue.job_context import check_each
 from shared.reports.metric import StatedDecision
 from shared.text.language import UNDECIDED
-from shared.text.normalized import normalize
+from shared.text.normalized import NormalizedText, normalize
 
 COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
 FEWEST_NEGATED = 4  # words of a quotation that a warning calls negated
@@ -73,24 +74,70 @@ NO_GROUP = (
 )
 
 
-def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
-    plain = plain_format(request.explanation, normalize(request.text).text)
-    asked: list[TextGroups] = []
+def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
+    """Read a batch: the trained reader is asked for all verdicts, then for all mentions of groups.
 
-    def moderated(request: HatexscoreRequest, languages: DetectedLanguages) -> TextGroups:
-        asked.append(read_text_groups(request, languages))
-        return asked[0]
+    Raises Unavailable where it is away.
+    """
+    languages = list(map(detect_languages, requests))
+    quoting = list(map(read_quotations, requests, languages))
+    conclusions = list(map(_conclusion_text, requests, quoting, languages))
+    asked = iter(read_conclusions([one for one in conclusions if one is not None]))
+    read = [ConclusionRead(None) if one is None else next(asked) for one in conclusions]
+    plains = [
+        plain_format(request.explanation, normalize(request.text).text) for request in requests
+    ]
+    texts = list(map(_group_text, requests, languages, plains))
+    hateful = [
+        (request.decision or (one.statement and one.statement.label)) != "non-hateful"
+        for request, one in zip(requests, read, strict=True)
+    ]
+    mentions = read_mentions(texts, hateful)
+    return list(map(_parsed, requests, languages, read, quoting, mentions, texts, plains))
 
-    rules = ParsingRules(
-        conclusion=_concluded, mentions=find_mentions, quoted=read_quotations, moderated=moderated
-    )
-    parsed = parse_explanation(request, rules, plain)
-    attacked = any(group.attacked for group in parsed.groups)
-    count = len(parsed.quoting.hallucinated)
+
+def _conclusion_text(
+    request: HatexscoreRequest, quoting: QuotedSpans, languages: DetectedLanguages
+) -> ConclusionText | None:
+    """None where the language is not read."""
+    if languages.no_rules is not None:
+        return None
+    explanation = normalize(request.explanation)
+    quoted = [
+        (bisect_left(explanation.starts, start), bisect_right(explanation.starts, end - 1))
+        for start, end in quoting.located
+    ]
+    return ConclusionText(explanation, request.vocabulary, merge_spans(quoted))
+
+
+def _group_text(
+    request: HatexscoreRequest, languages: DetectedLanguages, plain: NormalizedText
+) -> GroupText:
+    """Without a word where the language is not read."""
+    lexicon = lexicon_of(request, languages.explanation_names)
+    text = plain.text.replace(TO_LINE_END, " ") if languages.no_rules is None else ""
+    moderated = read_text_groups(request, languages)
+    quoted = quoted_spans(plain.text) if text else []
+    return GroupText(text, languages.explanation_names, lexicon, quoted, moderated)
+
+
+def _parsed(
+    request: HatexscoreRequest,
+    languages: DetectedLanguages,
+    read: ConclusionRead,
+    quoting: QuotedSpans,
+    mentions: Sequence[GroupMention],
+    text: GroupText,
+    plain: NormalizedText,
+) -> ParsedExplanation:
+    count = len(quoting.hallucinated)
     said = "1 quotation is" if count == 1 else f"{count} quotations are"
+    parsed = parsed_explanation(request, languages, read, quoting, mentions, plain)
+    if parsed.languages.no_rules is None:
+        attacked = any(mention.attacked for mention in mentions)
+        parsed = replace(parsed, attacked=attacked, reader=BY_READER)
     parsed = replace(
         parsed,
-        attacked=attacked,
         warnings=(
             *parsed.warnings,
             *_vocabulary_warnings(request),
@@ -100,31 +147,23 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
             *_search_warnings(parsed),
         ),
     )
-    named = asked[0].groups and asked[0].people
-    if parsed.label != "non-hateful" or parsed.tgi == 1 or named:
+    named = text.moderated is not None and text.moderated.groups
+    if parsed.label != "non-hateful" or parsed.tgi != 0 or named:
         return parsed
     return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
 
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:
-    """The conclusion of an answer alone; None where there is none, or no rules for its language."""
-    plain = plain_format(answer)
-    request = request.model_copy(update={"explanation": plain.text})
-    languages = detect_languages(request)
-    if languages.no_rules is not None:
+    """The conclusion of an answer alone; None where there is none, or its language is not read."""
+    request = request.model_copy(update={"explanation": answer})
+    if detect_languages(request).no_rules is not None:
         return None
-    stated = _concluded(request, languages.explanation).conclusion
+    [read] = read_conclusions([ConclusionText(normalize(answer), request.vocabulary)])
+    stated = read.statement
     if stated is None:
         return None
-    word = stated.word or ""
-    first = plain.text.rfind(word, stated.start, stated.end) if word else -1
-    start, end = plain.original(stated.start, stated.end)
-    words = (start, end) if first < 0 else plain.original(first, first + len(word))
-    return StatedDecision(label=stated.label, start=start, end=end, words=words)
-
-
-def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
-    return read_conclusion(request.explanation, request.vocabulary, language)
+    span = stated.start, stated.end
+    return StatedDecision(label=stated.label, start=span[0], end=span[1], words=span)
 
 
 def _vocabulary_warnings(request: HatexscoreRequest) -> tuple[str, ...]:
@@ -160,10 +199,10 @@ def _search_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
 def read_text_groups(request: HatexscoreRequest, languages: DetectedLanguages) -> TextGroups:
     """By the policy's list in the text's language; by none where there is no such list."""
     try:
-        lexicon = lexicon_of(request, languages.text)
+        lexicon = lexicon_of(request, languages.text_names)
     except BadInput:
         return TextGroups(frozenset(), same_language=False)
-    return groups_of_text(request.text, languages.text, lexicon, languages.explanation)
+    return groups_of_text(request.text, languages.text_names, lexicon, languages.explanation_names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +240,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         other=tuple(sorted(other.items(), key=lambda item: item[0].start)),
         unsearched=len(sorted_.unsearched),
         echo=bool(echoes),
+        located=tuple((one.start, one.end) for one in sorted_.found),
         pointless=tuple(dict.fromkeys(one.text for one in sorted_.pointless)),
         negated=tuple(
             dict.fromkeys(
@@ -428,7 +468,7 @@ def _quotes_everything(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreVariant:
-    read: Callable[[HatexscoreRequest], ParsedExplanation]
+    read: Callable[[Sequence[HatexscoreRequest]], list[ParsedExplanation]]
     consistency_rule: ConsistencyRule  # where the request names none
     reads_quotation_marks: bool = True
     tau: float | None = None  # None: the request's
@@ -439,6 +479,12 @@ class HatexscoreVariant:
     first: int | None = None  # draws that settle p where enough reach it; None: all are made
 
 
+def _each(
+    read: Callable[[HatexscoreRequest], ParsedExplanation],
+) -> Callable[[Sequence[HatexscoreRequest]], list[ParsedExplanation]]:
+    return lambda requests: list(map(read, requests))
+
+
 VARIANTS: dict[Variant, HatexscoreVariant] = {
     "robust": HatexscoreVariant(
         read=read_robust,
@@ -446,9 +492,9 @@ VARIANTS: dict[Variant, HatexscoreVariant] = {
         decision_aware=True,
         first=39,
     ),
-    "paper": HatexscoreVariant(read=variant_paper.read_as_printed, consistency_rule="eq5"),
+    "paper": HatexscoreVariant(read=_each(variant_paper.read_as_printed), consistency_rule="eq5"),
     "reference": HatexscoreVariant(
-        read=variant_reference.read_as_released,
+        read=_each(variant_reference.read_as_released),
         consistency_rule="reference",
         reads_quotation_marks=False,
         tau=variant_reference.TAU,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from services.hatexscore.report import (
     NO_EXPLANATION,
     NO_WITNESS,
-    PLACE,
     HatexscoreCategoryEvidence,
     HatexscoreGroupEvidence,
     HatexscoreQuoteEvidence,
@@ -381,9 +380,6 @@ def _effect(report: HatexscoreResult) -> float | None:
 
 
 def in_a_word(report: HatexscoreResult) -> Finding:
-    """`contradicted`: another label is stated than was sent; else as the tone of the verdict. The
-    reason of one without a score is what made it undefined, so that such results count as one:
-    where in its explanation that stands is told by its part and by the warnings."""
+    """`contradicted`: another label is stated than was sent; else as the tone of the verdict."""
     word: VerdictWord | None = "contradicted" if report.label_match is False else None
-    found = finding(report, verdict(report), word)
-    return found._replace(reason=found.reason.partition(PLACE)[0])
+    return finding(report, verdict(report), word)

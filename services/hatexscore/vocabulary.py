@@ -1,9 +1,8 @@
 """Label vocabularies: words that name the two sides of a decision, built in or a caller's own.
 
 Source: our own; Hu & Lee, arXiv:2601.13547, Table 8 asks for "hateful" and "non-hateful" alone, and
-callers ask for other words. The built-in ones are `data/vocabularies/{name}.json`. `Reading` is one
-such word of an explanation with the clause that uses it, as the rules of its language read it;
-`base_forms` are the English words that a word may be an inflection of.
+callers ask for other words. The built-in ones are `data/vocabularies/{name}.json`. `base_forms` are
+the English words that a word may be an inflection of.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
-from services.hatexscore.report import Form, Label, VocabularyName
+from services.hatexscore.report import Label, VocabularyName
 from shared.process.cached import cache_results
 
 FOLDER = Path(__file__).parent / "data" / "vocabularies"
@@ -34,8 +33,8 @@ GAP = "*"
 _HYPHENS = re.compile(r"[\s\-\u2010-\u2015_]+")
 _GAP = r"[\s\-\u2010-\u2015_]{0,3}"
 _BLANKS = re.compile(_GAP)
-_WHITE_SPACE = re.compile(r"\s+")
 _NEGATED = re.compile(r"(?:(?:does|do|is)\s+)?(?:not|no|non|非|不是|비)[\s]*")
+_NOUN = re.compile(r"(?:\s(?:speech|content|comment|post|text|language|message)|言论|内容)?")
 _DENIES = re.compile(r"\b(?:none|no|neither)\b")  # in a gap: "breaks none of the rules"
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]")
 
@@ -63,11 +62,6 @@ class LabelWord:
     capitals: bool = False
     line_only: bool = False
 
-    @property
-    def is_decisive(self) -> bool:
-        """Is it of the first rank, before which the others give way?"""
-        return self.kind not in ("second", "one_way")
-
 
 @dataclass(frozen=True, slots=True)
 class WordInText:
@@ -83,13 +77,6 @@ class WordInText:
         if (denials + self.denied) % 2 == 0:
             return self.word.side
         return None if self.word.kind == "one_way" else other_side(self.word.side)
-
-    def surroundings(self, sentence: str, reach: int, beyond: int) -> tuple[str, str]:
-        """So many characters before and after it, a blank for each run of white space: patterns
-        then have no long runs to try."""
-        before = sentence[max(0, self.start - reach) : self.start]
-        after = sentence[self.end : self.end + beyond]
-        return _WHITE_SPACE.sub(" ", before), _WHITE_SPACE.sub(" ", after)
 
 
 @dataclass(frozen=True)
@@ -147,22 +134,33 @@ class Vocabulary:
             return listed
         return other_side(self.known[folded[negation.end() :]].side)
 
-    def is_open_to(self, denied: LabelWord, plain: str) -> bool:
-        """Is denied hate no verdict here: "not hate speech, but derogatory" of a decision "safe"?
+    def label_of_phrase(self, phrase: str) -> Label | None:
+        """The side of a short phrase such as `not hate speech`; None if it is no label."""
+        plain, denials, start = lowered(phrase), 0, 0
+        if (negation := _NEGATED.match(plain)) is not None:
+            denials, start = 1, negation.end()
+        for word in self.find(plain, phrase, in_line=True):
+            if word.start in (0, start) and _NOUN.fullmatch(plain, word.end):
+                return word.label(denials if word.start == start else 0)
+        return self.listed.get(fold(phrase))
 
-        plain: the explanation in lower case.
-        """
-        hate = built_in("hate").listed
-        if not self.of_decision or denied.is_decisive or fold(denied.text) not in hate:
-            return False
-        found = (
-            one.word for read in (self, built_in("default")) for one in read.find(plain, plain)
-        )
-        return any(one.side == "hateful" and fold(one.text) not in hate for one in found)
+    def marks(self, text: str) -> list[tuple[int, int, str]]:
+        """The words of the vocabulary in a normalised text, with `+` or `-` for their side."""
+        found = [(word, word.label(0)) for word in self.find(lowered(text), text)]
+        return [
+            (word.start, word.end, "+" if side == "hateful" else "-")
+            for word, side in found
+            if side
+        ]
 
     def side(self, label: Label) -> tuple[str, ...]:
         """The words of one side, as written."""
         return tuple(one.text for one in self.words if one.side == label)
+
+
+def lowered(text: str) -> str:
+    """In lower case, character for character."""
+    return "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
 
 
 def other_side(label: Label) -> Label:
@@ -235,21 +233,21 @@ def _matches_itself(word: str, folded: str) -> bool:
     What its pattern would say, which takes milliseconds to compile: too long for a request that is
     only being checked.
     """
-    lowered = "".join(one.lower() if len(one.lower()) == 1 else one for one in word)
-    return any(_matches_at(place, folded, lowered) for place in range(len(lowered)))
+    plain = lowered(word)
+    return any(_matches_at(place, folded, plain) for place in range(len(plain)))
 
 
-def _matches_at(place: int, folded: str, lowered: str) -> bool:
+def _matches_at(place: int, folded: str, plain: str) -> bool:
     """Whether the pattern of this word matches there."""
-    if _CJK.search(folded) is None and _is_within_a_word(lowered[:place][-1:]):
+    if _CJK.search(folded) is None and _is_within_a_word(plain[:place][-1:]):
         return False
     end = place
     for number, part in enumerate(folded.split(" ")):
-        end = _BLANKS.match(lowered, end).end() if number else end  # type: ignore[union-attr]
-        if not lowered.startswith(part, end):
+        end = _BLANKS.match(plain, end).end() if number else end  # type: ignore[union-attr]
+        if not plain.startswith(part, end):
             return False
         end += len(part)
-    return _CJK.search(folded) is not None or not _is_within_a_word(lowered[end : end + 1])
+    return _CJK.search(folded) is not None or not _is_within_a_word(plain[end : end + 1])
 
 
 def _is_within_a_word(character: str) -> bool:
@@ -328,51 +326,6 @@ def _word_pattern(text: str) -> str:
     escaped = _GAP.join(map(re.escape, text.split(" ")))
     within = r"[^\s，。；：、,;:]{0,14}?" if _CJK.search(text) else r"(?:\s[\w'\u2019-]{1,20}){0,3}"
     return escaped.replace(_GAP + re.escape(GAP), within)
-
-
-Mood = Literal[
-    "asserted",
-    "asked",
-    "instruction",
-    "earlier",
-    "hedged",
-    "hypothetical",
-    "appeal",
-    "general",
-    "reported",
-    "partial",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """How a label word is used.
-
-    denials:  negations whose scope holds the word, its own prefix left out.
-    rejected: the clause rejects a label, so that the other one is only inferred.
-    conceded: it stands in a concession, whose main clause has the last word.
-    """
-
-    form: Form
-    mood: Mood = "asserted"
-    denials: int = 0
-    rejected: bool = False
-    conceded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One label word of an explanation as read.
-
-    label: None where the word, denied, is mute. turns: a contrast stands before the word.
-    """
-
-    start: int
-    end: int
-    word: WordInText
-    clause: Clause
-    label: Label | None
-    turns: bool = False
 
 
 FORMS = Path(__file__).parent / "data" / "irregular_forms.en.json"

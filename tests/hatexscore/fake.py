@@ -1,8 +1,9 @@
-"""Classifiers that need no weights: deterministic functions of one text."""
+"""Classifiers and a reader that need no weights: deterministic functions of one text."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,8 +16,10 @@ from shared.contracts.calls import Example, Tokens
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelUse, PartExcess
+from shared.models.catalogue.catalogue import READER
 from shared.models.label_readout import of_head
-from shared.models.ports import Models, bind
+from shared.models.ports import Models, _Binding, bind
+from shared.readers.model import OUTPUTS
 
 
 def by_hash(text: str) -> float:
@@ -78,11 +81,40 @@ class FakeClassifier:
         )
 
 
+_NEGATED = re.compile(r"(?:\bnot|\bno|n't|\bnon)\W(?:\w+\W){0,3}$")
+_DEFENDED = re.compile(r"prais|kind|welcom|not attack|mention")
+
+
+class FakeReader:
+    """Reads by the last marked word, and takes every group for attacked that is not praised."""
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        return np.array([self._row(*text.split(": ", 1)) for text in texts])
+
+    def _row(self, reading: str, text: str) -> list[float]:
+        said = self._verdict(text) if reading == "verdict" else self._group(text)
+        return [0.98 if one == f"{reading}: {said}" else 0.01 for one in OUTPUTS]
+
+    def _verdict(self, text: str) -> str:
+        before, mark, _ = text.rpartition("[+]")
+        if not mark:
+            return "non-hateful" if "[-]" in text else "none"
+        words = before.rsplit(" ", 4)
+        return "non-hateful" if _NEGATED.search(" ".join(words[:-1]) + " ") else "hateful"
+
+    def _group(self, text: str) -> str:
+        return "mentioned" if _DEFENDED.search(text) else "attacked"
+
+
 @dataclass
 class FakeModels:
-    """The port, with one model under its default name."""
+    """The port, with one model under its default name, and the reader."""
 
     model: FakeClassifier
+
+    def classifier(self, name: str) -> FakeReader:
+        assert name == READER.name
+        return FakeReader()
 
     def reader_of(self, _name: str) -> str | None:
         return None
@@ -95,9 +127,17 @@ class FakeModels:
 
 @contextmanager
 def bound(model: FakeClassifier) -> Iterator[FakeClassifier]:
-    """Bind the model for a while."""
-    bind(cast(Models, FakeModels(model)))
-    try:
+    """Bind the model and the fake reader for a while."""
+    with binding(cast(Models, FakeModels(model))):
         yield model
+
+
+@contextmanager
+def binding(models: Models | None) -> Iterator[None]:
+    """Bind these models, then those that were bound before."""
+    before = _Binding.models
+    bind(models)
+    try:
+        yield
     finally:
-        bind(None)
+        bind(before)

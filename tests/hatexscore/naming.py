@@ -1,13 +1,13 @@
-"""Ask for the groups that a text names, its quotations read by a simple pattern."""
+"""Ask for the groups that an explanation names, its quotations read by a simple pattern."""
 
 from __future__ import annotations
 
 import re
 
-from services.hatexscore.group_terms import GroupMention, read_passage
-from services.hatexscore.groups import find_mentions, target_group_identified
-from services.hatexscore.lexicon import load_lexicon
-from services.hatexscore.words import Language, Span, detect_language
+from services.hatexscore.group_terms import GroupMention
+from services.hatexscore.groups import GroupText, read_mentions, target_group_identified
+from services.hatexscore.lexicon import NameLanguage, load_lexicon
+from services.hatexscore.words import Span, detect_language
 
 
 def quoted(text: str) -> list[Span]:
@@ -15,11 +15,12 @@ def quoted(text: str) -> list[Span]:
 
 
 def found_in(
-    text: str, policy: str = "un", *, hateful: bool = True, language: Language | None = None
+    text: str, policy: str = "un", *, hateful: bool = True, language: NameLanguage | None = None
 ) -> list[GroupMention]:
     spoken = language or detect_language(text)
     lexicon = load_lexicon(policy, spoken)
-    return find_mentions(read_passage(text, spoken, quoted(text)), lexicon, hateful=hateful)
+    [found] = read_mentions([GroupText(text, spoken, lexicon, quoted(text))], [hateful])
+    return found
 
 
 def identified(text: str, *, hateful: bool = True) -> bool:

@@ -85,7 +85,7 @@ def reported(quotes: Sequence[RandomQuote], label: Label) -> list[HatexscoreResu
         for number, one in enumerate(quotes)
     ]
     plain = HatexscoreRequest(text="It rains.", explanation='"rains": hateful.', **common)
-    read = VARIANTS["robust"].read(plain)
+    read = VARIANTS["robust"].read([plain])[0]
     parsed = [
         replace(
             read,

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from services.hatexscore.conclusion import read_conclusion
+from services.hatexscore.conclusion import ConclusionText, read_conclusions
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.kernel import Floats
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.verdict import conclusion
 from shared.contracts.errors import BadInput
 from shared.contracts.problems import validation_problem
+from shared.text.normalized import normalize
 from tests.hatexscore.fake import FakeClassifier, bound
 
 score = SERVICE.score
@@ -47,39 +48,24 @@ def test_the_decision_is_reported_in_both_words() -> None:
     assert (report.stated_label, report.label_match) == ("hateful", True)
     assert report.provenance.parameters["vocabulary"] == "toxicity"
     assert report.conclusion is not None
-    assert (report.conclusion.word, report.conclusion.form) == ("toxic", "classification")
-    assert (report.conclusion.label, report.conclusion.confidence) == ("hateful", "plain")
+    assert (report.conclusion.label, report.conclusion.by) == ("hateful", "reader")
+    assert report.conclusion.text == "I rate the post as toxic."
+    assert report.conclusion.probability is not None
+    assert round(report.conclusion.probability, 2) == report.conclusion.probability
 
 
 def test_a_verdict_on_hate_is_read_beside_the_words_of_any_decision() -> None:
     for sent in ["KEEP", "safe", "benign", "REMOVE", "unsafe", "toxic"]:
         known = ask(predicted_label=sent)
         assert known.vocabulary.of_decision
-        for said in ("Conclusion: not hateful.", "It is not hate speech.", "It contains no hate."):
-            assert concluded(said, known) == ("non-hateful", False)
-        assert concluded("The post is hateful.", known) == ("hateful", False)
-        for said in ("It is not hate speech, but it is derogatory.", "The post is inappropriate."):
-            assert concluded(said, known) == (
-                None,
-                True,
-            )  # another task's verdict: unread, not absent
-        assert concluded("It speaks of drivers and a bus.", known) == (None, False)
+        for said in ("Conclusion: not hateful.", "It is not hate speech.", "Label: no hate"):
+            assert stated(said, known) == "non-hateful"
+        assert stated("The post is hateful.", known) == "hateful"
 
 
-def concluded(said: str, request: HatexscoreRequest) -> tuple[str | None, bool]:
-    """What the rules read, and whether there may be a verdict that they do not read."""
-    read = read_conclusion(said, request.vocabulary, "en")
-    return read.conclusion.label if read.conclusion else None, bool(read.unread)
-
-
-def test_the_own_words_of_a_task_go_before_those_of_hate() -> None:
-    for sent, said, label in [
-        ("toxic", "It is toxic, but not hate speech.", "hateful"),
-        ("unsafe", "It is not hate speech, but it is unsafe.", "hateful"),
-        ("KEEP", "The post is not hateful. It breaks our rules.", "hateful"),
-        ("REMOVE", "The post is hateful in tone, yet it complies with the policy.", "non-hateful"),
-    ]:
-        assert concluded(said, ask(predicted_label=sent)) == (label, False)
+def stated(said: str, request: HatexscoreRequest) -> str | None:
+    [read] = read_conclusions([ConclusionText(normalize(said), request.vocabulary)])
+    return read.statement.label if read.statement else None
 
 
 def test_a_vocabulary_that_nobody_named_is_told_of() -> None:
@@ -150,18 +136,6 @@ def test_mistakes_have_pointers() -> None:
     assert found["loc"] == ("predicted_label",)
     assert "HOF" in found["msg"]
     assert "NOT" in found["msg"]
-
-
-def test_other_verdicts_and_doubts_are_reported() -> None:
-    said = 'It says "clowns". The post may be toxic. The post is toxic. The post is not toxic.'
-    with bound(FakeClassifier()):
-        report = score(ask(explanation=said, labels="toxicity"))
-    assert report.conclusion is not None
-    assert report.conclusion.confidence == "contested"
-    assert [other.why for other in report.other_verdicts] == ["earlier", "hedged"]
-    assert any("contested" in warning for warning in report.warnings)
-    for other in report.other_verdicts:
-        assert "toxic" in said[other.start : other.end]
 
 
 def test_a_word_that_would_never_be_found_is_refused() -> None:

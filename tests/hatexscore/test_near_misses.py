@@ -195,13 +195,13 @@ def request(characters: int, quoted: int, different: int) -> HatexscoreRequest:
 
 def reading_time(asked: HatexscoreRequest) -> float:
     """Processor seconds, the least of three."""
-    return seconds(lambda _: VARIANTS["robust"].read(asked), "", tries=3)
+    return seconds(lambda _: VARIANTS["robust"].read([asked])[0], "", tries=3)
 
 
 def test_the_worst_legal_request_is_read_in_two_seconds() -> None:
     worst = request(20_000, 600, 200)
     assert reading_time(worst) <= 2
-    read = VARIANTS["robust"].read(worst)
+    read = VARIANTS["robust"].read([worst])[0]
     assert read.quoting.unsearched == 0
     assert all(passage for _, passage in read.quoting.hallucinated)  # none is attributed to it
 
@@ -227,6 +227,6 @@ def test_what_was_not_searched_is_counted_and_not_accused() -> None:
     passage[::40] = "z" * len(passage[::40])
     explanation = f'It says "{"".join(passage)}" and the words "qqq zzz yyy xxx".'
     body = HatexscoreRequest(text=text, explanation=explanation + explanation.replace("qqq", "ppp"))
-    read = VARIANTS["robust"].read(body).quoting
+    read = VARIANTS["robust"].read([body])[0].quoting
     assert read.unsearched == 2
     assert [one.text for one, _ in read.hallucinated] == ["qqq zzz yyy xxx", "ppp zzz yyy xxx"]

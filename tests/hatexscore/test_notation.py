@@ -19,7 +19,7 @@ forms = st.text(alphabet=st.sampled_from("{}[]:,\"'\\<>/ab \n"), max_size=60)
 
 def read(explanation: str) -> ParsedExplanation:
     request = HatexscoreRequest(text=TEXT, explanation=explanation, language="en")
-    return VARIANTS["robust"].read(request)
+    return VARIANTS["robust"].read([request])[0]
 
 
 @given(st.one_of(st.text(max_size=80), forms))
@@ -74,7 +74,7 @@ def test_the_variants_of_old_read_the_explanation_as_sent() -> None:
     asked = {"text": TEXT, "explanation": json.dumps({"label": "hateful", "why": SAID})}
     for name in ("paper", "reference"):
         request = HatexscoreRequest.model_validate({**asked, "variant": name, "language": "en"})
-        assert VARIANTS[request.variant].read(request).stated_label == "hateful"
+        assert VARIANTS[request.variant].read([request])[0].stated_label == "hateful"
 
 
 SAID_IN_FIELDS: dict[str | None, tuple[str, ...]] = {

@@ -15,11 +15,11 @@ from typing import Any
 
 from services.hatexscore.vocabulary import Vocabulary, built_in, custom_vocabulary
 from shared.readers.model import Reading, ask_group, ask_polarity
-from shared.readers.verdict import Edit, VerdictText
+from shared.readers.verdict import VerdictText
 from shared.text.normalized import normalize
 
-FOLDER = Path(__file__).parent
-TESTS = FOLDER.parents[1] / "tests"
+DATA = Path(__file__).parent / "data"
+TESTS = DATA.parents[2] / "tests"
 OLD = "sentences of the project's tests"
 MENTION = re.compile(r"\{([+-])([^{}]+)\}")
 
@@ -39,7 +39,7 @@ class ReaderRow:
 
 def training_rows() -> list[ReaderRow]:
     """All rows for training, in the order of the files, equal ones once."""
-    files = sorted((FOLDER / "data").glob("*.jsonl"))
+    files = sorted(one for one in DATA.glob("*.jsonl") if not one.name.startswith("tests_"))
     rows = [row for file in files for row in read_rows(file)]
     return list({(row.asked, row.labels): row for row in (*rows, *_old_rows())}.values())
 
@@ -71,37 +71,26 @@ def _asked(one: dict[str, Any]) -> tuple[str, Reading, tuple[str, ...]]:
 
 
 def as_asked(text: str, vocabulary: Vocabulary | None = None) -> str:
-    """A normalised text as the reader is asked for its verdict."""
-    return VerdictText(text, marks(text, vocabulary)).part(0, len(text))
-
-
-def marks(text: str, vocabulary: Vocabulary | None = None) -> list[Edit]:
-    """Signs for the words of a vocabulary, `default` if it is left out."""
+    """A normalised text as the reader is asked for its verdict; vocabulary: `default`."""
     words = vocabulary or built_in("default")
-    lowered = "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
-    found = []
-    for word in words.find(lowered, text):
-        side = word.label(0)
-        if side is not None:
-            found.append((word.start, word.end, "+" if side == "hateful" else "-"))
-    return found
+    return VerdictText(text, words.marks(text)).part(0, len(text))
 
 
 def _old_rows() -> Iterator[ReaderRow]:
     folder = TESTS / "hatexscore" / "data"
     for language in ("en", "zh", "ko"):
-        for one in json_lines(folder / f"conclusions.{language}.jsonl"):
+        for one in json_lines(DATA / f"tests_conclusions.{language}.jsonl"):
             text, named = normalize(one["text"]).text, one["vocabulary"]
             words = custom_vocabulary(named) if isinstance(named, dict) else built_in(named)
             asked, label = as_asked(text, words), one["expected"] or "none"
             yield ReaderRow(asked, "verdict", (label,), OLD, language, one["family"])
-        for one in json_lines(TESTS / "explanations" / "data" / f"elicited.{language}.jsonl"):
+        for one in json_lines(DATA / f"tests_elicited.{language}.jsonl"):
             yield _verdict(one["text"], one["expected"], language, "elicited")
         for one in json_lines(folder / f"explanations.{language}.jsonl"):
             label = one["expected"]["htc"]
             if label and not one["labels"]:
                 yield _verdict(one["explanation"], label, language, one["style"])
-    for one in json_lines(folder / "groups.jsonl"):
+    for one in json_lines(DATA / "tests_groups.jsonl"):
         yield from _mentions(one["text"], one["language"], one["family"])
 
 
