@@ -7,7 +7,7 @@ readings of their own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -58,7 +58,8 @@ def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     found: dict[int, ConclusionRead] = {}
     for place, one in enumerate(texts):
         plain = one.explanation
-        stated = read_structured(plain.text, partial(_label, one.vocabulary))
+        words: Callable[[str], Label | None] = partial(_label, one.vocabulary)
+        stated = read_structured(plain.text, words)
         if stated is not None and stated.label is not None:
             start, end = plain.original(*stated.span)
             found[place] = ConclusionRead(ConclusionStatement(start, end, stated.label))

@@ -40,7 +40,6 @@ from services.hatexscore.quote_search import (
     word_spans,
 )
 from services.hatexscore.quotes import (
-    TO_LINE_END,
     Quotation,
     code_as_quotations,
     count_units,
@@ -115,10 +114,9 @@ def _group_text(
 ) -> GroupText:
     """Without a word where the language is not read."""
     lexicon = lexicon_of(request, languages.explanation_names)
-    text = plain.text.replace(TO_LINE_END, " ") if languages.no_rules is None else ""
+    text = plain.text if languages.no_rules is None else ""
     moderated = read_text_groups(request, languages)
-    quoted = quoted_spans(plain.text) if text else []
-    return GroupText(text, languages.explanation_names, lexicon, quoted, moderated)
+    return GroupText(text, languages.explanation_names, lexicon, quoted_spans(text), moderated)
 
 
 def _parsed(

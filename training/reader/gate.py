@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
+from services.hatexscore.vocabulary import built_in
 from services.inference.local_models import LocalModels
 from shared.models import ports
 from shared.models.catalogue.catalogue import Catalogue
@@ -23,7 +24,7 @@ from shared.readers.model import LABELS, Reading, ask
 from shared.readers.verdict import SURE, VerdictText, read_verdicts
 from shared.statistics.wilson import wilson
 from shared.text.normalized import normalize
-from training.reader.rows import FOLDER, ReaderRow, marks, read_rows
+from training.reader.rows import FOLDER, ReaderRow, read_rows
 
 TESTS = FOLDER / "test"
 DISCLOSED = 0.15  # the probability from which a sentence makes a disclosure
@@ -71,7 +72,8 @@ def read_tests() -> Iterator[Read]:
 
 def _verdicts(rows: Iterable[ReaderRow]) -> list[frozenset[str]]:
     texts = [normalize(row.text).text for row in rows]
-    read = read_verdicts([VerdictText(text, marks(text)) for text in texts])
+    words = built_in("default")
+    read = read_verdicts([VerdictText(text, words.marks(text)) for text in texts])
     return [frozenset({one.label or ("none" if one.is_read else UNREAD)}) for one in read]
 
 

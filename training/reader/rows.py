@@ -18,8 +18,9 @@ from shared.readers.model import Reading, ask_group, ask_polarity
 from shared.readers.verdict import VerdictText
 from shared.text.normalized import normalize
 
-DATA = Path(__file__).parent / "data"
-TESTS = DATA.parents[2] / "tests"
+FOLDER = Path(__file__).parent
+DATA = FOLDER / "data"
+TESTS = FOLDER.parents[1] / "tests"
 OLD = "sentences of the project's tests"
 MENTION = re.compile(r"\{([+-])([^{}]+)\}")
 
