@@ -9,12 +9,18 @@ import pytest
 
 from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.ports import Models
 from tests.hatexscore.fake import binding
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(autouse=True, scope="package")
-def embedded_models() -> Iterator[None]:
-    with binding(local(load_catalogue(ROOT / "models.toml"))):
+@pytest.fixture(scope="session")
+def embedded_models() -> Models:
+    return local(load_catalogue(ROOT / "models.toml"))
+
+
+@pytest.fixture(autouse=True)
+def _bound(embedded_models: Models) -> Iterator[None]:
+    with binding(embedded_models):
         yield

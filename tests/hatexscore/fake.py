@@ -82,28 +82,35 @@ class FakeClassifier:
 
 
 _NEGATED = re.compile(r"(?:\bnot|\bno|n't|\bnon)\W(?:\w+\W){0,3}$")
-_DEFENDED = re.compile(r"prais|kind|welcom|not attack|mention")
+_DEFENDED = re.compile(r"prais|kind|welcom|not attack|not about|mention", re.IGNORECASE)
 
 
 class FakeReader:
-    """Reads by the last marked word, and takes every group for attacked that is not praised."""
+    """Reads by the last marked word, and takes every group for attacked that is not praised.
+
+    A text with "[?]" is one that it is not sure of.
+    """
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
         return np.array([self._row(*text.split(": ", 1)) for text in texts])
 
     def _row(self, reading: str, text: str) -> list[float]:
+        if "[?]" in text:
+            return [0.4] * len(OUTPUTS)
         said = self._verdict(text) if reading == "verdict" else self._group(text)
         return [0.98 if one == f"{reading}: {said}" else 0.01 for one in OUTPUTS]
 
     def _verdict(self, text: str) -> str:
-        before, mark, _ = text.rpartition("[+]")
+        before, mark, after = text.rpartition("[+]")
         if not mark:
             return "non-hateful" if "[-]" in text else "none"
         words = before.rsplit(" ", 4)
-        return "non-hateful" if _NEGATED.search(" ".join(words[:-1]) + " ") else "hateful"
+        denied = _NEGATED.search(" ".join(words[:-1]) + " ") or after.startswith(("이 아", "가 아"))
+        return "non-hateful" if denied else "hateful"
 
     def _group(self, text: str) -> str:
-        return "mentioned" if _DEFENDED.search(text) else "attacked"
+        own = next(one for one in re.split(r"[.!?。] ?", text) if "[[" in one)
+        return "mentioned" if _DEFENDED.search(own) else "attacked"
 
 
 @dataclass

@@ -33,18 +33,18 @@ PROBABILITY = st.floats(0, 1)
 
 def explained(label: Label, concluded: Label, p: float, masked: float, **more: Any) -> Any:
     said = ATTACKED if label == "hateful" else UNATTACKED
-    return score(
-        HatexscoreRequest.model_validate(
-            {
-                "text": TEXT,
-                "explanation": f"{said}Conclusion: {concluded}.",
-                "predicted_label": label,
-                "language": "en",
-                "probabilities": {"original": p, "masked": masked},
-                **more,
-            }
-        )
+    request = HatexscoreRequest.model_validate(
+        {
+            "text": TEXT,
+            "explanation": f"{said}Conclusion: {concluded}.",
+            "predicted_label": label,
+            "language": "en",
+            "probabilities": {"original": p, "masked": masked},
+            **more,
+        }
     )
+    with bound(FakeClassifier()):
+        return score(request)
 
 
 def codes(report: HatexscoreResult, part: str) -> list[str]:

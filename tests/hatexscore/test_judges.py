@@ -21,9 +21,8 @@ from shared.contracts.judgement import Judgement, Reading, from_counts, unread, 
 from shared.contracts.messages import MAX_TEXT, ModelUse, UnreadCode
 from shared.models.catalogue.catalogue import Catalogue, load_catalogue
 from shared.models.catalogue.entry import ModelEntry
-from shared.models.ports import bind
 from shared.models.server_check import probe
-from tests.hatexscore.fake import FakeClassifier, surely
+from tests.hatexscore.fake import FakeClassifier, binding, surely
 from tests.hatexscore.fake import bound as bound_head
 from tests.judges import TinyJudges, tiny_judges
 from tests.tiny_models.__main__ import main as tiny_models
@@ -205,15 +204,12 @@ def test_heads_of_every_form_score(preset: str, more: str, tmp_path: Path) -> No
         f'device = "cpu"\n{more}\n', "utf-8"
     )  # fmt: skip
     models = LocalModels(load_catalogue(tmp_path / "models.toml"))
-    bind(models)
-    try:
+    with binding(models):
         model = models.local_classifier("m")
         column = model.labels.index("hateful")
         [original], [masked] = model.probabilities([TEXT]), model.probabilities([MASKED])
         label = decided(float(original[column]))
         report = SERVICE.score(asking("m", control_draws=2, predicted_label=label))
-    finally:
-        bind(None)
     assert report.probability_original == pytest.approx(original[column], abs=1e-5)
     assert report.probability_masked == pytest.approx(masked[column], abs=1e-5)
     qf = faithful(float(original[column]), float(masked[column]))

@@ -16,17 +16,16 @@ from services.hatexscore.report import HatexscoreResult
 from services.worker import local
 from shared.contracts.messages import Variant
 from shared.models.catalogue.catalogue import load_catalogue
-from shared.models.ports import bind
-from tests.hatexscore.fake import FakeClassifier, bound, surely
+from tests.hatexscore.fake import FakeClassifier, binding, bound, surely
 
 score = SERVICE.score
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 ROOT = Path(__file__).parents[2]
 
-GERMAN = {
-    "text": "Die Ausländer machen unsere schöne alte Stadt kaputt, sage ich euch.",
-    "explanation": 'Der Beitrag sagt "machen unsere schöne alte Stadt kaputt" und greift damit '
-    "Ausländer als Gruppe an. Fazit: Der Text ist Hassrede.",
+DUTCH = {
+    "text": "De buitenlanders maken onze mooie oude stad helemaal kapot, zeg ik jullie.",
+    "explanation": 'Het bericht zegt "maken onze mooie oude stad helemaal kapot" en valt daarmee '
+    "buitenlanders als groep aan. Conclusie: de tekst is haatzaaiend.",
     "predicted_label": "hateful",
 }
 ENGLISH = {
@@ -36,8 +35,8 @@ ENGLISH = {
 }
 
 EXPLAINED = {
-    "text": GERMAN["text"],
-    "explanation": 'It says "schöne alte Stadt", blaming foreigners for it. Conclusion: hateful.',
+    "text": DUTCH["text"],
+    "explanation": 'It says "mooie oude stad", blaming foreigners for it. Conclusion: hateful.',
     "predicted_label": "hateful",
 }
 
@@ -58,9 +57,9 @@ def english(**more: Any) -> FakeClassifier:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_german_post_with_a_german_explanation_has_no_number(variant: Variant) -> None:
+def test_a_dutch_post_with_a_dutch_explanation_has_no_number(variant: Variant) -> None:
     with bound(english()) as model:
-        report = score(ask(GERMAN, variant=variant))
+        report = score(ask(DUTCH, variant=variant))
     assert model.calls == []
     parts = report.components
     assert (report.score, parts.htc, parts.qf, parts.tgi, parts.cc) == (None,) * 5
@@ -73,7 +72,7 @@ def test_a_german_post_with_a_german_explanation_has_no_number(variant: Variant)
         "score": both,
     }
     assert (report.partial_score, report.partial_parts) == (None, ())
-    assert (report.language, report.explanation_language) == ("de", "de")
+    assert (report.language, report.explanation_language) == ("nl", "nl")
     assert report.languages is not None
     assert report.languages.explanation is not None
     assert report.languages.text.by == report.languages.explanation.by == "model"
@@ -82,8 +81,8 @@ def test_a_german_post_with_a_german_explanation_has_no_number(variant: Variant)
 
 
 def test_a_model_that_learned_it_is_asked() -> None:
-    with bound(english(languages=("de", "en"))) as model:
-        report = score(ask(GERMAN))
+    with bound(english(languages=("nl", "en"))) as model:
+        report = score(ask(DUTCH))
     assert model.calls
     assert report.components.qf is not None
     assert report.components.qf < 0.3  # so that CC is 0 whatever the explanation says of groups
@@ -91,7 +90,7 @@ def test_a_model_that_learned_it_is_asked() -> None:
     assert codes(report)["score"] == ["no-rules"]
 
 
-def test_an_english_explanation_of_a_german_post_is_read() -> None:
+def test_an_english_explanation_of_a_dutch_post_is_read() -> None:
     with bound(english()):
         report = score(ask(EXPLAINED))
     assert report.components.htc == 1
@@ -104,7 +103,7 @@ def test_accepting_computes_with_a_warning_and_a_mark() -> None:
         report = score(ask(EXPLAINED, accept_untrained_languages=True))
     assert report.score is not None
     assert report.reasons == ()
-    assert any("language is German (de)" in warning for warning in report.warnings)
+    assert any("language is Dutch (nl)" in warning for warning in report.warnings)
     assert report.provenance.parameters["accept_untrained_languages"] is True
 
 
@@ -132,7 +131,7 @@ def test_a_short_explanation_follows_its_text_and_no_text_nothing() -> None:
         labelled = score(ask(ENGLISH, text="Go home", explanation="Conclusion: hateful."))
         told = score(ask(ENGLISH, text="Go home", explanation="It is hateful.", language="en-GB"))
     assert (followed.components.htc, followed.explanation_language) == (1, "en")
-    assert codes(alone)["htc"] == ["language-undecided"]
+    assert (alone.components.htc, alone.explanation_language) == (0, "en")
     assert (labelled.components.htc, labelled.language, labelled.score) == (1, "und", None)
     assert (told.components.htc, told.language, told.score is None) == (1, "en", False)
 
@@ -140,15 +139,15 @@ def test_a_short_explanation_follows_its_text_and_no_text_nothing() -> None:
 def test_probabilities_that_are_sent_are_believed_in_any_language() -> None:
     sent = {"original": 0.9, "masked": 0.1}
     with bound(english()):
-        report = score(ask(GERMAN, probabilities=sent))
+        report = score(ask(DUTCH, probabilities=sent))
     assert report.components.qf == pytest.approx(0.8)
     assert codes(report)["score"] == ["no-rules"]
 
 
 def test_a_part_without_weight_has_no_say_in_the_score() -> None:
     weights = {"htc": 0, "tgi": 0, "cc": 0}
-    with bound(english(languages=("de",))):
-        report = score(ask(GERMAN, weights=weights))
+    with bound(english(languages=("nl",))):
+        report = score(ask(DUTCH, weights=weights))
     assert report.score == report.partial_score == report.components.qf
     assert "score" not in codes(report)
 
@@ -156,7 +155,7 @@ def test_a_part_without_weight_has_no_say_in_the_score() -> None:
 def test_every_null_has_a_reason_and_nothing_else_has_one() -> None:
     with bound(english()):
         changes: tuple[dict[str, Any], ...] = (
-            {}, GERMAN, {"predicted_label": None}, {"explanation": "Nobody knows."}
+            {}, DUTCH, {"predicted_label": None}, {"explanation": "Nobody knows."}
         )  # fmt: skip
         for change in changes:
             report = score(ask({**ENGLISH, **change}))
@@ -173,10 +172,10 @@ def test_where_all_is_defined_the_partial_score_is_the_score(change: dict[str, s
 
 
 def test_the_page_says_which_language_stands_in_the_way() -> None:
-    request = ask(GERMAN)
+    request = ask(DUTCH)
     with bound(english()):
         shown = view(request, score(request))
-    assert ["language is German (de)" in part.why for part in shown.parts] == [
+    assert ["language is Dutch (nl)" in part.why for part in shown.parts] == [
         True,
         True,
         True,
@@ -197,9 +196,8 @@ WHOLE = [pytest.mark.nightly, pytest.mark.timeout(1_800)]
 
 @pytest.fixture
 def embedded() -> Iterator[None]:
-    bind(local(load_catalogue(ROOT / "models.toml")))
-    yield
-    bind(None)
+    with binding(local(load_catalogue(ROOT / "models.toml"))):
+        yield
 
 
 @pytest.mark.usefixtures("embedded")

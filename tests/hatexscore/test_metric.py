@@ -12,7 +12,7 @@ from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from shared.contracts.errors import BadInput, Unavailable
 from shared.contracts.messages import PartExcess, Report
-from tests.hatexscore.fake import FakeClassifier, bound, surely
+from tests.hatexscore.fake import FakeClassifier, binding, bound, surely
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch
@@ -221,7 +221,7 @@ def test_a_policy_without_a_list_in_the_detected_language_is_the_callers_mistake
 
 
 def test_without_models_a_quotation_must_wait() -> None:
-    with pytest.raises(Unavailable):
+    with binding(None), pytest.raises(Unavailable):
         score(ask())
 
 

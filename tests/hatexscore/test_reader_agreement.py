@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
 
 from bench.reader_agreement import agreement, compared, labelled
-from shared.models.ports import Models, bind
+from shared.models.ports import Models
 from shared.statistics.agreement import kappa_of_pairs
+from tests.hatexscore.fake import binding
 from tests.hatexscore.test_reader import ScriptedReader, WithReader
 
 ROWS = labelled()
@@ -61,11 +62,8 @@ def test_a_reader_that_reads_as_people_do_agrees_wholly() -> None:
         explanation = max((one for one in LABELS if one in prompt), key=len)
         return says(LABELS[explanation], explanation)
 
-    bind(cast(Models, WithReader(ScriptedReader(answer))))
-    try:
+    with binding(cast(Models, WithReader(ScriptedReader(answer)))):
         found = agreement(compared("reader", ROWS[::4]))
-    finally:
-        bind(None)
     assert set(found) == {"en", "ko", "zh"}
     for one in found.values():
         assert one["conclusion: model and label"]["value"] == pytest.approx(1)
@@ -77,11 +75,9 @@ def test_a_reader_that_reads_as_people_do_agrees_wholly() -> None:
 
 
 def test_a_reader_that_invents_is_not_counted_as_reading() -> None:
-    bind(cast(Models, WithReader(ScriptedReader(lambda _: says("hateful", "nowhere at all")))))
-    try:
+    reader = ScriptedReader(lambda _: says("hateful", "nowhere at all"))
+    with binding(cast(Models, WithReader(reader))):
         found = agreement(compared("reader", ROWS[:20]))
-    finally:
-        bind(None)
     assert found["en"]["not read by the model"] == 20
     assert found["en"]["conclusion: model and label"]["rows"] == 0
     assert found["en"]["conclusion: model and label"]["value"] is None

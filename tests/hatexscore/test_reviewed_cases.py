@@ -1,4 +1,4 @@
-"""Checklists, function words that are quoted, and quotes that make a text milder."""
+"""Function words that are quoted, and quotes that make a text milder."""
 
 from __future__ import annotations
 
@@ -20,12 +20,6 @@ def score(explanation: str) -> HatexscoreResult:
     )
     with bound(FakeClassifier()):
         return SERVICE.score(request)
-
-
-def test_a_group_of_a_checklist_is_named_where_the_next_answer_affirms_an_attack() -> None:
-    for answer, tgi in [("yes", 1), ("no", 0)]:
-        found = score(f"Identity group mentioned? Yes, Poles.\nInsult: {answer}\nHateful: yes")
-        assert found.components.tgi == tgi
 
 
 def test_a_function_word_that_is_quoted_alone_is_told_of() -> None:
