@@ -63,6 +63,9 @@ CHANGED: dict[str, dict[str, Any]] = {  # by 2.0: a group that is not there, or 
     "syn_function_words": {**NO_GROUP, "score": 0.33333},
     "syn_apostrophe_s": {**NO_GROUP, "score": 0.33333},
     "syn_refused_probability": NO_GROUP,
+    "table7_row3": {"CC": 1.0, "score": 0.9375},  # no group is read as attacked
+    "syn_no_conclusion": {"HTC": None, "score": None},  # unread
+    "syn_tgi_unrelated": {"TGI": 1.0, "CC": 1.0, "score": 0.875},  # a colleague is read as attacked
     "syn_label_mismatch": {"HTC": 0.0, "CC": 0.0, "score": 0.1},  # concludes the opposite
 }
 

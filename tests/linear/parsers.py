@@ -42,9 +42,9 @@ from services.haf import parsing_reference as haf_reference
 from services.haf.contract import CONTRACT as HAF_METRIC
 from services.haf.contract import MOST_TOKENS, HafRequest, HafResponse
 from services.haf.transcript import from_response
-from services.hatexscore.conclusion import read_conclusion
 from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.groups import names_target
 from services.hatexscore.quote_search import fold, locate
 from services.hatexscore.quotes import count_units, plain_format, quotations
 from services.hatexscore.variant_paper import CommonSpans
@@ -64,9 +64,12 @@ from shared.contracts.questions import Option
 from shared.contracts.redaction import repeats
 from shared.models.openai.text import spans
 from shared.models.word_rows import render_rows
+from shared.readers.structured import read_structured as structured
 from shared.reports.pages.word_changes import changes
 from shared.text.language import find_language
+from shared.text.sentences import sentences
 from shared.text.word_segmentation import word_spans
+from tests.hatexscore.fake import FakeClassifier, bound
 
 Parser = Callable[[str], Any]
 
@@ -103,7 +106,11 @@ def parsers() -> dict[str, Parser]:
         "elicited answer": elicited,
         "ftc spans of a model": llm_extraction.parse_spans,
         "hatexscore languages": detect_language,
-        **{f"hatexscore conclusion {one}": concluded(one) for one in ("en", "zh", "ko")},
+        "hatexscore printed conclusion": statement_anywhere,
+        "hatexscore marks": lambda text: [built_in(one).marks(text) for one in ("hate", "policy")],
+        "hatexscore fields of the target": lambda text: names_target(text, len(text)),
+        "structured": lambda text: structured(text, built_in("default").label_of_phrase),
+        "sentences": sentences,
         "hatexscore quotations": quotations,
         "hatexscore notation": plain_format,
         "hatexscore found quotations": lambda text: locate(text, quotations(QUOTING)),
@@ -148,13 +155,6 @@ def elicited(text: str) -> Any:
     own = answer.text[: own_length(answer.text, PROMPT, [SHORT])]
     read = hateful_or_not(by_labels(KEYS), asked=True)
     return parse_answer(replace(answer, own=len(own)), read), explanation_in(own, "Explanation:")
-
-
-def concluded(language: Any) -> Parser:
-    return lambda text: (
-        [read_conclusion(text, built_in(name), language) for name in ("default", "policy")],
-        statement_anywhere(text, language),
-    )
 
 
 def server_tokens(text: str) -> Any:
@@ -252,6 +252,7 @@ def hatexscore_of(read: Any, variant: str, language: str, **fixed: str) -> Parse
         whole = without_halves(text)
         given = {"text": whole, "explanation": whole, **fixed}
         body = {"variant": variant, "language": language, "policy": "un", **given}
-        return read(HatexscoreRequest.model_validate(body))
+        with bound(FakeClassifier()):
+            return read([HatexscoreRequest.model_validate(body)])
 
     return parse

@@ -142,8 +142,7 @@ def test_every_number_of_a_metric_has_a_column(metric: str) -> None:
 def test_what_a_report_says_in_words_of_its_own_has_columns_and_what_it_quotes_has_none() -> None:
     columns = {".".join(path) for path in numbers_of(metrics()["hatexscore"].report)}
     assert {
-        "conclusion.label", "conclusion.word", "conclusion.form", "conclusion.confidence",
-        "other_verdicts.count",
+        "conclusion.label", "conclusion.probability",
         "hallucinated_quotes.count", "other_quotations.count", "quotes_unsearched", "echo",
         "undefined.qf", "not_applicable.tgi", "partial_score", "model_agrees", "signed_drop",
         "relative_drop", "drop_direction", "quotes_matter", "predicted_label_sent",
