@@ -7,14 +7,14 @@ readings of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from services.hatexscore.report import Label, Reader
 from services.hatexscore.vocabulary import Vocabulary
 from shared.readers.decision_words import side_of
-from shared.readers.structured import read_structured
+from shared.readers.structured import StructuredVerdict, read_structured
 from shared.readers.verdict import VerdictText, read_verdicts
 from shared.text.normalized import NormalizedText
 from shared.text.sentences import Span
@@ -58,8 +58,9 @@ def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     found: dict[int, ConclusionRead] = {}
     for place, one in enumerate(texts):
         plain = one.explanation
-        words: Callable[[str], Label | None] = partial(_label, one.vocabulary)
-        stated = read_structured(plain.text, words)
+        stated: StructuredVerdict[Label] | None = read_structured(
+            plain.text, partial(_label, one.vocabulary)
+        )
         if stated is not None and stated.label is not None:
             start, end = plain.original(*stated.span)
             found[place] = ConclusionRead(ConclusionStatement(start, end, stated.label))

@@ -5,9 +5,9 @@ Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Part of the contract: 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.elicitation import ExplainableReport
@@ -173,6 +173,13 @@ class HatexscoreOtherQuotation(Message):
     )
 
 
+def _without(dropped: frozenset[str], sent: Any) -> Any:
+    """Results of version 2.0 have fields that the patterns filled."""
+    if not isinstance(sent, dict):
+        return sent
+    return {name: value for name, value in sent.items() if name not in dropped}
+
+
 class HatexscoreConclusion(Message):
     """The sentence that states the decision. Offsets are into the explanation."""
 
@@ -188,6 +195,11 @@ class HatexscoreConclusion(Message):
         description="of the label, to two places, as the trained reader gives it; null where the "
         "conclusion stands in a field or a language model read it",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reads_earlier_results(cls, sent: Any) -> Any:
+        return _without(frozenset({"word", "form", "confidence"}), sent)
 
 
 class HatexscoreRandomSpans(Null):
@@ -378,6 +390,11 @@ class HatexscoreResult(ExplainableReport):
         exclude_if=lambda outcomes: not outcomes,
         description="what the other two variants give; absent unless requested",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reads_earlier_results(cls, sent: Any) -> Any:
+        return _without(frozenset({"other_verdicts"}), sent)
 
     @property
     def unasked(self) -> frozenset[str]:

@@ -121,7 +121,7 @@ class CountingReader(FakeReader):
 def test_so_many_mentions_are_read_and_no_more() -> None:
     reader = CountingReader()
     models = FakeModels(FakeClassifier())
-    models.classifier = lambda name: reader  # type: ignore[method-assign, assignment]
+    models.classifier = lambda name: reader  # type: ignore[method-assign]
     text = " ".join(f"{number} times it insults Muslims." for number in range(MOST_ASKED + 9))
     with binding(cast(Models, models)):
         found = found_in(text)

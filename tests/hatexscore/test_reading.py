@@ -47,7 +47,9 @@ def read(explanations: Sequence[str], vocabulary: Any = "default") -> list[Concl
 
 
 def labels(explanations: Sequence[str], vocabulary: Any = "default") -> list[str | None]:
-    return [one.statement and one.statement.label for one in read(explanations, vocabulary)]
+    return [
+        one.statement.label if one.statement else None for one in read(explanations, vocabulary)
+    ]
 
 
 def forms(sentence: str) -> Iterator[str]:

@@ -1197,27 +1197,20 @@ class HatexscoreConclusion(Message):
     start: Annotated[int, Field(description='character offset (Unicode code points)')]
     end: Annotated[int, Field(description='character offset (Unicode code points)')]
     text: str
-    by: Annotated[Literal['rules', 'llm'], Field(description='what read it')] = 'rules'
+    by: Annotated[
+        Literal['rules', 'reader', 'llm'],
+        Field(description='what read it; `rules`: a field'),
+    ] = 'rules'
     label: Annotated[
         Literal['hateful', 'non-hateful'] | None,
         Field(
             description='the side that it states; null in results before version 2.0'
         ),
     ] = None
-    word: Annotated[
-        str | None,
-        Field(description='the label as written; null where a model read it'),
-    ] = None
-    form: Annotated[
-        Literal['final', 'classification', 'predication', 'bare'] | None,
+    probability: Annotated[
+        float | None,
         Field(
-            description='`final`: a label line, or marked as the last word; `classification`: a verb of judging; `predication`: is, contains, meets; `bare`: the label alone, or an answer'
-        ),
-    ] = None
-    confidence: Annotated[
-        Literal['plain', 'inferred', 'contested'] | None,
-        Field(
-            description='a grade of the reading, no probability. `inferred`: from a rejected label, a question answered or a word of the second rank; `contested`: another verdict on the text says the opposite; else `plain`'
+            description='of the label, to two places, as the trained reader gives it; null where the conclusion stands in a field or a language model read it'
         ),
     ] = None
 
@@ -1235,7 +1228,8 @@ class HatexscoreGroupEvidence(Message):
     category: Annotated[str, Field(description="the list's category")]
     found_as: Annotated[str, Field(description='how the mention matches the list')]
     by: Annotated[
-        Literal['rules', 'llm'], Field(description='what read the explanation')
+        Literal['rules', 'reader', 'llm'],
+        Field(description='what read the mention; `rules`: a field, or the list alone'),
     ] = 'rules'
     counts: Annotated[
         bool, Field(description='whether it counts as identification of the target')
@@ -1243,9 +1237,7 @@ class HatexscoreGroupEvidence(Message):
     reason: Annotated[str, Field(description='why it counts, or why it does not')]
     attacked: Annotated[
         bool,
-        Field(
-            description='whether the explanation says, without a hedge, that the group is attacked'
-        ),
+        Field(description='whether the explanation says that the group is attacked'),
     ] = False
     in_text: Annotated[
         bool | None,
@@ -1291,18 +1283,6 @@ class HatexscoreOtherQuotation(Message):
         Field(
             description='label: the name of a label or field; idiom: a set phrase; other_source: words of somebody else, a paraphrase, or words that the text might have had; echo: the whole text, beside quotations of parts; translation: not in the text, and in letters or a language that it does not have; unattributed: not in the text, and not said to be'
         ),
-    ]
-
-
-class HatexscoreOtherVerdict(Message):
-    start: Annotated[int, Field(description='character offset (Unicode code points)')]
-    end: Annotated[int, Field(description='character offset (Unicode code points)')]
-    label: Annotated[
-        Literal['hateful', 'non-hateful'], Field(description='what it would state')
-    ]
-    why: Annotated[
-        Literal['earlier', 'hedged', 'hypothetical', 'appeal', 'general', 'reported', 'partial', 'outranked', 'uncertain'],
-        Field(description='why it does not hold'),
     ]
 
 
@@ -1385,8 +1365,13 @@ class HatexscoreQuoteEvidence(Message):
 
 
 class HatexscoreReaderUse(Message):
-    by: Literal['rules', 'llm']
-    model: Annotated[str | None, Field(description='of `llm`')] = None
+    by: Annotated[
+        Literal['rules', 'reader', 'llm'],
+        Field(
+            description='`reader`: fields, and the trained reader for prose; `llm`: a language model; `rules`: the patterns of `paper` and `reference`, and of results before version 2.1'
+        ),
+    ]
+    model: Annotated[str | None, Field(description='of `reader` and `llm`')] = None
     prompt: Annotated[
         str | None, Field(description='its name and version, of `llm`')
     ] = None
@@ -5336,7 +5321,7 @@ class HatexscoreRequest(Message):
     language: Annotated[
         str,
         Field(
-            description='BCP 47, of text and explanation, believed as it is; `auto` identifies each by itself. The rules read en, zh and ko; the model reads what it states'
+            description='BCP 47, of text and explanation, believed as it is; `auto` identifies each by itself. Explanations are read in en, de, fr, es, it, pt, zh and ko; the model reads what it states'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
@@ -5379,7 +5364,7 @@ class HatexscoreRequest(Message):
     reader: Annotated[
         Literal['rules', 'llm', 'auto'],
         Field(
-            description="what reads the explanation's conclusion and groups (HTC, TGI): the rules; `reader_model`; `auto`: the rules where they know its language and read its verdict with confidence, else `reader_model` where one is named"
+            description="what reads the explanation's conclusion and groups (HTC, TGI): `rules`: its fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, and `reader_model`, where one is named, for another language or a verdict that is not sure"
         ),
     ] = 'auto'
     reader_model: Annotated[
@@ -7530,7 +7515,7 @@ class HatexscoreBatchReport(Report):
     readers: Annotated[
         dict[str, HatexscoreReaderScores] | None,
         Field(
-            description='what read the explanation → its results: rules and models are no same measure'
+            description='what read the explanation → its results: they are no same measure'
         ),
     ] = None
 
@@ -9706,13 +9691,6 @@ class HatexscoreResult(Result):
         ),
     ]
     conclusion: HatexscoreConclusion | None
-    other_verdicts: Annotated[
-        list[HatexscoreOtherVerdict],
-        Field(
-            description='verdicts that do not hold, the last ones first',
-            validate_default=True,
-        ),
-    ] = []
     language: Annotated[str, Field(description='of the text: `languages.text.code`')]
     explanation_language: Annotated[
         str,
@@ -9723,7 +9701,7 @@ class HatexscoreResult(Result):
     reader: Annotated[
         HatexscoreReaderUse | None,
         Field(
-            description='null where neither rules nor a model could, and in results before version 1.2; the parts of an answer that could not be used are null all the same'
+            description='null where nothing could read it, and in results before version 1.2; the parts of an answer that could not be used are null all the same'
         ),
     ] = None
     groups: Annotated[

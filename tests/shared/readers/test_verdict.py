@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
+from services.hatexscore.vocabulary import built_in
 from services.inference.embedded.e5 import e5_tokenizer, read_e5
 from shared.models.catalogue.checkpoint import e5_path
 from shared.readers.model import LABELS, OUTPUTS, PLACES, ask
 from shared.readers.verdict import LONGEST, VerdictRead, VerdictText, read_verdicts
 from shared.text.normalized import normalize
 from tests.wording import check
-from training.reader.rows import marks
 
 pytestmark = pytest.mark.usefixtures("_embedded_models")
 
@@ -33,7 +33,7 @@ PLAIN = (  # mild ones, in the languages that it reads
 
 def read_one(text: str) -> VerdictRead:
     plain = normalize(text).text
-    return read_verdicts([VerdictText(plain, marks(plain))])[0]
+    return read_verdicts([VerdictText(plain, built_in("default").marks(plain))])[0]
 
 
 def read(text: str) -> str | None:
