@@ -47,9 +47,8 @@ def read(explanations: Sequence[str], vocabulary: Any = "default") -> list[Concl
 
 
 def labels(explanations: Sequence[str], vocabulary: Any = "default") -> list[str | None]:
-    return [
-        one.statement.label if one.statement else None for one in read(explanations, vocabulary)
-    ]
+    found = read(explanations, vocabulary)
+    return [one.statement.label if one.statement else None for one in found]
 
 
 def forms(sentence: str) -> Iterator[str]:
