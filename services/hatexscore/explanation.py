@@ -188,10 +188,13 @@ def _names_only_others(mentions: Iterable[GroupMention]) -> bool:
     return False in named and not {True, None} & set(named)
 
 
-def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
+def detect_languages(
+    request: HatexscoreRequest, known: Sequence[NameLanguage] = READ
+) -> DetectedLanguages:
     """As sent, or each identified by itself; what an explanation quotes decides nothing.
 
-    An explanation that is too short to tell follows the text where their script agrees.
+    An explanation that is too short to tell follows the text where their script agrees. known:
+    the languages in which explanations are read.
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
@@ -206,7 +209,6 @@ def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
     names = _names(explanation, read_own)
     if explanation.code == UNDECIDED and read_text == read_own:
         names = text_names
-    known = READ if request.variant == "robust" else PRINTED
     obstacle = None
     if explanation.code not in (*known, UNDECIDED):
         obstacle = _without_rules(explanation.code, known)

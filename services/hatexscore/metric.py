@@ -47,7 +47,7 @@ from services.hatexscore.report import (
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_stated
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import ece_perturbed
-from shared.contracts.messages import Languages, ReasonCode
+from shared.contracts.messages import Languages, ReasonCode, Variant
 from shared.models.ports import models
 from shared.reports.metric import Collected, Metric, StatedDecision
 from shared.statistics import ranks
@@ -330,11 +330,13 @@ class HateXScore(
 
 def _read_all(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
     """Each by its variant, whose requests are read in one go."""
+    places: dict[Variant, list[int]] = {}
+    for place, request in enumerate(requests):
+        places.setdefault(request.variant, []).append(place)
     found: dict[int, ParsedExplanation] = {}
-    for name in dict.fromkeys(request.variant for request in requests):
-        places = [place for place, one in enumerate(requests) if one.variant == name]
-        read = VARIANTS[name].read([requests[place] for place in places])
-        found.update(zip(places, read, strict=True))
+    for name, own in places.items():
+        read = VARIANTS[name].read([requests[place] for place in own])
+        found.update(zip(own, read, strict=True))
     return [found[place] for place in range(len(requests))]
 
 

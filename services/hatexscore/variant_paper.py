@@ -27,6 +27,7 @@ from services.hatexscore.conclusion import ConclusionRead
 from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
+    PRINTED,
     DetectedLanguages,
     ParsedExplanation,
     QuotedSpans,
@@ -58,7 +59,7 @@ Gram = tuple[str, ...]
 
 
 def read_as_printed(request: HatexscoreRequest) -> ParsedExplanation:
-    languages = detect_languages(request)
+    languages = detect_languages(request, PRINTED)
     language, explanation = languages.explanation, request.explanation
     statement = statement_anywhere(explanation)
     label = request.decision or (statement.label if statement else None)

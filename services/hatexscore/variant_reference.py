@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
     LABEL_UNKNOWN,
+    PRINTED,
     ParsedExplanation,
     QuotedSpans,
     detect_languages,
@@ -60,7 +61,7 @@ _COUNTRIES = "National"
 
 
 def read_as_released(request: HatexscoreRequest) -> ParsedExplanation:
-    languages = detect_languages(request)
+    languages = detect_languages(request, PRINTED)
     keyword = last_keyword(request.explanation)
     stated = _MEANING.get(keyword or "")
     label = request.decision or stated

@@ -14,6 +14,7 @@ from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreBatchReport, HatexscoreBatchReportRequest
 from shared.contracts.messages import Scored
 from shared.reports.estimates import BatchStatistics
+from tests.hatexscore.fake import FakeClassifier, bound
 
 score = SERVICE.score
 
@@ -31,7 +32,8 @@ def row(name: str, **change: Any) -> Row:
     asked = CONTRACT.examples["your own probabilities"] | change
     text = change.get("text", f"{asked['text']} {name}")
     request = HatexscoreRequest.model_validate(asked | {"text": text})
-    return Scored(f"job_{name}", name, request, score(request))
+    with bound(FakeClassifier()):
+        return Scored(f"job_{name}", name, request, score(request))
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.consistency.report import ConsistencyResult
 from services.gateway.batch_csv import numbers_of
 from services.gateway.pages.batch_report import ELSEWHERE, MOST_COLUMNS, ReportTable, tables_of
 from services.gateway.pages.templates import environment
 from services.haf.report import HafBatchReport
-from services.hatexscore.report import HatexscoreConclusion
 from services.hlv.report import HlvBatchReport
 from services.registry import metrics
 from shared.contracts.messages import field_type
@@ -152,5 +152,5 @@ def test_what_a_report_says_in_words_of_its_own_has_columns_and_what_it_quotes_h
 
 
 def test_a_word_of_the_caller_s_in_a_column_goes_with_the_other_texts() -> None:
-    hint = field_type(HatexscoreConclusion.model_fields["word"])
+    hint = field_type(ConsistencyResult.model_fields["label"])
     assert not is_internal("violates our rules", hint)
