@@ -66,6 +66,12 @@ _ITEM = re.compile(  # what heads another text to decide about: "Text 2", "Now a
     r"(?:tweet|comment|example|text|post|message|input|sentence|statement|item|case|passage|content|one|more"
     r"|next|文本|评论|例子?|텍스트|댓글|예시?|문장)\s{0,3}(?:[#(]{0,2}\d{1,2}[)]?)?"
 )
+_ANOTHER = re.compile(  # the same in prose that has a label for it
+    r"[^\w\n]{0,9}(?:(?:and|now|as|for|regarding|about)\s){0,2}the\s(?:second|third|next|other)\s(?:text|post|comment"
+    rf"|tweet|message|item|example|case|input|one)\b[^\n]{{0,200}}?\b{HATEFUL}",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(HATEFUL, re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,8 @@ def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
     for line in text.splitlines(keepends=True):
         header = _header(line)
         is_item = once <= place < again and _ITEM.fullmatch(header) is not None
+        if again <= place and _ANOTHER.match(line):
+            is_item |= _LABEL.search(text, 0, place) is not None
         if place > first and (is_item or header in headers):
             below = text[place + line.find(":") + 1 :][: 4 * LONGEST_HEADER]
             repeated = " ".join(below.split()).casefold()

@@ -11,14 +11,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from services.explanations.answer import Answer
 from services.explanations.prompts import ElicitationPrompt
 from shared.contracts.elicitation import ExplanationsObstacle, Outcome
-from shared.readers.decision_words import HATEFUL, NOT, NO, YES, side_of
+from shared.readers.decision_words import HATEFUL, NO, NOT, YES, side_of
 from shared.readers.model import LABELS, ask
-from shared.readers.structured import read_structured
+from shared.readers.structured import DATA, read_structured
 from shared.readers.verdict import LONGEST
 from shared.reports.metric import StatedDecision
 from shared.text.normalized import NormalizedText, normalize
@@ -88,7 +89,10 @@ def read_decision(
             return None
         if prompt.reader == "labels":
             return _first_label(plain, words)
-    return None if breaks_off or _DATA.match(plain.text) else prose(text)
+    if breaks_off or DATA.match(plain.text):
+        return None
+    decision = prose(text)
+    return _with_label(text, decision) if decision and is_hate else decision
 
 
 def decides_if_hateful(prompt: ElicitationPrompt) -> bool:
@@ -155,7 +159,9 @@ def _of_guard(plain: NormalizedText, guard: re.Match[str]) -> StatedDecision | N
     """Safe is not hateful, unsafe is if hate is among its categories; a guard knows every harm."""
     if guard["harm"]:
         is_safe = guard["harm"].lower() == "no"
-        return _decision(plain, "non-hateful", guard.span(), guard.span("harm")) if is_safe else None
+        return (
+            _decision(plain, "non-hateful", guard.span(), guard.span("harm")) if is_safe else None
+        )
     is_safe = guard["safety"].lower() == "safe"
     is_of_hate = _OF_HATE.search(guard["listed"] or "") is not None
     if is_safe == is_of_hate:
@@ -164,14 +170,32 @@ def _of_guard(plain: NormalizedText, guard: re.Match[str]) -> StatedDecision | N
     return _decision(plain, label, guard.span(), guard.span("safety"))
 
 
-_DATA = re.compile(r"[\[{]\s*[\"'\[{\]]")  # the reader learned from prose
+def _with_label(text: str, decision: StatedDecision) -> StatedDecision:
+    """The decision, with the last label of its sentence for its words."""
+    labels = [match.span() for match in _LABEL.finditer(text, decision.start, decision.end)]
+    return replace(decision, words=labels[-1]) if labels else decision
+
+
+_LABEL = re.compile(f"{NOT}?{HATEFUL}", re.IGNORECASE)
 
 
 def _first_label(plain: NormalizedText, words: Words) -> StatedDecision | None:
-    """The label that the first sentence is."""
+    """The label that the first sentence is, or begins with, if it has no other one."""
     start, end = sentences(plain.text)[0]
-    stated = read_structured(plain.text[start:end], words)
-    return stated and stated.label and _decision(plain, stated.label, (start, end), (start, end))
+    borders = [match.span() for match in _BORDER.finditer(plain.text, start, end)]
+    labels = {}
+    for first, last in pairwise([(start, start), *borders, (end, end)]):
+        span = first[1], last[0]
+        stated = read_structured(plain.text[slice(*span)].strip(), words)
+        if stated is not None and stated.label is not None:
+            labels.setdefault(stated.label, span)
+    if len(labels) != 1:
+        return None
+    [(label, span)] = labels.items()
+    return _decision(plain, label, (start, end), span)
+
+
+_BORDER = re.compile(r"[,;:]|\b(?:or|and|because|since)\b|\s-\s")
 
 
 def _decision(
