@@ -148,7 +148,7 @@ def is_asked_if_hateful(prompt: str) -> bool:
 _GUARD = re.compile(
     r"[\W_]*(?:(?:(?:content|prompt|user)\s)?(?:safety|moderation)[\W_]{1,6})?(?P<safety>(?:un)?safe)\b"
     r"(?P<response>[\W_]*(?:response|agent|assistant)\ssafety[\W_]{1,6}(?:un)?safe\b)?[\W_]*"
-    r"(?:(?P<listed>[SO]\d{1,2}\b[^\n]*|(?:\w+\s)?categor(?:y|ies)\W[^\n]*(?:\n\s*[^\n\w]*\w[^\n]*){0,3})[\W_]*)?\Z"
+    r"(?:(?P<listed>[SO]\d{1,2}\b[^\n]*|none\b|(?:\w+\s)?categor(?:y|ies)\W[^\n]*(?:\n\s*[^\n\w]*\w[^\n]*){0,3})[\W_]*)?\Z"
     r"|[\W_]*harmful\s(?:request|prompt)[\W_]{1,6}(?P<harm>yes|no)\b",
     re.IGNORECASE,
 )
@@ -195,7 +195,7 @@ def _first_label(plain: NormalizedText, words: Words) -> StatedDecision | None:
     return _decision(plain, label, (start, end), span)
 
 
-_BORDER = re.compile(r"[,;:]|\b(?:or|and|because|since)\b|\s-\s")
+_BORDER = re.compile(r"[,;:]|\b(?:because|since)\b|\s-\s")
 
 
 def _decision(

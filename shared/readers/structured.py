@@ -61,7 +61,7 @@ _FLAG = re.compile(  # `"hateful": {"present": false`
 _NONE_LISTED = re.compile(r"\s*\[\s*\]")  # `"hate_speech": []`
 _OPEN = re.compile(rf"(?:{data.OPEN}|\?|-+){_ENDS}", re.I)
 _SHARE = re.compile(
-    r"[\s:=(]{0,4}(?P<points>\d{1,3}(?:\.\d{1,9})?)(?:\s?(?P<percent>%)|\s?(?:/|out\s+of)\s?(?P<most>[1-9]\d{0,2}))?"
+    r"[\s:=(]{0,4}(?P<points>\d{1,3}(?:\.\d{1,20})?)(?:\s?(?P<percent>%)|\s?(?:/|out\s+of)\s?(?P<most>[1-9]\d{0,2}))?"
     r"(?![\w.%/-]*\d)"
 )
 _LEAD = re.compile(
@@ -171,7 +171,7 @@ class _Reading(Generic[Label]):
         first = start + len(inner) - len(inner.lstrip(_AROUND))
         for separator in _SEPARATOR.finditer(self.text, first, min(end, first + LONGEST_KEY)):
             key = _NUMBER.sub("", self.text[first : separator.start()], count=1)
-            key = key.strip(_AROUND).lower().replace("_", " ")
+            key = key.strip(_AROUND + "-").lower().replace("_", " ")
             value = separator.end()
             if (read := self._value(key, value, end)) is not None:
                 rank = 0 if data.EARLIER.search(key) else 2 if data.LAST_WORD.search(key) else 1

@@ -11,12 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
-
-from services.consistency.words import citations, text_words
-from services.cot2el.model_calls import tags
-from services.cot2el.segmentation import detect_language as language_of_reasoning
-from services.cot2el.segmentation import segment
-from services.cot2el.stages import first_valid_json, label_of
 from services.explanations.answer_parts import answer_of, own_length
 from services.explanations.guard_answers import read_guard_answer
 from services.explanations.other_languages import read_other_languages
@@ -33,6 +27,12 @@ from services.explanations.structured_answer import (
     without_leans,
 )
 from services.explanations.yes_or_no import read_yes_or_no
+
+from services.consistency.words import citations, text_words
+from services.cot2el.model_calls import tags
+from services.cot2el.segmentation import detect_language as language_of_reasoning
+from services.cot2el.segmentation import segment
+from services.cot2el.stages import first_valid_json, label_of
 from services.ftc import hypotheses, llm_extraction
 from services.ftc.contract import FtcRequest
 from services.gateway.http_requests import decode
