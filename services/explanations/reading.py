@@ -183,7 +183,7 @@ def _first_label(plain: NormalizedText, words: Words) -> StatedDecision | None:
     """The label that the first sentence is, or begins with, if it has no other one."""
     start, end = sentences(plain.text)[0]
     borders = [match.span() for match in _BORDER.finditer(plain.text, start, end)]
-    labels = {}
+    labels: dict[str, tuple[int, int]] = {}
     for first, last in pairwise([(start, start), *borders, (end, end)]):
         span = first[1], last[0]
         stated = read_structured(plain.text[slice(*span)].strip(), words)
