@@ -52,7 +52,6 @@ OPEN = (
 
 TICKED_BOX = r"(?:\[[xX\u2713\u2714]\]|\([xX\u2713\u2714]\))"
 EMPTY_SQUARE = r"(?:[\u2610\u25a1\u25fb\u2b1c]\ufe0f?|\[[ \u00a0_]?\]|\([ \u00a0]\))"
-EMPTY_BOX = rf"(?:{EMPTY_SQUARE}|\u25cb)"  # a circle may as well open an item of a list
 
 # Keys whose value is the decision.
 KEY_NOUNS = (

@@ -47,7 +47,7 @@ _ASKING = re.compile(
     rf"(?:{data.ASKING}|(?:probability|likelihood|score|degree|level)\s+of\s+|p\s?\()", re.I
 )
 _KIND = re.compile(
-    r"\s*\([^()]*$|[\s_-]+(?:detected|present|found|identified|score|level|probability|likelihood|flag|check|rating"
+    r"\([^()]*$|[\s_-]+(?:detected|present|found|identified|score|level|probability|likelihood|flag|check|rating"
     r"|程度|여부)$",
     re.I,
 )
@@ -71,7 +71,7 @@ _LEAD = re.compile(
 )
 _OUT_OF = re.compile(r"(?<=^\d)\s?(?:/|out of)\s?\d{1,3}$")  # "4/5", where 4 is a label
 _NO_LABEL = re.compile("[?？:：=]")  # behind a phrase: a question, or a key without a value
-_PART = re.compile(r"\s*(?:[,;:(。，（\u2013\u2014]|\.(?=\s|$)|\s-\s|\b(?:because|since)\b)\s*")
+_PART = re.compile(r"\s?(?:[,;:(。，（\u2013\u2014]|\.(?=\s|$)|\s-\s|\b(?:because|since)\b)\s*")
 _OPTION = re.compile(
     r"(?:^|(?<=[\s,;:/\[(]))\(?(?P<mark>[A-Ha-h]|\d{1,2})[.):]\s{0,2}[\"'*]{0,2}(?P<label>[^\n,;:.()]{1,60}?)"
     r"(?=[\"'*]{0,2}\s{0,3}(?:$|[\n,;:.]|\(?(?:[A-Ha-h]|\d{1,2})[.):]\s))"
