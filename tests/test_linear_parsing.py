@@ -33,6 +33,7 @@ BOUNDED = {
     "services.hatexscore.quote_spelling._CONNECTIVE": "60, by LONGEST_NAME",
     "services.hatexscore.quote_spelling._DENIED_AFTER_KO": "60, by LONGEST_NAME",
     "services.hatexscore.quote_kinds": "160 on either side of a quotation, by REACH",
+    "shared.readers.structured._KIND": "60, by LONGEST_KEY and LONGEST_LABEL",
 }
 LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given
 FIRST_LOOK = 800  # characters; most patterns need no longer text to be seen through

@@ -49,7 +49,7 @@ ONE_OF_EACH = {  # what -> (how it is made, where)
 NAMING_A_METRIC = {  # beside its own folder
     "services/explanations/contract.py",  # examples
     "shared/contracts/elicitation.py",  # whose prompts they are
-    "services/explanations/yes_or_no.py",  # whose decisions a yes may be
+    "services/explanations/reading.py",  # whose decisions a yes may be
     "services/gateway/event_views.py",  # an example
     "services/gateway/pages/new_batches.py",  # what a form begins with
     "services/gateway/pages/try_it.py",

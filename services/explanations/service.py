@@ -14,24 +14,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from services.explanations.answer_parts import CUT, Answer, answer_of, own_length
+from services.explanations.answer import CUT, Answer, answer_of, own_length
 from services.explanations.batch_report import SOURCE, batch_report
 from services.explanations.contract import CONTRACT, ExplanationsRequest
-from services.explanations.parsing import (
-    AnswerOutcome,
-    Stated,
-    by_labels,
-    explanation_in,
-    hateful_or_not,
-    parse_answer,
-)
 from services.explanations.prompts import ElicitationPrompt, as_prompt
+from services.explanations.reading import (
+    AnswerOutcome,
+    Prose,
+    decides_if_hateful,
+    explanation_in,
+    read_answer,
+)
 from services.explanations.report import (
     ExplanationsBatchReport,
     ExplanationsResult,
     ExplanationsUnscored,
 )
-from services.explanations.yes_or_no import asks_if_hateful, decides_if_hateful
 from services.registry import metrics, service
 from shared.contracts.calls import Completion, Example, Sampling, Turn
 from shared.contracts.elicitation import (
@@ -120,7 +118,7 @@ class ExplanationsService(ReportedService):
         answer, use = _generate(request, prompt, language)
         length = own_length(answer.text, prompt.user, request.inputs.values())
         answer = replace(answer, own=length)
-        read = parse_answer(answer, _reader(request, prompt, breaks_off=answer.breaks_off))
+        read = read_answer(answer, prompt, _prose(request, prompt), request.target_label)
         judge = _judge(request)
         elicitation = _elicitation(prompt, answer, read, judge, language)
         tokens = tuple(token for token in answer.tokens if token.end <= len(answer.own_text))
@@ -212,21 +210,10 @@ def _values(
     return prompt.values(request.inputs, request.policy_text, request.target_label, language)
 
 
-def _reader(request: ExplanationsRequest, prompt: ElicitationPrompt, *, breaks_off: bool) -> Stated:
-    if prompt.reader == "labels":
-        return by_labels(prompt.labels)
-    if prompt.reader == "none":
-        label = request.target_label  # nothing in the answer states it
-        told = None if label is None else StatedDecision(label=label, start=0, end=0, words=(0, 0))
-        return lambda _: told
-    stated = _stated_by_metric(request, prompt)
-    if not decides_if_hateful(prompt):
-        return stated
-    return hateful_or_not(stated, asked=asks_if_hateful(prompt), breaks_off=breaks_off)
-
-
-def _stated_by_metric(request: ExplanationsRequest, prompt: ElicitationPrompt) -> Stated:
+def _prose(request: ExplanationsRequest, prompt: ElicitationPrompt) -> Prose:
     """How the metric that the prompt names reads decisions."""
+    if prompt.reader in ("labels", "none"):
+        return lambda _: None
     metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
     if not isinstance(metric, Metric):
         raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics alone
@@ -236,10 +223,10 @@ def _stated_by_metric(request: ExplanationsRequest, prompt: ElicitationPrompt) -
 def _is_read_otherwise(
     request: ExplanationsRequest, prompt: ElicitationPrompt, found: ExplanationsElicitation
 ) -> bool:
-    """Does the metric that reads this prompt's answers find another decision, or none?"""
-    if not decides_if_hateful(prompt):
+    """True if the metric that reads this prompt's answers will find another decision, or none."""
+    if not decides_if_hateful(prompt) or prompt.reader not in request.parameters:
         return False
-    read = _stated_by_metric(request, prompt)(found.explanation)
+    read = _prose(request, prompt)(found.explanation)
     return read is None or read.label != found.decision
 
 

@@ -152,10 +152,7 @@ def _parsed(
 
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:
-    """The conclusion of an answer alone; None where there is none, or its language is not read."""
-    request = request.model_copy(update={"explanation": answer})
-    if detect_languages(request).no_rules is not None:
-        return None
+    """The conclusion of an answer alone, in any language; None where there is none."""
     [read] = read_conclusions([ConclusionText(normalize(answer), request.vocabulary)])
     stated = read.statement
     if stated is None:

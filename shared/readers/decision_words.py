@@ -52,7 +52,6 @@ OPEN = (
 
 TICKED_BOX = r"(?:\[[xX\u2713\u2714]\]|\([xX\u2713\u2714]\))"
 EMPTY_SQUARE = r"(?:[\u2610\u25a1\u25fb\u2b1c]\ufe0f?|\[[ \u00a0_]?\]|\([ \u00a0]\))"
-EMPTY_BOX = rf"(?:{EMPTY_SQUARE}|\u25cb)"  # a circle may as well open an item of a list
 
 # Keys whose value is the decision.
 KEY_NOUNS = (
@@ -96,13 +95,13 @@ _CHOSEN = (
     r"|ruling|call|outcome|finding|status|score|grade|wahl|elección|choix|scelta|escolha|选择|선택|预测|예측)"
 )
 DECIDES = re.compile(
-    rf"(?:{KEY}s?|(?:(?:{_LAST}|my|the|model)\s+){{0,3}}{_CHOSEN}|{_LAST})"
-    r"(?:\s*\([^()]{0,60}\))?"
+    rf"(?:{KEY}s?|(?:(?:{_LAST}|my|the|model)\s+){{0,3}}(?:{KEY_NOUNS}|{_CHOSEN})|{_LAST})"
+    r"(?:\s(?:name|text))?(?:\s*\([^()]{0,60}\)?)?"
 )
 # Behind a decision: words that take it back, or correct it.
 TAKES_BACK = re.compile(
     r"\b(?:disagree\w*|overturn\w*|overrul\w*|revers(?:ed?|al)|withdr\w+|wrong\w*|mistaken|incorrect"
-    r"|misread|misjudg\w+|wait|correct\s+(?:this|that|myself|it)|scratch\s+that|second\s+thoughts?"
+    r"|misread|misjudg\w+|wait|actually|reconsider\w*|correct\s+(?:this|that|myself|it)|scratch\s+that|second\s+thoughts?"
     r"|rejected?|instead|not\s+(?:yet\s+)?final|if|unless|should\s+be|example|e\.g"
     r"|provisional|as\s+reported|bot)\b",
     re.I,

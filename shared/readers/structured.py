@@ -47,26 +47,31 @@ _ASKING = re.compile(
     rf"(?:{data.ASKING}|(?:probability|likelihood|score|degree|level)\s+of\s+|p\s?\()", re.I
 )
 _KIND = re.compile(
-    r"[\s_-]+(?:detected|present|found|identified|score|level|probability|likelihood|flag|check|rating"
+    r"\([^()]*$|[\s_-]+(?:detected|present|found|identified|score|level|probability|likelihood|flag|check|rating"
     r"|程度|여부)$",
     re.I,
 )
-_ENDS = r"(?=[\s\"'`*_)\]}”’.!]*(?:$|[,;:.(。，（–—-]|\s(?:because|since|as)\b))"
+_ENDS = r"(?=[\s\"'`*_)\]}”’.!]*(?:$|[,;:.(。，（–—]|-(?!\w)|\s(?:because|since|as)\b))"
 _YES = re.compile(rf"(?:{data.YES}|{data.HIGH}|present|detected|found){_ENDS}", re.I)
 _NO = re.compile(rf"(?:{data.NO}|{data.LOW}){_ENDS}", re.I)
+DATA = re.compile(r"[\[{]\s*[\"'\[{\]]")  # JSON, with which a text begins
+_FLAG = re.compile(  # `"hateful": {"present": false`
+    r"(?<=:)\s{0,3}\{\s{0,9}[\"'](?:is_)?(?:present|detected|found|value|flag(?:ged)?|label|answer|verdict)[\"']\s{0,3}:"
+)
+_NONE_LISTED = re.compile(r"\s*\[\s*\]")  # `"hate_speech": []`
 _OPEN = re.compile(rf"(?:{data.OPEN}|\?|-+){_ENDS}", re.I)
 _SHARE = re.compile(
-    r"[\s:=(]{0,4}(?P<points>\d{1,3}(?:\.\d{1,9})?)(?:\s?(?P<percent>%)|\s?(?:/|out\s+of)\s?(?P<most>[1-9]\d{0,2}))?"
+    r"[\s:=(]{0,4}(?P<points>\d{1,3}(?:\.\d{1,20})?)(?:\s?(?P<percent>%)|\s?(?:/|out\s+of)\s?(?P<most>[1-9]\d{0,2}))?"
     r"(?![\w.%/-]*\d)"
 )
 _LEAD = re.compile(
     r"(?:(?:(?:the|this|that|it|post|text|comment|message|content|tweet|is|was|clearly|an?|as|option"
-    r"|label)\s+|该?文本|这是?|属于|是)){1,6}",
+    r"|label|answer|verdict|conclusion|decision|correct|my|final|would|be)\s+|该?文本|这是?|属于|是)){1,6}",
     re.I,
 )
 _OUT_OF = re.compile(r"(?<=^\d)\s?(?:/|out of)\s?\d{1,3}$")  # "4/5", where 4 is a label
 _NO_LABEL = re.compile("[?？:：=]")  # behind a phrase: a question, or a key without a value
-_PART = re.compile(r"\s*(?:[,;:(。，（\u2013\u2014]|\.(?=\s|$)|\s-\s|\b(?:because|since)\b)\s*")
+_PART = re.compile(r"\s?(?:[,;:(。，（\u2013\u2014]|\.(?=\s|$)|\s-\s|\b(?:because|since)\b)\s*")
 _OPTION = re.compile(
     r"(?:^|(?<=[\s,;:/\[(]))\(?(?P<mark>[A-Ha-h]|\d{1,2})[.):]\s{0,2}[\"'*]{0,2}(?P<label>[^\n,;:.()]{1,60}?)"
     r"(?=[\"'*]{0,2}\s{0,3}(?:$|[\n,;:.]|\(?(?:[A-Ha-h]|\d{1,2})[.):]\s))"
@@ -79,13 +84,16 @@ _CHOOSES = re.compile(
 )
 _ORDINALS = {"first": 0, "first one": 0, "former": 0, "second": 1, "second one": 1, "latter": 1}
 _TICKED = re.compile(
-    rf"(?:{data.TICKED_BOX}|{data.TICK})\s{{0,2}}(?P<label>[^\n\[\]()\u2610\u25a1\u2705\u274c]{{1,60}})"
+    rf"(?:{data.TICKED_BOX}|{data.TICK})[^\S\n]{{0,2}}(?P<label>[^\n\[\]()\u2610\u25a1\u2705\u274c]{{1,60}})"
 )
-_EMPTY = re.compile(rf"(?:{data.EMPTY_SQUARE}|{data.CROSS})\s{{0,2}}[^\s\d]")
+_EMPTY = re.compile(rf"(?:{data.EMPTY_SQUARE}|{data.CROSS})[^\S\n]{{0,2}}[^\s\d]")
 _MARKED = re.compile(
     rf"^\W*(?P<label>[^\n:|]{{1,60}}?)\s?:?\s?(?:(?P<yes>{data.TICK})|{data.CROSS})\W*$", re.M
 )
-_SCORED = re.compile(r"(?P<label>[^\W\d_][^\n,;:=/|0-9]{1,60}?)[\"'*)]{0,3}(?=[\s:=(]{1,4}\d)")
+_SCORED = re.compile(
+    r"(?P<label>[^\W\d_][^\n,;:=/|0-9]{1,60}?)[\"'*)]{0,3}"
+    r"(?:,\s?[\"'](?:score|probability|confidence)[\"'])?(?=[\s:=(]{1,4}\d)"
+)
 _LIST_BORDER = re.compile(
     r"\s*(?:[,;/|\n]|\bor\b|\band\b|\bvs\.?|\boder\b|\bou\b|\bo\b|或|또는)\s*"
 )
@@ -103,6 +111,7 @@ def read_structured(
     text: normalised (`shared.text.normalized`). words: the label that a short phrase such as `not
     hate speech` is, or None.
     """
+    text = _FLAG.sub(lambda flag: " " * len(flag.group()), text)
     reading = _Reading(text, words)
     whole = 0, len(text)
     if (label := reading.label(text)) is not None:
@@ -126,7 +135,8 @@ def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVer
         return fields[-1] if fields else None
     top = max(one.rank for one in decided)
     best = sorted((one for one in decided if one.rank == top), key=lambda one: one.span)
-    if top == 0 or data.TAKES_BACK.search(text, best[-1].span[1]):
+    takes_back = not DATA.match(text) and data.TAKES_BACK.search(text, best[-1].span[1])
+    if top == 0 or takes_back:
         return None
     between = text[best[0].span[1] : best[-1].span[0]]
     agree = len({one.label for one in best}) == 1 or data.CORRECTS.search(between)
@@ -152,7 +162,7 @@ class _Reading(Generic[Label]):
             return None
         bare = bare.replace("_", " ")
         lead = None if alone else _LEAD.match(bare)
-        return self.words(bare) or (self.words(bare[lead.end() :]) if lead else None)
+        return self.words(bare) or (self.words(bare[lead.end() :].strip(_AROUND)) if lead else None)
 
     def field(self, span: Span) -> StructuredVerdict[Label] | None:
         """`key: value`, or a line that is a label."""
@@ -161,7 +171,7 @@ class _Reading(Generic[Label]):
         first = start + len(inner) - len(inner.lstrip(_AROUND))
         for separator in _SEPARATOR.finditer(self.text, first, min(end, first + LONGEST_KEY)):
             key = _NUMBER.sub("", self.text[first : separator.start()], count=1)
-            key = key.strip(_AROUND).lower().replace("_", " ")
+            key = key.strip(_AROUND + "-").lower().replace("_", " ")
             value = separator.end()
             if (read := self._value(key, value, end)) is not None:
                 rank = 0 if data.EARLIER.search(key) else 2 if data.LAST_WORD.search(key) else 1
@@ -182,7 +192,8 @@ class _Reading(Generic[Label]):
             return None
         if _OPEN.match(value, lead):
             return None, end
-        yes, no, share = _YES.match(value, lead), _NO.match(value, lead), _SHARE.match(value)
+        yes, share = _YES.match(value, lead), _SHARE.match(value)
+        no = _NO.match(value, lead) or _NONE_LISTED.match(value)
         if share and (share["percent"] or share["most"] or "." in share["points"]):
             of = float(share["points"]) / float(100 if share["percent"] else share["most"] or 1)
             yes, no = (share if of >= HIGH_SCORE else None), (share if of <= LOW_SCORE else None)

@@ -100,6 +100,9 @@ class ScriptedModels:
     def judge(self, name: str) -> Any:
         return self._model if name == NAME else self._others.judge(name)
 
+    def classifier(self, name: str) -> Any:
+        return self._others.classifier(name)
+
     def similarity(self, name: str) -> Any:
         return self._others.similarity(name)
 

@@ -26,6 +26,8 @@ from tests.gateway.results import a_result
 from tests.gateway.serving import serving
 from tests.patience import SECONDS
 
+pytestmark = pytest.mark.usefixtures("_embedded_models")
+
 URL = "/v1/explanations"
 LINES = 200
 ANSWERS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.explanations.answer_parts import MARKS, answer_of, own_length
+from services.explanations.answer import MARKS, answer_of, own_length
 from shared.contracts.calls import Completion
 
 SAID = "The post is about a dog.\n\nConclusion: Non-hateful"

@@ -7,7 +7,6 @@ measured too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,22 +16,9 @@ from services.cot2el.model_calls import tags
 from services.cot2el.segmentation import detect_language as language_of_reasoning
 from services.cot2el.segmentation import segment
 from services.cot2el.stages import first_valid_json, label_of
-from services.explanations.answer_parts import answer_of, own_length
-from services.explanations.guard_answers import read_guard_answer
-from services.explanations.other_languages import read_other_languages
-from services.explanations.parsing import (
-    by_labels,
-    explanation_in,
-    hateful_or_not,
-    parse_answer,
-)
-from services.explanations.structured_answer import (
-    read_column,
-    read_lone_label,
-    read_structured,
-    without_leans,
-)
-from services.explanations.yes_or_no import read_yes_or_no
+from services.explanations.answer import answer_of, own_length
+from services.explanations.prompts import get_prompt
+from services.explanations.reading import explanation_in, is_asked_if_hateful, read_decision
 from services.ftc import hypotheses, llm_extraction
 from services.ftc.contract import FtcRequest
 from services.gateway.http_requests import decode
@@ -97,12 +83,7 @@ def parsers() -> dict[str, Parser]:
         "hlv released ranking": lambda text: answers.parse_ranking_as_released(text, KEYS),
         "hlv rating": answers.parse_rating,
         "hlv released rating": answers.parse_rating_as_released,
-        "elicited fields": read_structured,
-        "elicited label": lambda text: read_lone_label(without_leans(text)),
-        "elicited yes or no": read_yes_or_no,
-        "elicited of a guard": read_guard_answer,
-        "elicited column": read_column,
-        "elicited elsewhere": read_other_languages,
+        "elicited question": is_asked_if_hateful,
         "elicited answer": elicited,
         "ftc spans of a model": llm_extraction.parse_spans,
         "hatexscore languages": detect_language,
@@ -150,11 +131,12 @@ def readings() -> dict[str, Parser]:
 
 
 def elicited(text: str) -> Any:
-    """An answer of a model, its end and its label, but for a metric's own reader."""
+    """An answer of a model, its end and its label, but for prose."""
     answer = answer_of(Completion(text=text, tokens=(), finish="length"))
     own = answer.text[: own_length(answer.text, PROMPT, [SHORT])]
-    read = hateful_or_not(by_labels(KEYS), asked=True)
-    return parse_answer(replace(answer, own=len(own)), read), explanation_in(own, "Explanation:")
+    prompts = map(get_prompt, ("hatexscore-table8", "ftc-label"))
+    labels = [read_decision(own, prompt, lambda _: None) for prompt in prompts]
+    return labels, explanation_in(own, "Explanation:")
 
 
 def server_tokens(text: str) -> Any:

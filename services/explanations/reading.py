@@ -1,0 +1,247 @@
+"""How an answer ends: with a decision, with a refusal, or unread.
+
+The answer alone is read, without reasoning and what the model goes on with (`answer`). What it
+states as data is read exactly, prose by the metric that the prompt names, with the trained reader.
+An answer that breaks off decides by its data alone: its prose may be about to turn. Source: specs
+"models" §5.1, §7; the answers of guards: §3.1.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from services.explanations.answer import Answer
+from services.explanations.prompts import ElicitationPrompt
+from shared.contracts.elicitation import ExplanationsObstacle, Outcome
+from shared.readers.decision_words import HATEFUL, NO, NOT, YES, side_of
+from shared.readers.model import LABELS, ask
+from shared.readers.structured import DATA, read_structured
+from shared.readers.verdict import LONGEST
+from shared.reports.metric import StatedDecision
+from shared.text.normalized import NormalizedText, normalize
+from shared.text.sentences import sentences
+
+# The least probability of a refusal. Of an answer that settles nothing the reader is nearly as
+# sure: at .7 it takes half of those for refusals.
+SURE_OF_REFUSAL = 0.995
+REFUSAL = LABELS["refusal"].index("refusal")
+
+Prose = Callable[[str], StatedDecision | None]
+Words = Callable[[str], str | None]
+
+
+@dataclass(frozen=True)
+class AnswerOutcome:
+    """How an answer ends: with a decision, or without one, and why."""
+
+    outcome: Outcome
+    decision: StatedDecision | None = None
+    obstacle: ExplanationsObstacle | None = None
+
+
+def read_answer(
+    answer: Answer, prompt: ElicitationPrompt, prose: Prose, target_label: str | None = None
+) -> AnswerOutcome:
+    """Read the decision of an answer. Raises Unavailable if the trained reader is away.
+
+    prose: reads a decision that no data states. target_label: the one that the request names.
+    """
+    text = answer.own_text
+    if answer.cut:
+        detail = "the model was still reasoning when its tokens were used up: allow more"
+        return _without("unparsable", "answer-cut-by-reasoning", detail)
+    if not text.strip():
+        return _without("unparsable", "conclusion-unread", "the model wrote nothing")
+    decision = None
+    if target_label is None:
+        decision = read_decision(text, prompt, prose, breaks_off=answer.breaks_off)
+    if decision is None and _refuses(text):
+        return _without("refused", "refused", "the model refuses to decide or to explain")
+    if target_label is not None:
+        decision = StatedDecision(label=target_label, start=0, end=0, words=(0, 0))
+    if decision is not None:
+        return AnswerOutcome("answered", decision)
+    ended = "; its tokens were used up: allow more" if answer.breaks_off else ""
+    detail = f"no decision can be read from the answer{ended}"
+    return _without("unparsable", "conclusion-unread", detail)
+
+
+def read_decision(
+    text: str, prompt: ElicitationPrompt, prose: Prose, *, breaks_off: bool = False
+) -> StatedDecision | None:
+    """Return the decision that an answer states as data, else the one of its prose."""
+    plain = normalize(text)
+    is_hate = decides_if_hateful(prompt)
+    if is_hate and (guard := _GUARD.match(plain.text)) is not None:
+        return _of_guard(plain, guard)
+    if prompt.reader != "haf":
+        words = _words(prompt)
+        stated = read_structured(plain.text, words)
+        if stated is not None and stated.label is not None:
+            at_end = stated.words[1] >= len(plain.text.rstrip())
+            if not (breaks_off and at_end):  # "Hateful" may be about to become "Hateful or not"
+                return _decision(plain, stated.label, stated.span, stated.words)
+        if stated is not None:
+            return None
+        if prompt.reader == "labels":
+            return _first_label(plain, words)
+    if breaks_off or DATA.match(plain.text):
+        return None
+    decision = prose(text)
+    return _with_label(text, decision) if decision and is_hate else decision
+
+
+def decides_if_hateful(prompt: ElicitationPrompt) -> bool:
+    """True if the decision is one of hateful or not."""
+    return prompt.reader == "hatexscore"
+
+
+def _words(prompt: ElicitationPrompt) -> Words:
+    """What short phrases of an answer decide."""
+    if prompt.reader == "labels":
+        labels = {_folded(label): label for label in prompt.labels}
+        return lambda phrase: labels.get(_folded(phrase))
+    if not is_asked_if_hateful(f"{prompt.system or ''}\n{prompt.user}"):
+        return side_of
+    return lambda phrase: side_of(phrase) or _yes_or_no(phrase)
+
+
+def _folded(label: str) -> str:
+    return " ".join(label.casefold().replace("_", " ").split())
+
+
+def _yes_or_no(phrase: str) -> str | None:
+    if re.fullmatch(YES, phrase, re.IGNORECASE):
+        return "hateful"
+    return "non-hateful" if re.fullmatch(NO, phrase, re.IGNORECASE) else None
+
+
+_QUESTION = re.compile(r"[^?？.。!！\n]{1,400}[?？]")  # the last sentence, to its mark
+_ASKS_IF_HATEFUL = re.compile(
+    rf"(?=.*{HATEFUL}|.*\bhatred\b)"
+    r"(?:\W*(?:please\s+)?(?:\w+[\s,:]+){0,12}?(?:is|are|does|do|would)\b|.*(?:吗|까|나요|가요)[?？]|.*是否)",
+    re.IGNORECASE | re.DOTALL,
+)
+_ASKS_OTHERWISE = re.compile(
+    r"\b(?:what|which|who|whom|whose|why|how|where|when|not|non|no|or|free|without|lack\w*|harmless"
+    r"|acceptable|safe|allowed)\b|n['\u2019]t\b|[不非没无]|还是|或|아니|아닌|않|없|비(?=혐오|증오)",
+    re.IGNORECASE,
+)
+
+
+def is_asked_if_hateful(prompt: str) -> bool:
+    """True if the one question of a prompt is of the kind "Is this post hateful?"."""
+    asked: list[str] = _QUESTION.findall(prompt)
+    return (
+        len(asked) == 1
+        and _ASKS_IF_HATEFUL.match(asked[0]) is not None
+        and _ASKS_OTHERWISE.search(asked[0]) is None
+    )
+
+
+# Llama Guard names S10 for hate, Qwen3Guard and others spell theirs out, NeMo's write JSON,
+# WildGuard asks itself whether the request is harmful. The post is the user's turn.
+_GUARD = re.compile(
+    r"[\W_]*(?:(?:(?:content|prompt|user)\s)?(?:safety|moderation)[\W_]{1,6})?(?P<safety>(?:un)?safe)\b"
+    r"(?P<response>[\W_]*(?:response|agent|assistant)\ssafety[\W_]{1,6}(?:un)?safe\b)?[\W_]*"
+    r"(?:(?P<listed>[SO]\d{1,2}\b[^\n]*|none\b|(?:\w+\s)?categor(?:y|ies)\W[^\n]*(?:\n\s*[^\n\w]*\w[^\n]*){0,3})[\W_]*)?\Z"
+    r"|[\W_]*harmful\s(?:request|prompt)[\W_]{1,6}(?P<harm>yes|no)\b",
+    re.IGNORECASE,
+)
+_OF_HATE = re.compile(r"\bS10\b|\bhat(?:e|eful|red)\b", re.IGNORECASE)
+
+
+def _of_guard(plain: NormalizedText, guard: re.Match[str]) -> StatedDecision | None:
+    """Safe is not hateful, unsafe is if hate is among its categories; a guard knows every harm."""
+    if guard["harm"]:
+        is_safe = guard["harm"].lower() == "no"
+        return (
+            _decision(plain, "non-hateful", guard.span(), guard.span("harm")) if is_safe else None
+        )
+    is_safe = guard["safety"].lower() == "safe"
+    is_of_hate = _OF_HATE.search(guard["listed"] or "") is not None
+    if is_safe == is_of_hate:
+        return None
+    label = "non-hateful" if is_safe else "hateful"
+    return _decision(plain, label, guard.span(), guard.span("safety"))
+
+
+def _with_label(text: str, decision: StatedDecision) -> StatedDecision:
+    """The decision, with the last label of its sentence for its words."""
+    labels = [match.span() for match in _LABEL.finditer(text, decision.start, decision.end)]
+    return replace(decision, words=labels[-1]) if labels else decision
+
+
+_LABEL = re.compile(f"{NOT}?{HATEFUL}", re.IGNORECASE)
+
+
+def _first_label(plain: NormalizedText, words: Words) -> StatedDecision | None:
+    """The label that the first sentence is, or begins with, if it has no other one."""
+    start, end = sentences(plain.text)[0]
+    borders = [match.span() for match in _BORDER.finditer(plain.text, start, end)]
+    labels: dict[str, tuple[int, int]] = {}
+    for first, last in pairwise([(start, start), *borders, (end, end)]):
+        span = first[1], last[0]
+        stated = read_structured(plain.text[slice(*span)].strip(), words)
+        if stated is not None and stated.label is not None:
+            labels.setdefault(stated.label, span)
+    if len(labels) != 1:
+        return None
+    [(label, span)] = labels.items()
+    return _decision(plain, label, (start, end), span)
+
+
+_BORDER = re.compile(r"[,;:]|\b(?:because|since)\b|\s-\s")
+
+
+def _decision(
+    plain: NormalizedText, label: str, span: tuple[int, int], words: tuple[int, int]
+) -> StatedDecision:
+    """With offsets into the answer as it was written. words: with marks around them."""
+    start, end = words
+    letters = [place for place in range(start, end) if plain.text[place].isalnum()]
+    if letters:
+        start, end = letters[0], letters[-1] + 1
+    first, last = plain.original(*span)
+    return StatedDecision(label=label, start=first, end=last, words=plain.original(start, end))
+
+
+def _refuses(text: str) -> bool:
+    plain = normalize(text).text
+    if not any(map(str.isalnum, plain)):
+        return False
+    return float(ask("refusal", [f"refusal: {plain[:LONGEST]}"])[0, REFUSAL]) >= SURE_OF_REFUSAL
+
+
+def explanation_in(answer: str, after: str | None) -> str:
+    """Return what explains: the text behind the words that head it, or the field of that name."""
+    if after is None:
+        return answer.strip()
+    if (field := _field(answer, after)) is not None:
+        return field
+    head = re.search(re.escape(after), answer, re.IGNORECASE)
+    return answer[head.end() :].strip().lstrip("*_ \n") if head else answer.strip()
+
+
+def _field(answer: str, after: str) -> str | None:
+    """Its text as JSON has it; None if it is cut, or if there is none."""
+    name = re.escape(after.strip(" :"))
+    key = re.search(rf"\"{name}\"\s{{0,9}}:\s{{0,9}}(?=\")", answer, re.IGNORECASE)
+    if key is None:
+        return None
+    try:
+        value, _ = json.JSONDecoder(strict=False).raw_decode(answer, key.end())
+    except ValueError:
+        return None
+    return str(value).strip()
+
+
+def _without(outcome: Outcome, code: str, detail: str) -> AnswerOutcome:
+    obstacle = ExplanationsObstacle.model_validate(
+        {"component": "decision", "code": code, "detail": detail}
+    )
+    return AnswerOutcome(outcome, None, obstacle)
