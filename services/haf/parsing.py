@@ -71,8 +71,8 @@ class Sentence:
 class Outline:
     """The form of a response.
 
-    opening: the sentences of which one may state the decision. whole: all of them together.
-    reasons: of a list. prose: all sentences, where there is no list.
+    opening: the sentences of which one may state the decision. whole: these and the headings among
+    them. reasons: of a list. prose: all sentences, where there is no list.
     """
 
     response: str
@@ -138,10 +138,10 @@ def outline(response: str) -> Outline:
         begin, items = text.items()
         spans = [text.original(*item) for item in items if is_reason(text.plain[slice(*item)])]
         prose = text.sentences(0, begin) or text.sentences(items[-1][1] if items else 0)
-        opening = text.labelled_decision() or prose
-    opening = opening[:OPENING]
+        opening = text.labelled_decision(begin) or prose
+    whole = " ".join(each.asked for each in opening[:OPENING])
+    opening, prose = _said(opening)[:OPENING], _said(prose)
     reasons = tuple(ParsedStatement(response[slice(*span)], span) for span in spans)
-    whole = " ".join(each.asked for each in opening)
     return Outline(response, tuple(opening), whole, reasons, () if reasons else tuple(prose))
 
 
@@ -175,31 +175,24 @@ class _ResponseText:
         return begin, close
 
     def sentences(self, start: int, end: int | None = None) -> list[Sentence]:
-        """The sentences of a region; headings only where there is nothing else."""
+        """The sentences and headings of a region."""
         region = self.plain[start : len(self.plain) if end is None else end]
         blanks = [blank.start() for blank in _BLANK.finditer(region)]
-        every = [
+        return [
             Sentence(region[a:b], self.original(start + a, start + b), bisect_left(blanks, a))
             for a, b in sentences(region)[:MOST_SENTENCES]
             if _LETTER.search(region, a, b)
         ]
-        said = [each for each in every if not _is_heading(each.asked)]
-        return [each for each in said if each.asked[-1] != ":"] or said or every
 
-    def labelled_decision(self) -> list[Sentence]:
-        """The last line with a label of a decision, else the line below the label."""
+    def labelled_decision(self, begin: int) -> list[Sentence]:
+        """The sentences from the last label of a decision on. begin: of the list."""
         for label in reversed(list(_DECISION.finditer(self.plain))):
             line = self.plain.rfind("\n", 0, label.start()) + 1
             mark = _MARK.match(self.plain, line)
-            if label.start() not in (line, mark.end() if mark else line):
-                continue
-            end = self.plain.find("\n", label.end())
-            if not _LETTER.search(self.plain, label.end(), end if end >= 0 else len(self.plain)):
-                line = len(self.plain) - len(self.plain[label.end() :].lstrip())
-                end = self.plain.find("\n", line)
-            found = self.sentences(line, end if end >= 0 else len(self.plain))
-            if found:
-                return found[:OPENING]
+            if label.start() in (line, mark.end() if mark else line):
+                found = self.sentences(line, begin if line < begin else None)
+                if len(_said(found)[0].asked) > label.end() - line:
+                    return found
         return []
 
     def items(self) -> tuple[int, list[Span]]:
@@ -231,7 +224,9 @@ class _ResponseText:
             own = self._indent(mark.start())
             if found:
                 above = bisect_left(blanks, found[-1][1]) == bisect_left(blanks, mark.start())
-                other = kinds[place] != kinds[0]
+                other = kinds[place] != kinds[0] and is_reason(
+                    self.plain[found[-1][1] : mark.start()].strip()
+                )
                 if (above and (own > indent or other)) or (other and place < last):
                     continue
             indent = own
@@ -273,6 +268,12 @@ class _ResponseText:
         opened = _OPENED.search(self.plain)
         found = [] if opened is None else list(_fields(self.plain, opened.start()))
         return [replace(each, span=self.original(*each.span)) for each in found]
+
+
+def _said(found: list[Sentence]) -> list[Sentence]:
+    """Without headings and announcements, where there is anything else."""
+    said = [each for each in found if not _is_heading(each.asked)]
+    return [each for each in said if each.asked[-1] != ":"] or said or found
 
 
 def _is_heading(text: str) -> bool:

@@ -29,6 +29,7 @@ SURE = 0.7  # the least probability of a stance, of an irrelevant answer and of 
 SURE_OF_ANSWER = 0.8  # of other answers: between the two many a "The text is toxic." suffices
 LONGEST = 1_500  # characters that are read at once
 ANSWERS: tuple[Answer, ...] = ("sufficient", "insufficient", "doubtful")
+STANCES: tuple[Stance, ...] = ("toxic", "maybe", "non-toxic")
 NEED_MORE: tuple[Answer, ...] = ("insufficient", "doubtful")
 
 
@@ -80,26 +81,34 @@ class _Readings:
         return None
 
     def irrelevance(self, text: str) -> DecisionVerdict | None:
-        """An answer to another question, as a stance is."""
+        """An answer to another question, as it is to call the text toxic or not."""
         label, probability = self.label("answer", text)
         if label == "irrelevant" and probability >= SURE:
             return DecisionVerdict("irrelevant", "reader", probability)
-        if self.stance(text) != "unclear":
+        if self.stance(text) in ("toxic", "non-toxic"):
             return DecisionVerdict("irrelevant", "reader", self.label("stance", text)[1])
         return None
 
-    def refuses(self, each: Outline) -> bool:
-        """Instead of doing its task: who gives a list of reasons does it."""
-        if each.reasons or not each.whole:
+    def refuses(self, each: Outline, answering: float) -> bool:
+        """Return True for a refusal instead of the task. answering: probability of an answer.
+
+        A response with a list of reasons does its task.
+        """
+        if each.reasons or not each.whole or answering >= 0.5:
             return False
         label, probability = self.label("refusal", each.whole)
         return label == "refusal" and probability >= SURE
+
+    def share(self, reading: Reading, text: str, labels: Sequence[str]) -> float:
+        """The probability of any of these labels."""
+        row = self.rows[reading][text]
+        return sum(float(row[LABELS[reading].index(label)]) for label in labels)
 
 
 def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
     """The stance of the whole opening, and the first sentence that takes it."""
     stance = readings.stance(each.whole)
-    if stance == "unclear" and readings.refuses(each):
+    if readings.refuses(each, readings.share("stance", each.whole, STANCES)):
         return ParsedResponse(None, "unclear", (), refusal=True)
     if not each.opening:
         return ParsedResponse(None, "unclear", each.reasons, refusal=False)
@@ -111,9 +120,11 @@ def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
 
 
 def _later(each: Outline, readings: _Readings) -> ParsedResponse:
-    """The first sentence that answers, else one about another question, else the first."""
-    chosen, verdict = _answer(each, readings)
-    if (verdict is None or verdict.answer == "unclear") and readings.refuses(each):
+    """What the response says about the reasons, and new reasons."""
+    answering = readings.share("answer", each.whole, ANSWERS)
+    chosen, verdict = _answer(each, readings, answering)
+    unclear = verdict is None or verdict.answer == "unclear"
+    if unclear and readings.refuses(each, answering):
         return ParsedResponse(None, "unclear", (), refusal=True)
     if chosen is None or verdict is None:
         return ParsedResponse(None, "unclear", each.reasons, refusal=False)
@@ -121,13 +132,14 @@ def _later(each: Outline, readings: _Readings) -> ParsedResponse:
     if verdict.answer in NEED_MORE:
         prose = [one for one in _after(each, chosen) if readings.verdict(one.asked) is None]
     reasons = each.reasons or _paragraphs(each.response, prose)
-    return ParsedResponse(
-        Decision(each.statement(chosen), verdict), "unclear", reasons, refusal=False
-    )
+    decision = Decision(each.statement(chosen), verdict)
+    return ParsedResponse(decision, "unclear", reasons, refusal=False)
 
 
-def _answer(each: Outline, readings: _Readings) -> tuple[Sentence | None, DecisionVerdict | None]:
-    """The decision sentence and what it says; certain of `unclear` as far as of no answer."""
+def _answer(
+    each: Outline, readings: _Readings, answering: float
+) -> tuple[Sentence | None, DecisionVerdict | None]:
+    """The first sentence that answers, else one about another question, else the first."""
     if not each.opening:
         return None, None
     for read in (readings.verdict, readings.irrelevance):
@@ -136,9 +148,7 @@ def _answer(each: Outline, readings: _Readings) -> tuple[Sentence | None, Decisi
                 return one, verdict
         if verdict := read(each.whole):
             return each.opening[0], verdict
-    row = readings.rows["answer"][each.whole]
-    answered = max(float(row[LABELS["answer"].index(answer)]) for answer in ANSWERS)
-    return each.opening[0], DecisionVerdict("unclear", "reader", 1 - answered)
+    return each.opening[0], DecisionVerdict("unclear", "reader", 1 - answering)
 
 
 def _after(each: Outline, chosen: Sentence) -> list[Sentence]:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.haf import kernel, parsing, parsing_reference
+from services.haf import kernel, parsing_reference
 from services.haf.contract import HafWeights
+from services.haf.reading import read_responses
 from services.haf.report import Stage
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
@@ -180,10 +181,11 @@ OTHER_REASONS = {
 }
 
 
+@pytest.mark.usefixtures("reader")
 def test_robust_differs_only_where_the_card_says_so() -> None:
     decisions, reasons, stances = set(), set(), set()
-    for row in rows():
-        found = parsing.parse_response(row["response"], STAGES[row["stage"]])
+    read = read_responses([(row["response"], STAGES[row["stage"]]) for row in rows()])
+    for row, found in zip(rows(), read, strict=True):
         if not (row["model"].startswith(LISTED[0]) and row["dataset"] in LISTED[1]):
             continue
         sentence = found.decision.statement.text if found.decision else parsing_reference.NONE
@@ -195,7 +197,6 @@ def test_robust_differs_only_where_the_card_says_so() -> None:
             stances.add(row["id"])
         for reason in found.reasons:
             assert reason.span is not None
-            cut = row["response"][reason.span[0] : reason.span[1]]
-            same = cut == reason.text
+            same = row["response"][slice(*reason.span)] == reason.text
             assert same, row["id"]
-    assert (decisions, reasons, stances) == (OTHER_DECISION, OTHER_REASONS, set())
+    assert (decisions, reasons, stances) == (OTHER_DECISION, OTHER_REASONS, OTHER_STANCE)

@@ -36,9 +36,12 @@ def read_row(row: Row) -> Answer | Stance | bool | None:
     return found.decision.verdict.answer if found.decision and found.decision.verdict else None
 
 
-@pytest.mark.parametrize(("reading", "floor"), [("stance", 0.9), ("answer", 0.8), ("refusal", 0.9)])
+@pytest.mark.parametrize(
+    ("reading", "floor"), [("stance", 0.9), ("answer", 0.7), ("refusal", 0.85)]
+)
 def test_the_share_that_is_read_right(reading: str, floor: float) -> None:
-    check([row for row in ROWS if row["reader"] == reading], read_row, floor=floor)
+    rows = [row for row in ROWS if row["reader"] == reading]
+    check(rows, read_row, floor=floor, inverted=1 - floor)
 
 
 def test_none_is_read_as_its_contrary() -> None:
@@ -73,7 +76,7 @@ def test_a_list_is_no_refusal_and_a_refusal_has_nothing_else() -> None:
 def test_prose_gives_a_reason_a_paragraph() -> None:
     assert reasons(f"The text is toxic. {FIRST} {SECOND}") == [f"{FIRST} {SECOND}"]
     assert reasons(f"The text is toxic.\n\n{FIRST}\n\n{SECOND}") == [FIRST, SECOND]
-    assert reasons(f"{FIRST} The text is therefore toxic.") == [FIRST]
+    assert reasons(f"{SECOND} The text is therefore toxic.") == [SECOND]
 
 
 def test_later_prose_is_a_reason_only_where_more_is_needed() -> None:
@@ -85,7 +88,7 @@ def test_later_prose_is_a_reason_only_where_more_is_needed() -> None:
 
 
 def test_the_decision_is_the_first_sentence_that_says_it() -> None:
-    decision = read(f"Let us see. The text is toxic. {FIRST}").decision
+    decision = read(f"Let us see. The text is toxic. {SECOND}").decision
     assert decision is not None
     assert decision.statement.text == "The text is toxic."
     later = read("The TEXT is toxic. No additional reason is required.", "internal").decision
