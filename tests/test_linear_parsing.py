@@ -23,8 +23,6 @@ BOUNDED = {
     "services.ftc.extraction.PATTERNS": "600, by MOST_CHARACTERS",
     "services.ftc.phrases.TRAILING": "600, by MOST_CHARACTERS",
     "services.ftc.llm_extraction._BOTH": "2,400, by MOST_ANSWER",
-    "services.haf.parsing._CUES": "600, by LONGEST_CLAUSE",
-    "services.haf.parsing._PATTERNS": "600, by LONGEST_CLAUSE",
     "services.hatexscore.conclusion._LABEL": "60, by LONGEST_LABEL",
     "services.hatexscore.back_references._ELLIPSIS": "90, by MOST",
     "services.hatexscore.back_references._FACT": "90, by MOST",

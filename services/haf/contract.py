@@ -301,7 +301,7 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
 
 CONTRACT = MetricContract(
     name="haf",
-    version="1.1",
+    version="1.2",
     summary="Would a rational human stand by these reasons? Confidence, diversity, sufficiency",
     request=HafRequest,
     report=HafResult,

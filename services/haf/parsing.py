@@ -215,23 +215,21 @@ class _ResponseText:
     def _marks(self) -> list[Span]:
         """The marks of a list's items, without those of the lists inside its items."""
         marks = list(_MARK.finditer(self.plain))
-        kinds = [mark.lastgroup for mark in marks]
-        last = len(kinds) - 1 - kinds[::-1].index(kinds[0]) if kinds else 0
+        last = {mark.lastgroup: mark.start() for mark in marks}
         blanks = [blank.start() for blank in _BLANK.finditer(self.plain)]
-        found: list[Span] = []
-        indent = 0
-        for place, mark in enumerate(marks):
-            own = self._indent(mark.start())
+        found: list[re.Match[str]] = []
+        for mark in marks:
             if found:
-                above = bisect_left(blanks, found[-1][1]) == bisect_left(blanks, mark.start())
-                other = kinds[place] != kinds[0] and is_reason(
-                    self.plain[found[-1][1] : mark.start()].strip()
+                above, kind = found[-1], found[-1].lastgroup
+                other = kind != mark.lastgroup and is_reason(
+                    self.plain[above.end() : mark.start()].strip()
                 )
-                if (above and (own > indent or other)) or (other and place < last):
+                deeper = self._indent(mark.start()) > self._indent(above.start())
+                together = bisect_left(blanks, above.end()) == bisect_left(blanks, mark.start())
+                if (together and (deeper or other)) or (other and mark.start() < last[kind]):
                     continue
-            indent = own
-            found.append(mark.span())
-        return found
+            found.append(mark)
+        return [mark.span() for mark in found]
 
     def _indent(self, start: int) -> int:
         original = self.normalized.starts[start] + self.start

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def changes() -> Iterator[Change]:
             yield from _upheld(sample, where, rows)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _read(response: str, stage: Stage) -> ParsedResponse:
     return read_responses([(response, stage)])[0]
 
