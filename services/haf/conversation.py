@@ -302,10 +302,9 @@ def _from_request(
     why = why_no_later_stage(justify)
     later: dict[Stage | int, Exchange] = {}
     for each, own in sent[1:] if why is None and stage else ():
-        upheld = each.stage if each.reason is None else stage
-        later[each.stage if each.reason is None else each.reason] = make_exchange(
-            request, upheld, each.tokens, own, each.reason
-        )
+        upheld = stage if stage and each.reason is not None else each.stage
+        place = each.stage if each.reason is None else each.reason
+        later[place] = make_exchange(request, upheld, each.tokens, own, each.reason)
     return Transcript(
         justify=justify,
         internal=later.get("internal"),
