@@ -26,6 +26,7 @@ from services.ftc.contract import DRAWS, FtcRequest
 from services.ftc.counterfactuals import EditedHypothesis, Slot, Window, same_words, windows
 from services.ftc.extraction import extract
 from services.ftc.kernel import Floats
+from services.ftc.lead_ins import bare_explanation
 from services.ftc.phrases import (
     KEPT_BYTES,
     MOST_CHARACTERS,
@@ -50,6 +51,7 @@ from services.ftc.variants import VARIANTS
 from shared.process.cached import cache_results
 from shared.statistics.draws import TwoStages
 from shared.statistics.seeds import generator, generator_1_0
+from shared.text.normalized import NormalizedText
 
 SUBSTITUTES_FILE = Path(__file__).parent / "data" / "substitutes.json"  # written for this project
 FEWEST = 5  # of `any`: a null of fewer phrases says nothing
@@ -283,12 +285,14 @@ def derive_hypotheses(
 
 def _from_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
     printed = VARIANTS[request.variant].printed_patterns
-    found = extract(label, request.hypothesis, request.explanation, printed=printed)
+    bare = None if printed else bare_explanation(request.explanation)
+    explanation = request.explanation if bare is None else bare.text
+    found = extract(label, request.hypothesis, explanation, printed=printed)
     how = " + ".join(made.how for made in found.made) or None
     return FtcHypotheses(
         label,
         FtcExtraction(extractor="rules", rule=found.rule, transformation=how),
-        _evidence(request, found.a, found.b, found.made),
+        _evidence(request, found.a, found.b, found.made, bare),
         tuple(_hypothesis(request, made) for made in found.made),
         found.reason,
     )
@@ -340,20 +344,28 @@ def _hypothesis(request: FtcRequest, made: EditedHypothesis) -> Hypothesis:
 
 
 def _evidence(
-    request: FtcRequest, a: Phrase | None, b: Phrase | None, made: Sequence[EditedHypothesis]
+    request: FtcRequest,
+    a: Phrase | None,
+    b: Phrase | None,
+    made: Sequence[EditedHypothesis],
+    bare: NormalizedText | None = None,
 ) -> tuple[FtcSpanEvidence, ...]:
-    spans = [
-        FtcSpanEvidence(
-            kind="a" if side is a else "b",
-            offsets_into="explanation",
-            start=side.start,
-            end=side.end,
-            text=side.text,
-            phrase=side.type,
+    """The spans of the explanation and of the hypothesis. bare: the text that has A and B."""
+    spans = []
+    for side in (a, b):
+        if side is None:
+            continue
+        start, end = bare.original(side.start, side.end) if bare else (side.start, side.end)
+        spans.append(
+            FtcSpanEvidence(
+                kind="a" if side is a else "b",
+                offsets_into="explanation",
+                start=start,
+                end=end,
+                text=request.explanation[start:end],
+                phrase=side.type,
+            )
         )
-        for side in (a, b)
-        if side is not None
-    ]
     gaps = [one.slot.target_span for one in made if one.slot and one.how == "swap"]
     replaced = [
         FtcSpanEvidence(

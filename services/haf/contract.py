@@ -180,11 +180,6 @@ class HafRequest(ExplainableRequest):
     similarity: ModelName = Field(
         default=DEFAULT_SIMILARITY, description="a configured similarity or cross-encoder: g"
     )
-    decision_model: ModelName | None = Field(
-        default=None,
-        description="what reads decisions that the rules cannot: a judge of pairs with the "
-        "label `entailment`, or a similarity; absent: `similarity`",
-    )
     generation: HafGeneration = Field(default_factory=HafGeneration)
     samples: int = Field(default=1, ge=1, le=16, description="generations; needs `model`")
     permute_reasons: int = Field(
@@ -306,7 +301,7 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
 
 CONTRACT = MetricContract(
     name="haf",
-    version="1.1",
+    version="1.2",
     summary="Would a rational human stand by these reasons? Confidence, diversity, sufficiency",
     request=HafRequest,
     report=HafResult,

@@ -35,7 +35,7 @@ from services.haf.transcript import (
     from_response,
     individual_stage,
     make_exchange,
-    read_exchange,
+    parse_responses,
     why_no_later_stage,
 )
 from services.haf.variants import variant_of
@@ -176,8 +176,9 @@ def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
         for request in requests
     ]
     _generate_stages([sample for some in samples for sample in some])
+    provided = iter(_provided([one for one in requests if one.responses is not None]))
     return [
-        [_from_request(request, request.responses)]
+        [next(provided)]
         if request.responses is not None
         else [_transcript(sample) for sample in some]
         for request, some in zip(requests, samples, strict=True)
@@ -209,9 +210,12 @@ def _generate(stage_prompts: Iterable[StagePrompt]) -> list[tuple[StagePrompt, E
             with pointing_to("/text", only=PROMPTS):
                 answers = writer.generate([every[place].prompt for place in some], sampling)
             found.update(zip(some, map(from_completion, answers), strict=True))
+    parsed = parse_responses(
+        [(one.sample.request, one.stage, found[place].text) for place, one in enumerate(every)]
+    )
     return [
-        (one, read_exchange(one.sample.request, one.stage, found[place], one.reason))
-        for place, one in enumerate(every)
+        (one, make_exchange(one.sample.request, one.stage, found[place], own, one.reason))
+        for place, (one, own) in enumerate(zip(every, parsed, strict=True))
     ]
 
 
@@ -239,43 +243,75 @@ def _transcript(sample: Sample) -> Transcript:
     )
 
 
-def _from_request(request: HafRequest, responses: HafResponses) -> Transcript:
-    justify = _read_response(request, "justify", responses.justify, "justify")
+@dataclass(frozen=True, slots=True)
+class SentResponse:
+    """A response of a request, its place in the request, and what was read in it."""
+
+    stage: Stage  # of single reasons `sufficiency`, until the stance is known
+    tokens: ResponseTokens
+    reason: int | None = None
+
+
+def _provided(requests: Sequence[HafRequest]) -> list[Transcript]:
+    """The transcripts of requests that bring responses, all of them read together."""
+    sent = [_sent(request.responses) for request in requests if request.responses is not None]
+    parsed = iter(
+        parse_responses(
+            [
+                (request, each.stage, each.tokens.text)
+                for request, own in zip(requests, sent, strict=True)
+                for each in own
+            ]
+        )
+    )
+    return [
+        _from_request(request, [(each, next(parsed)) for each in own])
+        for request, own in zip(requests, sent, strict=True)
+    ]
+
+
+def _sent(responses: HafResponses) -> list[SentResponse]:
+    """The responses of a request, JUSTIFY first."""
+    later: list[tuple[Stage, str, int | None, HafResponse | None]] = [
+        ("internal", "internal", None, responses.internal),
+        ("external", "external", None, responses.external),
+    ]
+    for place, response in enumerate(responses.individual or ()):
+        later.append(("sufficiency", f"individual/{place}", place, response))
+    justify = from_response(responses.justify, "/responses/justify")
+    return [SentResponse("justify", justify)] + [
+        SentResponse(stage, from_response(response, f"/responses/{where}"), reason)
+        for stage, where, reason, response in later
+        if response is not None
+    ]
+
+
+def _from_request(
+    request: HafRequest, sent: Sequence[tuple[SentResponse, ParsedResponse]]
+) -> Transcript:
+    first, parsed = sent[0]
+    justify = make_exchange(request, "justify", first.tokens, parsed)
     stage = individual_stage(justify.parsed.stance)
-    sent = responses.individual or ()
-    if sent and len(sent) != len(justify.reasons):
+    individual = request.responses.individual if request.responses else None
+    if individual and len(individual) != len(justify.reasons):
         raise BadInput(
             f"{len(justify.reasons)} reasons were found in the JUSTIFY response, but there are "
-            f"{len(sent)} responses about single reasons",
+            f"{len(individual)} responses about single reasons",
             pointer="/responses/individual",
         )
     why = why_no_later_stage(justify)
-    given: dict[Stage, HafResponse | None] = {
-        "internal": responses.internal,
-        "external": responses.external,
-    }
-    upheld = {
-        name: _read_response(request, name, response, name) if response and why is None else None
-        for name, response in given.items()
-    }
+    later: dict[Stage | int, Exchange] = {}
+    for each, own in sent[1:] if why is None and stage else ():
+        upheld = stage if stage and each.reason is not None else each.stage
+        place = each.stage if each.reason is None else each.reason
+        later[place] = make_exchange(request, upheld, each.tokens, own, each.reason)
     return Transcript(
         justify=justify,
-        internal=upheld["internal"],
-        external=upheld["external"],
-        individual=tuple(
-            _read_response(request, stage, response, f"individual/{place}", place)
-            if response and stage and why is None
-            else None
-            for place, response in enumerate(sent)
-        ),
+        internal=later.get("internal"),
+        external=later.get("external"),
+        individual=tuple(later.get(place) for place in range(len(individual or ()))),
         absent=dict.fromkeys(("uii", "uei", "rs", "rn"), why or NOT_PROVIDED),
     )
-
-
-def _read_response(
-    request: HafRequest, stage: Stage, response: HafResponse, where: str, reason: int | None = None
-) -> Exchange:
-    return read_exchange(request, stage, from_response(response, f"/responses/{where}"), reason)
 
 
 def reorder_reasons(samples: Sequence[Sample]) -> None:

@@ -11,7 +11,8 @@ from services.haf.batch_report import Row, Statistics, batch_report
 from services.haf.contract import CONTRACT, MOST_REASONS, HafRequest
 from services.haf.conversation import converse, prompts_version
 from services.haf.model_calls import HafCollected, compare, model_languages
-from services.haf.parsing import DecisionVerdict, parse_response
+from services.haf.parsing import DecisionVerdict
+from services.haf.reading import read_responses
 from services.haf.report import (
     HafBatchReport,
     HafComponents,
@@ -53,7 +54,7 @@ from shared.text.language import (
     rules_coverage,
 )
 
-RULED = ("en",)  # what the prompts, the cues and the parsing read
+RULED = ("en",)  # the language of the prompts and labels, and of the reader's measurements
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
 NO_INFORMATIVENESS = (
     "no response has both a decision of defined confidence and a defined informativeness: new "
@@ -75,7 +76,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return [_with_languages(request, own) for request, own in zip(requests, found, strict=True)]
 
     def coverage(self, request: HafRequest) -> LanguageCoverage:
-        """Of the rules, which read English, and of the model that writes."""
+        """Of the prompts, the labels and the reader, in English, and of the model that writes."""
         sent = None if request.responses is None else request.responses.justify
         languages, unread = _rule_coverage(
             request,
@@ -85,8 +86,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return model_coverage(request, languages, model_languages(request), unread)
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
-        """Of JUSTIFY: the stance, where the rules read one."""
-        parsed = parse_response(answer, "justify")
+        """Read the stance of a JUSTIFY response. Raises Unavailable where the reader is away."""
+        parsed = read_responses([(answer, "justify")])[0]
         decision = parsed.decision
         span = decision.statement.span if decision else None
         if parsed.stance == "unclear" or span is None:
@@ -163,7 +164,6 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
             weights["necessity_without_reasons"] = own
         return {
             "weights": weights,
-            "decision_model": request.decision_model or request.similarity,
             "generation": request.generation.model_dump() if request.model else None,
             "prompts": prompts_version(),
         }

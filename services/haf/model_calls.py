@@ -1,4 +1,4 @@
-"""HAF compares pairs of texts by a similarity, and decides sentences by that or an NLI model.
+"""HAF compares pairs of texts by a similarity, which decides what `paper` and `reference` leave it.
 
 One call a model for all samples of all requests (split only where the port's limit demands it). A
 pair's value does not depend on the others (shared.models.ports), so that a request scores the same
@@ -16,12 +16,12 @@ import numpy as np
 
 from services.haf.contract import HafRequest
 from services.haf.parsing import DecisionVerdict
-from services.haf.report import Answer
 from services.haf.transcript import Exchange, StatementTokens, Transcript
 from services.haf.variants import HafVariant, variant_of
-from shared.contracts.calls import MOST, Example, Pair
-from shared.contracts.errors import BadInput, TooCostly, pointing_to
-from shared.models.ports import Judge, Similarity, models
+from shared.contracts.calls import MOST, Pair
+from shared.contracts.errors import TooCostly, pointing_to
+from shared.models.catalogue.catalogue import READER
+from shared.models.ports import Similarity, models
 from shared.queue.job_context import check_each
 from shared.reports.metric import Collected
 from shared.text.language import ModelLanguages
@@ -42,11 +42,8 @@ SUFFICIENT = (
 )
 TEMPLATES = (*INSUFFICIENT, *SUFFICIENT)
 LEAST = 0.15  # of the released code: below it on both sides the decision is unclear
-HYPOTHESES = ("Additional reasons are required.", "No additional reasons are required.")
-ENTAILMENT = "entailment"
 
 Compare = Callable[[str, str], float]
-Shares = tuple[float | None, float | None]  # P(insufficient), P(sufficient); None: not read
 Texts = tuple[str, str]
 Named = tuple[str, str, str]  # the model, and two texts
 
@@ -68,7 +65,7 @@ class HafCollected(Collected):
     """One request's transcripts, and what models say of their texts."""
 
     g: SimilarityTable
-    verdicts: dict[str, DecisionVerdict]  # of the decision sentences that a model decided
+    verdicts: dict[str, DecisionVerdict]  # of the decision sentences that the similarity decided
     pairs: int  # distinct
     transcripts: Sequence[Transcript] = ()
 
@@ -79,7 +76,6 @@ class PairScores:
 
     pairs: dict[Named, None]
     values: dict[Named, float]
-    entailment: dict[tuple[str, str], Shares]  # by model and sentence
 
     def of(self, name: str, *, same_is_one: bool) -> SimilarityTable:
         own = {(a, b): self.values[model, a, b] for model, a, b in self.pairs if model == name}
@@ -92,9 +88,8 @@ def compare(
     """The similarities and decisions of every request."""
     requested = [_requested_pairs(*each) for each in zip(requests, transcripts, strict=True)]
     similarities = _compare_pairs([pair for pairs in requested for pair in pairs])
-    entailment = _entailment_by_model(requests, transcripts)
     return [
-        _collect_one(request, own, PairScores(dict.fromkeys(pairs), similarities, entailment))
+        _collect_one(request, own, PairScores(dict.fromkeys(pairs), similarities))
         for request, own, pairs in zip(requests, transcripts, requested, strict=True)
     ]
 
@@ -109,11 +104,8 @@ def _requested_pairs(request: HafRequest, transcripts: Sequence[Transcript]) -> 
         for a, b in pairs_of(request, transcript)
         if not (a == b and variant.same_is_one)
     ]
-    if uses_nli(request):
-        return pairs
-    name = request.decision_model or request.similarity
     sentences = [text for each in transcripts for text in undecided_sentences(variant, each)]
-    return pairs + [(name, text, known) for text in sentences for known in TEMPLATES]
+    return pairs + [(request.similarity, text, known) for text in sentences for known in TEMPLATES]
 
 
 def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
@@ -166,23 +158,6 @@ def _compare_pairs(requested: Sequence[Named]) -> dict[Named, float]:
     return found
 
 
-def _entailment_by_model(
-    requests: Sequence[HafRequest], transcripts: Sequence[Sequence[Transcript]]
-) -> dict[tuple[str, str], Shares]:
-    """One call an NLI model, for all sentences that are left to it."""
-    undecided: dict[str, list[str]] = {}
-    for request, own in zip(requests, transcripts, strict=True):
-        if request.decision_model is not None and uses_nli(request):
-            sentences = undecided.setdefault(request.decision_model, [])
-            for transcript in own:
-                sentences += undecided_sentences(variant_of(request), transcript)
-    return {
-        (name, sentence): shares
-        for name, sentences in undecided.items()
-        for sentence, shares in entailment_of(name, sentences).items()
-    }
-
-
 def _collect_one(
     request: HafRequest, transcripts: Sequence[Transcript], answers: PairScores
 ) -> HafCollected:
@@ -192,15 +167,10 @@ def _collect_one(
     )
     uses = [] if request.model is None else [models().writer(request.model).use]
     uses += [_similarity(name).use for name in dict.fromkeys(name for name, _, _ in answers.pairs)]
-    decider = request.decision_model or request.similarity
-    if sentences and uses_nli(request):
-        uses.append(_judge(decider).use)
-        verdicts = {
-            text: decide_by_entailment(answers.entailment[decider, text]) for text in sentences
-        }
-    else:
-        g = answers.of(decider, same_is_one=False)
-        verdicts = {text: decide_by_similarity(variant, text, g) for text in sentences}
+    if variant.uses_reader:
+        uses.append(models().classifier(READER.name).use)
+    g = answers.of(request.similarity, same_is_one=False)
+    verdicts = {text: decide_by_similarity(variant, text, g) for text in sentences}
     return HafCollected(
         transcripts=transcripts,
         g=answers.of(request.similarity, same_is_one=variant.same_is_one),
@@ -210,20 +180,20 @@ def _collect_one(
     )
 
 
-def needs_model(variant: HafVariant, exchange: Exchange) -> bool:
-    """Whether the rules' answer, or its absence, is left to a model."""
+def needs_similarity(variant: HafVariant, exchange: Exchange) -> bool:
+    """Return True if the similarity decides, as nothing was read or the variant prefers it."""
     if exchange.stage == "justify" or exchange.parsed.decision is None:
         return False
-    found = exchange.parsed.decision.verdict
-    return (found.answer if found else None) in variant.left_to_model
+    verdict = exchange.parsed.decision.verdict
+    return verdict is None or verdict.answer in variant.left_to_similarity
 
 
 def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str]:
-    """Those that a model must decide."""
+    """The decision sentences that the similarity must decide."""
     return [
         exchange.parsed.decision.statement.text
         for exchange in transcript.later
-        if exchange.parsed.decision is not None and needs_model(variant, exchange)
+        if exchange.parsed.decision is not None and needs_similarity(variant, exchange)
     ]
 
 
@@ -240,51 +210,7 @@ def decide_by_similarity(variant: HafVariant, sentence: str, g: Compare) -> Deci
     if max(no, yes) < LEAST:
         return DecisionVerdict("unclear", "similarity", 1.0 - max(no, yes))
     share = max(no, yes) / (no + yes)
-    answer: Answer = "insufficient" if no >= yes else "sufficient"
-    return DecisionVerdict(
-        answer if share >= variant.least_share else "unclear", "similarity", share
-    )
-
-
-def decide_by_entailment(shares: Shares) -> DecisionVerdict:
-    """The hypothesis that the sentence entails; unclear where it entails neither, and, with no
-    certainty, where the model was not read."""
-    no, yes = shares
-    if no is None or yes is None:
-        return DecisionVerdict("unclear", "nli", 0.0)
-    if max(no, yes) < 0.5:
-        return DecisionVerdict("unclear", "nli", 1.0 - max(no, yes))
-    return DecisionVerdict("insufficient" if no >= yes else "sufficient", "nli", max(no, yes))
-
-
-def entailment_of(name: str, sentences: Sequence[str]) -> dict[str, Shares]:
-    """For each distinct sentence P(entailment) of both hypotheses: one call."""
-    distinct = list(dict.fromkeys(sentences))
-    if not distinct:
-        return {}
-    model = _judge(name)
-    examples = [Example(text=text, text_pair=known) for text in distinct for known in HYPOTHESES]
-    with pointing_to("/decision_model"):
-        labels = model.labels_of(examples[0])
-    if ENTAILMENT not in labels:
-        raise BadInput(f"the model {name} has no label {ENTAILMENT!r}", pointer="/decision_model")
-    column = labels.index(ENTAILMENT)
-    rows = [one.probabilities for one in model.judgements(examples)]
-    values = [None if row is None else row[column] for row in rows]
-    return dict(zip(distinct, zip(values[::2], values[1::2], strict=True), strict=True))
-
-
-def _judge(name: str) -> Judge:
-    with pointing_to("/decision_model"):
-        return models().judge(name)
-
-
-def uses_nli(request: HafRequest) -> bool:
-    name = request.decision_model
-    if name is None:
-        return False
-    with pointing_to("/decision_model"):
-        return models().kind(name) in ("classifier", "causal")
+    return DecisionVerdict("insufficient" if no >= yes else "sufficient", "similarity", share)
 
 
 def model_languages(request: HafRequest) -> tuple[ModelLanguages, ...]:

@@ -1,22 +1,28 @@
-"""Variant `robust`: decision, stance or answer, and reasons of a response; refusals told apart.
+"""Variant `robust`: the reasons of a list, labels, and the sentences that may state the decision.
 
-Source: Mothilal et al., arXiv:2506.19113, section 3.1 and Table 5; README.md lists every kind of
-difference to the released parser. The decision is looked for where the list has not begun.
+Only what has a form is found here: marks, headings, labels, fields of JSON, paragraphs. What a
+sentence says is for the trained reader (`reading.py`). Source: Mothilal et al., arXiv:2506.19113,
+section 3.1; README.md lists the differences to the released parser.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
-from services.haf.report import Answer, DecidedBy, Stage, Stance
-from shared.readers.refusals import REFUSAL, REFUSES_WITHIN
-from shared.text.english import straighten_apostrophes
+from services.haf.report import Answer, DecidedBy, Stance
+from shared.text.normalized import NormalizedText, normalize
+from shared.text.sentences import sentences
 
-Span = tuple[int, int]  # character offsets into the response, exclusive end
+Span = tuple[int, int]  # character offsets, exclusive end
+
+OPENING = 4  # sentences of which one may state the decision
+MOST_SENTENCES = 20  # of a response, that are read
+FEWEST_WORDS = 3  # of a reason; fewer are a heading
+LONGEST_HEADING = 40  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +35,7 @@ class ParsedStatement:
 
 @dataclass(frozen=True, slots=True)
 class DecisionVerdict:
-    """What a later stage's decision says about the reasons, and how sure that is.
-
-    certainty: [0, 1]: of the cues that fired, the share that agrees; of a model, its probability
-    or the share of the winning side.
-    """
+    """What a later stage's decision says about the reasons. certainty: [0, 1], of the judge."""
 
     answer: Answer
     judge: DecidedBy
@@ -42,7 +44,7 @@ class DecisionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision sentence, and what it answers; `verdict` is None where a model must say."""
+    """The decision sentence; `verdict` is None at JUSTIFY, and where the similarity decides."""
 
     statement: ParsedStatement
     verdict: DecisionVerdict | None = None
@@ -56,392 +58,268 @@ class ParsedResponse:
     refusal: bool
 
 
-_TURN = re.compile(
-    r"^(?:however|that said|nevertheless|nonetheless|on the other hand|additionally|furthermore|"
-    r"moreover)\b",
-    re.IGNORECASE,
-)
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as the reader is asked it, where it stands in the response, and its paragraph."""
 
-_THOUGHT = "</think>"  # ends what a reasoning model thought, which is no answer
-
-
-def parse_response(response: str, stage: Stage) -> ParsedResponse:
-    start = response.rfind(_THOUGHT) + len(_THOUGHT) if _THOUGHT in response else 0
-    found = [item for item in items(response) if item.begin >= start]
-    before: Span = (start, found[0].begin if found else len(response))
-    intro = _introduction(response, before)
-    listed = reasons(response, found)
-    if not listed and _refuses(intro):
-        return ParsedResponse(decision=None, stance="unclear", reasons=(), refusal=True)
-    decision = _initial(intro) if stage == "justify" else _find_decision(intro)
-    given = listed or _in_prose(response, before, intro, decision, stage)
-    stance = stance_of(decision.statement.text) if decision and stage == "justify" else "unclear"
-    return ParsedResponse(decision, stance, tuple(given), refusal=False)
-
-
-def _refuses(intro: list[ParsedStatement]) -> bool:
-    first = [straighten_apostrophes(each.text) for each in intro[:REFUSES_WITHIN]]
-    return any(map(REFUSAL.search, first)) and not any(
-        explicit(text) or (names_toxicity(text) and not REFUSAL.search(text)) for text in first
-    )
-
-
-def _initial(intro: list[ParsedStatement]) -> Decision | None:
-    """The first sentence that takes a stance, else the first one at all."""
-    asserted = _filter_sentences(intro)
-    taking = [each for each in asserted if stance_of(each.text) != "unclear"]
-    chosen = (taking or asserted)[:1]
-    return Decision(chosen[0]) if chosen else None
-
-
-def _find_decision(intro: list[ParsedStatement]) -> Decision | None:
-    """The first sentence that answers; else the first that speaks of toxicity; else the first."""
-    asserted = _filter_sentences(intro)
-    answering = [each for each in asserted if answers(each.text)]
-    about_toxicity = [each for each in asserted if names_toxicity(each.text)]
-    chosen = (answering or about_toxicity or asserted)[:1]
-    if not chosen:
-        return None
-    following = [each.text for each in intro[intro.index(chosen[0]) + 1 :]]
-    return Decision(chosen[0], read_verdict(chosen[0].text, following))
-
-
-def _filter_sentences(intro: list[ParsedStatement]) -> list[ParsedStatement]:
-    """Without questions, where there is anything else: a repeated question decides nothing."""
-    return [each for each in intro if not each.text.rstrip("*_\"'”’)").endswith("?")] or intro
-
-
-def _introduction(response: str, region: Span) -> list[ParsedStatement]:
-    """The sentences before the list, without headings and, where others are, announcements."""
-    found = [each for each in sentences(response, region) if not is_heading(each.text)]
-    return [each for each in found if not each.text.endswith(":")] or found
-
-
-def _in_prose(
-    response: str,
-    region: Span,
-    intro: list[ParsedStatement],
-    decision: Decision | None,
-    stage: Stage,
-) -> list[ParsedStatement]:
-    """A reason that is no list item: behind a label, or the sentences after the decision."""
-    after = decision.statement.span[1] if decision and decision.statement.span else region[0]
-    behind = labelled(response, (after, region[1]))
-    if behind is not None:
-        return [behind]
-    following = [each for each in intro if each.span and each.span[0] >= after]
-    if stage != "justify" and not _needs_more(decision):
-        following = _from_turn(following)
-    kept = [each for each in following if is_reason(each.text) and not _meta(each, stage)]
-    spans = [each.span for each in kept if each.span is not None]
-    if not spans or decision is None:
-        return []
-    whole = (spans[0][0], spans[-1][1])
-    return [ParsedStatement(response[whole[0] : whole[1]], whole)]
-
-
-def _from_turn(following: list[ParsedStatement]) -> list[ParsedStatement]:
-    """Who says that the reasons suffice gives another one only after a "however"."""
-    for place, each in enumerate(following):
-        if _TURN.match(each.text) and not explicit(each.text):
-            return following[place:]
-    return []
-
-
-def _meta(each: ParsedStatement, stage: Stage) -> bool:
-    """Speaks of reasons instead of giving one; in later stages also of toxicity alone."""
-    if explicit(each.text):
-        return True
-    return stage == "justify" and opening(each.text) is not None and len(each.text) < 20
-
-
-def _needs_more(decision: Decision | None) -> bool:
-    """Whether a later stage did not say that the reasons suffice: then prose is a reason."""
-    return (
-        decision is not None
-        and decision.verdict is not None
-        and decision.verdict.answer in ("insufficient", "doubtful")
-    )
-
-
-_MARKER = re.compile(
-    r"^([ \t]*)(?:\*\*|__)?"
-    r"(?:\(?\d{1,2}[.)]|[-*•–](?=[ \t])|reason\s+\d{1,2}\s*[:.)])"
-    r"[ \t]*(?:\*\*(?=[ \t]))?[ \t]*",
-    re.MULTILINE | re.IGNORECASE,
-)
-_BOLD_HEAD = re.compile(r"^([ \t]*)(?=\*\*[^*\n]{2,80}\*\*)", re.MULTILINE)
-_BLANK = re.compile(r"\r?\n[ \t]*(?:\r?\n|```)")  # a code fence ends a paragraph, too
-_LABEL = re.compile(
-    r"^[\W_]*(?:(?:the|my|specific|other|an?)\s+)?(?:additional\s+|further\s+)?"
-    r"(?:reason(?:s|\(s\))?(?:ing)?|justifications?|explanations?)"
-    # "for", and what for: at most 30 characters, or nothing but blanks
-    r"(?:\s+for(?:\s++[\w ]{1,30}|(?=\s[^\S ]*+ )))?(?:\s+\d+)?\s*+(?:\*\*)?\s*+:[\s*_]*",
-    re.IGNORECASE,
-)
-_DECISION = re.compile(r"^[\W_]*(?:my\s+)?(?:decision|conclusion|stance|answer)\b", re.IGNORECASE)
-_NOTHING = re.compile(
-    r"^[\W_]*(?:none|n/a|not applicable|no (?:additional|further|other|more))\b", re.IGNORECASE
-)
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_LETTER = re.compile(r"[^\W_]")
-_NAME = re.compile(r"[\w ]+")
-
-FEWEST_WORDS = 3  # fewer are a heading
-LONGEST_HEADING = 40  # characters
+    asked: str
+    span: Span
+    paragraph: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class ListItem:
-    """A list item: where its line begins, and where its text stands."""
+class Outline:
+    """The form of a response.
 
-    begin: int
-    text: Span
+    opening: the sentences of which one may state the decision. whole: these and the headings among
+    them. reasons: of a list. prose: all sentences, where there is no list.
+    """
+
+    response: str
+    opening: tuple[Sentence, ...]
+    whole: str
+    reasons: tuple[ParsedStatement, ...]
+    prose: tuple[Sentence, ...] = ()
+
+    def statement(self, sentence: Sentence) -> ParsedStatement:
+        return ParsedStatement(self.response[slice(*sentence.span)], sentence.span)
 
 
-def items(response: str) -> list[ListItem]:
-    """The list's items, each with the sub-items below it; bold headings where there are none."""
-    found = _items(response, _MARKER)
-    return found if found else _items(response, _BOLD_HEAD)
+_ODD_MARK = re.compile(
+    r"^([ \t]*)[\u2460-\u2473\u2776-\u277f\u2190-\u21ff\u25a0-\u25ff\u2713\u2714\u2794-\u27be]"
+    r"(?=\ufe0f?[ \t])",
+    re.MULTILINE,
+)
+_MARK = re.compile(
+    r"^(?:(?P<number>[(\[]?\d{1,2}[.)\]](?!\d)|\d\u20e3)"
+    r"|(?P<letter>\(?(?:[A-Za-z]|[ivxIVX]{1,4})[.)](?=\s))"
+    r"|(?P<bullet>(?:[-*+\u2022\u2023\u2013\u2014\u00b7]|[-=]>)(?=[ \t])))[ \t]*",
+    re.MULTILINE,
+)
+_HEAD = re.compile(r"^[ \t]*(?:(#{1,6})[ \t]+|(?=\*\*[^*\n]{2,80}\*\*))", re.MULTILINE)
+_REASON = (
+    r"(?:reason(?:s|\(s\))?(?:ing)?|justifications?|explanations?|rationales?|grounds?)"
+    r"(?:\s+for\s[\w ]{1,30})?(?:\s?#?\d{1,2})?"
+)
+_LABEL = re.compile(
+    r"(?:(?:the|my|specific|other|an?|additional|further|main|key)\s+){0,3}" + _REASON + r"\s?:\s*",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(rf"^(?={_LABEL.pattern})", re.MULTILINE | re.IGNORECASE)
+_DECISION = re.compile(
+    r"(?:(?:my|the|final|overall)\s+){0,2}"
+    r"(?:decision|conclusion|stance|answer|verdict|judge?ment|classification|label)\s?(?::|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NOTHING = re.compile(
+    r"(?:none|n/a|not applicable|no (?:additional|further|other|more))\b", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_LETTER = re.compile(r"[^\W\d_]")
+_BLANK = re.compile(r"\n\s*\n")
+_EMPHASIS = "*_~`"
+
+_THOUGHT, _THOUGHT_ENDS = "<think>", "</think>"
 
 
-def reasons(response: str, found: list[ListItem]) -> list[ParsedStatement]:
-    """The items' texts: up to a blank line, labels and headings left away."""
-    statements = [_item_statement(response, item) for item in found]
-    return [each for each in statements if is_reason(each.text)]
+def outline(response: str) -> Outline:
+    """Find the list of reasons, and the sentences that may state the decision."""
+    text = _ResponseText(response)
+    fields = text.fields()
+    if any(field.is_reason for field in fields):
+        opening = [
+            Sentence(f"{each.key}: {each.value}", each.span)
+            for each in fields
+            if not each.is_reason
+        ]
+        spans = [each.span for each in fields if each.is_reason and is_reason(each.value)]
+        prose: list[Sentence] = []
+    else:
+        begin, items = text.items()
+        spans = [text.original(*item) for item in items if is_reason(text.plain[slice(*item)])]
+        prose = text.sentences(0, begin) or text.sentences(items[-1][1] if items else 0)
+        opening = text.labelled_decision(begin) or prose
+    whole = " ".join(each.asked for each in opening[:OPENING])
+    opening, prose = _said(opening)[:OPENING], _said(prose)
+    reasons = tuple(ParsedStatement(response[slice(*span)], span) for span in spans)
+    return Outline(response, tuple(opening), whole, reasons, () if reasons else tuple(prose))
 
 
 def is_reason(text: str) -> bool:
     """Neither a heading, nor the decision, nor "None"."""
     if _DECISION.match(text) or _NOTHING.match(text):
         return False
-    bare = _LABEL.sub("", text)
-    return len(_WORD.findall(bare)) >= FEWEST_WORDS and not re.search(r":[\s*_]*$", bare)
+    return len(_WORD.findall(_LABEL.sub("", text, 1))) >= FEWEST_WORDS and text[-1:] != ":"
 
 
-def is_heading(text: str) -> bool:
-    """A few words and a colon ("**Decision:**")."""
-    letters = [found.start() for found in _LETTER.finditer(text)]
-    if not letters or letters[-1] - letters[0] >= LONGEST_HEADING:
-        return False
-    core, rest = text[letters[0] : letters[-1] + 1], text[letters[-1] + 1 :]
-    return ":" in rest and _NAME.fullmatch(core) is not None
+class _ResponseText:
+    """A response without what was thought before it, normalised. Offsets are of `plain`."""
 
+    def __init__(self, response: str) -> None:
+        self.response = response
+        self.start = response.rfind(_THOUGHT_ENDS) + len(_THOUGHT_ENDS)
+        if _THOUGHT_ENDS not in response:
+            self.start = len(response) if response.lstrip().startswith(_THOUGHT) else 0
+        answer = _ODD_MARK.sub("\\1\u2022", response[self.start :])
+        self.normalized: NormalizedText = normalize(answer)
+        self.plain = self.normalized.text
 
-def labelled(response: str, region: Span) -> ParsedStatement | None:
-    """A single reason behind a label ("Reason: ..."), up to a blank line."""
-    for line in re.finditer(r"[^\n]+", response[region[0] : region[1]]):
-        label = _LABEL.match(line.group())
-        if label:
-            start = region[0] + line.start() + label.end()
-            stated = statement_at(response, start, _paragraph_end(response, start, region[1]))
-            return stated if is_reason(stated.text) else None
-    return None
+    def original(self, start: int, end: int) -> Span:
+        """The same stretch of the response, with the marks of emphasis at its ends."""
+        begin, close = self.normalized.original(start, end)
+        begin, close = begin + self.start, close + self.start
+        while begin > self.start and self.response[begin - 1] in _EMPHASIS:
+            begin -= 1
+        while close < len(self.response) and self.response[close] in _EMPHASIS:
+            close += 1
+        return begin, close
 
+    def sentences(self, start: int, end: int | None = None) -> list[Sentence]:
+        """The sentences and headings of a region."""
+        region = self.plain[start : len(self.plain) if end is None else end]
+        blanks = [blank.start() for blank in _BLANK.finditer(region)]
+        return [
+            Sentence(region[a:b], self.original(start + a, start + b), bisect_left(blanks, a))
+            for a, b in sentences(region)[:MOST_SENTENCES]
+            if _LETTER.search(region, a, b)
+        ]
 
-def _items(response: str, marker: re.Pattern[str]) -> list[ListItem]:
-    marks = [m for m in marker.finditer(response) if not _DECISION.match(response, m.end())]
-    blanks = [blank.start() for blank in _BLANK.finditer(response)]
-    top: list[re.Match[str]] = []
-    for mark in marks:
-        indent = len(mark.group(1))
-        if top and indent > len(top[-1].group(1)) and _same_paragraph(blanks, top[-1], mark):
-            continue  # a sub-item belongs to the item above it
-        top.append(mark)
-    if not top:
+    def labelled_decision(self, begin: int) -> list[Sentence]:
+        """The sentences from the last label of a decision on. begin: of the list."""
+        for label in reversed(list(_DECISION.finditer(self.plain))):
+            line = self.plain.rfind("\n", 0, label.start()) + 1
+            mark = _MARK.match(self.plain, line)
+            if label.start() in (line, mark.end() if mark else line):
+                found = self.sentences(line, begin if line < begin else None)
+                if len(_said(found)[0].asked) > label.end() - line:
+                    return found
         return []
-    ends = [*(mark.start() for mark in top[1:]), len(response)]
-    return [ListItem(mark.start(), (mark.end(), end)) for mark, end in zip(top, ends, strict=True)]
+
+    def items(self) -> tuple[int, list[Span]]:
+        """The items of the list, and where it begins: marked, labelled or under headings."""
+        heads = self._heads()
+        titles = {place for place, is_title in heads if is_title}
+        labels = [label.span() for label in _LABELLED.finditer(self.plain)]
+        headed = [(place, place) for place, _ in heads]
+        several = labels if len(labels) > 1 else []
+        for begins in (self._marks(), several, headed, labels):
+            begins = [each for each in begins if not _DECISION.match(self.plain, each[1])]
+            if begins:
+                ends = [*(begin for begin, _ in begins[1:]), len(self.plain)]
+                return begins[0][0], [
+                    self._item(start, end, is_title=begin in titles)
+                    for (begin, start), end in zip(begins, ends, strict=True)
+                ]
+        return len(self.plain), []
+
+    def _marks(self) -> list[Span]:
+        """The marks of a list's items, without those of the lists inside its items."""
+        marks = list(_MARK.finditer(self.plain))
+        last = {mark.lastgroup: mark.start() for mark in marks}
+        blanks = [blank.start() for blank in _BLANK.finditer(self.plain)]
+        found: list[re.Match[str]] = []
+        for mark in marks:
+            if found:
+                above, kind = found[-1], found[-1].lastgroup
+                other = kind != mark.lastgroup and is_reason(
+                    self.plain[above.end() : mark.start()].strip()
+                )
+                deeper = self._indent(mark.start()) > self._indent(above.start())
+                together = bisect_left(blanks, above.end()) == bisect_left(blanks, mark.start())
+                if (together and (deeper or other)) or (other and mark.start() < last[kind]):
+                    continue
+            found.append(mark)
+        return [mark.span() for mark in found]
+
+    def _indent(self, start: int) -> int:
+        original = self.normalized.starts[start] + self.start
+        line = self.response[self.response.rfind("\n", 0, original) + 1 : original]
+        return len(line) - len(line.lstrip())
+
+    def _heads(self) -> list[tuple[int, bool]]:
+        """Where headings begin, and whether they are titles above a text (`#`)."""
+        return [
+            (bisect_left(self.normalized.starts, head.end() - self.start), head[1] is not None)
+            for head in _HEAD.finditer(self.response, self.start)
+        ]
+
+    def _item(self, start: int, limit: int, *, is_title: bool) -> Span:
+        """An item's text up to a blank line; of a title, and of a label, the text below it."""
+        end = self._paragraph_end(start, limit)
+        below = self.plain[end:limit].strip()
+        if below and (is_title or self.plain[start:end].rstrip().endswith(":")):
+            if is_title:
+                start = end
+            end = self._paragraph_end(limit - len(self.plain[end:limit].lstrip()), limit)
+        start = end - len(self.plain[start:end].lstrip())
+        label = _LABEL.match(self.plain, start, end)
+        if label:
+            start = label.end()
+        return start, start + len(self.plain[start:end].rstrip())
+
+    def _paragraph_end(self, start: int, limit: int) -> int:
+        blank = _BLANK.search(self.plain, start, limit)
+        return blank.start() if blank else limit
+
+    def fields(self) -> list[_Field]:
+        """The fields of JSON that begins a line; none where there is none."""
+        opened = _OPENED.search(self.plain)
+        found = [] if opened is None else list(_fields(self.plain, opened.start()))
+        return [replace(each, span=self.original(*each.span)) for each in found]
 
 
-def _same_paragraph(blanks: list[int], above: re.Match[str], mark: re.Match[str]) -> bool:
-    return bisect_left(blanks, above.end()) == bisect_left(blanks, mark.start())
+def _said(found: list[Sentence]) -> list[Sentence]:
+    """Without headings and announcements, where there is anything else."""
+    said = [each for each in found if not _is_heading(each.asked)]
+    return [each for each in said if each.asked[-1] != ":"] or said or found
 
 
-def _item_statement(response: str, item: ListItem) -> ParsedStatement:
-    start, limit = item.text
-    end = _paragraph_end(response, start, limit)
-    first = response[start:end]
-    if re.search(r":[\s*_]*$", first.strip()) and end < limit:  # a heading: what follows is meant
-        end = _paragraph_end(response, end + len(_BLANK.match(response, end).group()), limit)  # type: ignore[union-attr]
-    label = _LABEL.match(response[start:end])
-    return statement_at(response, start + (label.end() if label else 0), end)
+def _is_heading(text: str) -> bool:
+    """A few words and a colon, or a label alone ("Decision")."""
+    label = _DECISION.match(text)
+    if label and label.end() == len(text):
+        return True
+    return len(text) < LONGEST_HEADING and text.endswith(":") and text.count(" ") < FEWEST_WORDS
 
 
-def _paragraph_end(response: str, start: int, limit: int) -> int:
-    blank = _BLANK.search(response, start, limit)
-    return blank.start() if blank else limit
-
-
-_MORE = (
-    r"\b(?:additional|further|more|another|other|new|extra)\b(?:\s+[\w'()-]+){0,4}?\s+"
-    r"(?:reason|reasoning|context|information|justification|explanation|evidence|detail)s?"
-)
-_REQUIRED = r"\b(?:required|needed|necessary|warranted|essential|called for)\b"
-_GIVEN = r"\b(?:identif\w+|find|found|see|provide|offer|have|think of)\b"
-_PATTERNS: tuple[tuple[str, Answer], ...] = (
-    (rf"{_MORE}.*?{_REQUIRED}", "insufficient"),
-    (rf"\b(?:requires?|needs?|necessitates?)\b.*?{_MORE}", "insufficient"),
-    (rf"\bthere (?:is|are|exists?)\b.*?{_MORE}", "insufficient"),
-    (rf"{_GIVEN}.*?{_MORE}", "insufficient"),
-    (rf"\bno\s+(?:\w+\s+){{0,2}}?{_MORE}", "insufficient"),  # the "no" denies it
-    (r"\b(?:sufficient(?:ly)?|suffices?|enough|adequate(?:ly)?|complete)\b", "sufficient"),
-    (r"\b(?:insufficient|inadequate|incomplete)\b", "insufficient"),
-    (r"\bunnecessary\b", "sufficient"),
-)
-_CUES = tuple((re.compile(pattern), answer) for pattern, answer in _PATTERNS)
-_DOUBT = re.compile(
-    r"\b(?:may|might|could|maybe|perhaps|possibly|potentially|arguably|unclear|unsure|uncertain|"
-    r"not (?:strictly|necessarily|entirely|absolutely)|would (?:be )?(?:helpful|useful|beneficial|"
-    r"strengthen|help)|can be (?:helpful|useful))\b"
-)
-LONGEST_CLAUSE = 600  # characters: what is longer is read so far
-
-_NONE = re.compile(
-    r"^[\W_]*(?:additional|further|more|other)\s+reasons?(?:\(s\))?[\W_]{0,9}:[\W_]{0,9}(?:none|n/a)\b",
+_OPENED = re.compile(r"^[{\[](?=\s*[\"{\[])", re.MULTILINE)
+_TOKEN = re.compile(r"\"([^\"]*)\"|([{}\[\],:])|([^\s{}\[\],:\"]+)")
+_REASON_KEY = re.compile(
+    r"(?:\w+[_ ])?(?:reason(?:s|ing)?|justifications?|explanations?|rationales?)(?:_?\d{1,2})?",
     re.IGNORECASE,
 )
-_OPPOSITE: dict[Answer, Answer] = {"sufficient": "insufficient", "insufficient": "sufficient"}
-_BY_OPENING: dict[str, Answer] = {"yes": "insufficient", "no": "sufficient"}
+_TEXT_KEY = re.compile("text|description|details?|content|statement", re.IGNORECASE)
 
 
-def read_verdict(decision: str, following: Sequence[str] = ()) -> DecisionVerdict | None:
-    """The answer of a decision sentence; None where the rules see none.
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A value of JSON. span: of the text of a reason, else of the key and the value."""
 
-    Explicit cues decide by majority, a tie is `doubtful`; a leading yes or no decides only where
-    there is no cue and the sentence is not about toxicity: "Yes, the text is toxic" answers another
-    question and is irrelevant (Table 5 of the paper). The certainty is the share of all cues,
-    openings and those of the following sentences included, that agree.
-    """
-    cues = explicit(decision)
-    word = opening(decision)
-    openings = [_BY_OPENING[word]] if word else []
-    if cues:
-        counted = Counter(cues).most_common()
-        most = [answer for answer, count in counted if count == counted[0][1]]
-        chosen = most[0] if len(most) == 1 else "doubtful"
-    elif names_toxicity(decision):
-        cues, chosen = ["irrelevant"], "irrelevant"
-    elif openings:
-        cues, openings, chosen = openings, [], openings[0]
-    else:
-        return None
-    later = [cue for sentence in following for cue in explicit(sentence)]
-    every = [*cues, *openings, *later]
-    return DecisionVerdict(chosen, "rules", max(every.count(chosen), 1) / len(every))
+    key: str
+    value: str
+    span: Span
+    is_reason: bool
 
 
-def answers(sentence: str) -> bool:
-    """Whether it says anything about additional reasons, or begins with a bare yes or no."""
-    return bool(explicit(sentence)) or (
-        opening(sentence) is not None and not names_toxicity(sentence)
-    )
+def _fields(text: str, start: int) -> Iterator[_Field]:
+    """The strings, numbers and words of JSON, also where it is cut off; a list's have its key."""
+    tokens = list(_TOKEN.finditer(text, start))
+    keys: list[str] = []  # of what is open
+    key, begin = "", start
+    for token, after in zip_longest(tokens, tokens[1:]):
+        if token[2] in ("{", "["):
+            keys.append(key)
+        elif token[2] in ("}", "]"):
+            key = keys.pop() if keys else ""
+        elif token[2] is None and after is not None and after[2] == ":":
+            key, begin = token[1] or token[3] or "", token.start()
+        elif token[1] is not None and _is_reason_key(key, keys):
+            yield _Field(key, token[1], token.span(1), True)
+        elif token[2] is None and not any(map(_REASON_KEY.fullmatch, keys)):
+            yield _Field(key, token[1] or token[3] or "", (begin, token.end()), False)
 
 
-def explicit(sentence: str) -> list[Answer]:
-    """One answer for each clause that speaks of what is required or suffices."""
-    if _NONE.match(sentence):
-        return ["sufficient"]
-    return [cue for clause in clauses(sentence) if (cue := _cue(clause)) is not None]
-
-
-def _cue(whole: str) -> Answer | None:
-    clause = whole[:LONGEST_CLAUSE]
-    for pattern, answer in _CUES:
-        found = pattern.search(clause)
-        if found is None:
-            continue
-        if _DOUBT.search(clause):
-            return "doubtful"
-        denied = NEGATION.search(clause[: found.end()])
-        return _OPPOSITE[answer] if denied and "unnecessary" not in found.group() else answer
-    return None
-
-
-_TOXIC = re.compile(r"\b(non[-‐‑–]?\s?)?toxic(?:ity)?\b", re.IGNORECASE)
-_REASON_FOLLOWS = re.compile(
-    r"\b(?:because|since|due to|as it|given that|for the following)\b", re.IGNORECASE
-)
-NEGATION = re.compile(
-    r"\b(?:no|not|never|neither|nor|without|cannot|lacks?|free (?:of|from))\b|n't\b"
-)
-_HEDGE = re.compile(
-    r"\b(?:may|might|could|maybe|perhaps|possibly|potentially?|probabl[ye]|likely|unlikely|seems?|"
-    r"seemingly|appears?|suggests?|partial(?:ly)?|mild(?:ly)?|slightly|somewhat|borderline|"
-    r"ambiguous|neutral|to some (?:extent|degree))\b"
-)
-_BETWEEN = re.compile(r"\bas (?:neutral|ambiguous|borderline)\b")
-_OPENING = re.compile(r"^\W*(?:decision\W+)?(yes|no)\b(?=[\s*_]*(?:[,.;:!–—-]|$))", re.IGNORECASE)
-_STANCE_OF_OPENING: dict[str | None, Stance] = {"yes": "toxic", "no": "non-toxic"}
-_NO_DENIAL = re.compile(
-    r"\b(?:(?:without|beyond)(?: an?y?)?|no|not in)(?: \w+)? doubt\b|\bno question\b|"
-    r"\bnot (?:only|just|merely|simply)\b"
-)
-_RESTATED_TASK = re.compile(r"\bwhy (?:it|(?:the|this) (?:\w+ )?text) is (?:\w+ )?$", re.IGNORECASE)
-
-
-def stance_of(sentence: str) -> Stance:
-    """Toxic, maybe, non-toxic, or unclear where it does not say.
-
-    The first mention decides, with what stands before it; a cause that follows does not. Whole
-    words: the released parser looks for substrings, so that "contribute" is a hedge ("but").
-    """
-    plain = _REASON_FOLLOWS.split(straighten_apostrophes(sentence), maxsplit=1)[0]
-    found = _TOXIC.search(plain)
-    if found is None:
-        between = _BETWEEN.search(plain.lower())
-        return "maybe" if between else _STANCE_OF_OPENING.get(opening(sentence), "unclear")
-    before = _NO_DENIAL.sub("", plain[: found.start()].lower())
-    if re.search(r"\bwhether\b", before):
-        return "unclear"  # "I cannot tell whether it is toxic"
-    after = plain[found.end() :].lower()
-    if _HEDGE.search(before) or re.match(r"\s+(?:to some|in part|at most)\b", after):
-        return "maybe"
-    # "No, the text is toxic" denies nothing but an expectation
-    if found.group(1) or NEGATION.search(_OPENING.sub("", before, count=1)):
-        return "non-toxic"
-    return "toxic"
-
-
-def names_toxicity(sentence: str) -> bool:
-    """Whether it says of the text that it is, or is not, toxic; not merely why it would be."""
-    found = _TOXIC.search(sentence)
-    return found is not None and not _RESTATED_TASK.search(sentence[: found.start()])
-
-
-def opening(sentence: str) -> str | None:
-    """`yes` or `no` where the sentence begins with it."""
-    found = _OPENING.match(sentence)
-    return found.group(1).lower() if found else None
-
-
-_BORDER = re.compile(r"(?<=[.!?])[\"'”’)*_]*\s+|\n+")
-_CLAUSE = re.compile(
-    r"[,;:–—]|\s-\s|\b(?:but|however|although|though|yet|because|since|whereas)\b", re.IGNORECASE
-)
-_SENTENCE_LETTER = re.compile(r"[^\W\d_]")
-
-
-def statement_at(text: str, start: int, end: int) -> ParsedStatement:
-    """This stretch of the text without blanks around it."""
-    inner = text[start:end]
-    start += len(inner) - len(inner.lstrip())
-    stripped = inner.strip()
-    return ParsedStatement(stripped, (start, start + len(stripped)))
-
-
-def sentences(text: str, region: Span) -> list[ParsedStatement]:
-    """The sentences of a region that hold a letter, in order."""
-    begin, end = region
-    cuts = [begin]
-    for border in _BORDER.finditer(text, begin, end):
-        closing = len(border.group()) - len(border.group().lstrip("\"'”’)*_"))
-        cuts += [border.start() + closing, border.end()]
-    cuts.append(end)
-    found = [statement_at(text, *pair) for pair in zip(cuts[::2], cuts[1::2], strict=True)]
-    return [each for each in found if _SENTENCE_LETTER.search(each.text)]
-
-
-def clauses(sentence: str) -> list[str]:
-    """The sentence cut where its thought turns, lower case, curly apostrophes made straight."""
-    return [part.strip() for part in _CLAUSE.split(straighten_apostrophes(sentence.lower()))]
+def _is_reason_key(key: str, above: list[str]) -> bool:
+    if any(map(_REASON_KEY.fullmatch, above)) and _TEXT_KEY.fullmatch(key):
+        return True
+    return not key or _REASON_KEY.fullmatch(key) is not None

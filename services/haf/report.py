@@ -26,7 +26,7 @@ ONLY_IF_REQUESTED = "absent unless the request's `token_values` asks for it"
 Stage = Literal["justify", "internal", "external", "sufficiency", "necessity"]
 Stance = Literal["toxic", "maybe", "non-toxic", "unclear"]
 Answer = Literal["sufficient", "insufficient", "doubtful", "irrelevant", "unclear"]
-DecidedBy = Literal["rules", "similarity", "nli"]
+DecidedBy = Literal["reader", "similarity", "rules", "nli"]  # the last two: before 1.2
 
 
 class HafTokenValue(Message):
@@ -110,8 +110,8 @@ class HafDecisionPart(Message):
     answer: Answer | None = Field(description="of later stages: what it says about the reasons")
     judge: DecidedBy | None = Field(description="what read the answer off the sentence")
     certainty: Share | None = Field(
-        description="rules: share of the cues that agree; nli: its probability; similarity: the "
-        "winning side's share of both"
+        description="reader: the probability of the answer; similarity: the winning side's share "
+        "of both"
     )
     token_values: tuple[HafTokenValue, ...] = Field(
         default=(), exclude_if=not_, description=ONLY_IF_REQUESTED

@@ -15,7 +15,12 @@ import numpy as np
 from services.haf import kernel
 from services.haf.contract import HafAnswerWeights, HafRequest
 from services.haf.kernel import Floats
-from services.haf.model_calls import HafCollected, SimilarityTable, decision_target, needs_model
+from services.haf.model_calls import (
+    HafCollected,
+    SimilarityTable,
+    decision_target,
+    needs_similarity,
+)
 from services.haf.parsing import DecisionVerdict
 from services.haf.report import (
     Answer,
@@ -111,11 +116,11 @@ def score_transcript(
 def _verdict(
     request: HafRequest, exchange: Exchange, collected: HafCollected
 ) -> DecisionVerdict | None:
-    """The rules' answer, or the model's where it is left to one."""
+    """The reader's answer, or the similarity's where the variant leaves it to that."""
     decision = exchange.parsed.decision
     if decision is None:
         return None
-    if needs_model(variant_of(request), exchange):
+    if needs_similarity(variant_of(request), exchange):
         return collected.verdicts[decision.statement.text]
     return decision.verdict
 

@@ -9,7 +9,7 @@ which loses the first (" The") and often the last (".\n\n") as the released code
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +24,7 @@ from services.haf.contract import (
 )
 from services.haf.kernel import Floats
 from services.haf.parsing import ParsedResponse, ParsedStatement
+from services.haf.reading import read_responses
 from services.haf.report import Stage, Stance
 from services.haf.variants import variant_of
 from shared.contracts.calls import Completion
@@ -95,12 +96,19 @@ class Transcript:
         return (self.justify, *self.later, *(part for part in more if part is not None))
 
 
-def read_exchange(
-    request: HafRequest, stage: Stage, response: ResponseTokens, reason: int | None = None
-) -> Exchange:
-    """Parse a response and find its statements' tokens."""
-    parsed = variant_of(request).parse(response.text, stage)
-    return make_exchange(request, stage, response, parsed, reason)
+def parse_responses(responses: Sequence[tuple[HafRequest, Stage, str]]) -> list[ParsedResponse]:
+    """Parse each response as its request's variant does; the reader is asked once for all."""
+    by_reader = iter(
+        read_responses(
+            [(text, stage) for own, stage, text in responses if variant_of(own).uses_reader]
+        )
+    )
+    return [
+        next(by_reader)
+        if variant_of(own).uses_reader
+        else parsing_reference.parse_as_released(text, stage)
+        for own, stage, text in responses
+    ]
 
 
 def make_exchange(
@@ -110,7 +118,7 @@ def make_exchange(
     parsed: ParsedResponse,
     reason: int | None = None,
 ) -> Exchange:
-    """A response that is parsed already."""
+    """Find the tokens of a response's statements."""
     whole = variant_of(request).whole_tokens
     found = parsed.decision
     return Exchange(

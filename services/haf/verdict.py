@@ -83,6 +83,7 @@ ANSWERS: dict[Answer, str] = {
     "unclear": "could not be read",
 }
 JUDGES: dict[DecidedBy, str] = {
+    "reader": "the trained reader",
     "rules": "our rules",
     "similarity": "the similarity model",
     "nli": "an entailment model",

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.ftc.counterfactuals import same_words
 from services.ftc.extraction import PATTERNS, extract
 from services.ftc.grammar import finish, is_sentence
+from services.ftc.lead_ins import bare_explanation
 from services.ftc.report import NliLabel
 from tests.wording import Row, check, load
 
@@ -39,6 +41,30 @@ def test_the_first_sentence_that_can_be_used_is() -> None:
         "entailment", "A dog sleeps.", "The weather is fine, a poodle is a dog.", printed=False
     )
     assert [made.text for made in part.made] == ["A poodle sleeps."]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{}",
+        "Explanation: {}",
+        "**Rationale:** {}",
+        "Label: entailment\nExplanation: {}",
+        "Well, {}",
+        "It says that {}",
+        '{{"label": "entailment", "explanation": "{}"}}',
+        "<think>A cat is an animal.</think>\n{}",
+        "<b>{}</b>",
+        "{} \u2014 that's all.",
+    ],
+)
+@pytest.mark.parametrize("said", ["A poodle is a dog.", "The man in red is at home"])
+def test_what_stands_around_an_explanation_is_no_part_of_it(written: str, said: str) -> None:
+    explanation = written.format(said)
+    bare = bare_explanation(explanation)
+    start, end = bare.original(bare.text.index(said), bare.text.index(said) + len(said))
+    assert explanation[start:end] == said
+    assert bare.text.replace(said, "").strip() in ("", "; that's all.")
 
 
 def test_the_printed_patterns_are_fewer() -> None:

@@ -11,12 +11,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from shared.contracts.calls import Completion, Example, Pair, Prompt, Sampling, WrittenToken
+from shared.contracts.calls import Completion, Pair, Prompt, Sampling, WrittenToken
 from shared.contracts.errors import BadInput
-from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelKind, ModelUse
-from shared.models.label_readout import of_head
+from shared.models.catalogue.catalogue import READER
 from shared.models.ports import Floats, Models, bind
+from shared.readers.model import OUTPUTS
 
 TOXIC = "The text is toxic.\n\n1. It calls the neighbours lazy.\n2. It wants them gone from here."
 PLAIN = "The text is not toxic.\n\n1. It describes the weather only.\n2. It attacks nobody at all."
@@ -25,7 +25,7 @@ MORE = "Yes, an additional reason is required.\n\n1. It blames a whole street fo
 KINDS: dict[str, ModelKind] = {
     "lm": "causal",
     "embedded-similarity": "similarity",
-    "nli": "classifier",
+    READER.name: "classifier",
 }
 
 
@@ -66,17 +66,31 @@ def told(prompt: Prompt) -> str:
     return MORE if "solely" in instruction else ENOUGH
 
 
+def read(asked: str) -> str:
+    """The label of a text of these tests, by its words."""
+    reading, _, text = asked.partition(": ")
+    words = text.lower()
+    if reading == "refusal":
+        return "refusal" if "i cannot" in words else "no-refusal"
+    if "i cannot" in words:
+        return "unclear"
+    if reading == "stance":
+        return "non-toxic" if "not toxic" in words else "toxic" if "toxic" in words else "unclear"
+    if "not required" in words or "no additional" in words:
+        return "sufficient"
+    return "insufficient" if "required" in words else "unclear"
+
+
 @dataclass
 class FakeModels:
-    """The port `Models`: one writer, one similarity, one NLI classifier; counts calls."""
+    """The port `Models`: one writer, one similarity, the reader; counts calls."""
 
     say: Callable[[Prompt], str] = told
     alike: Callable[[str, str], float] = overlap
-    entails: Callable[[str, str], float] = lambda premise, hypothesis: overlap(premise, hypothesis)
     generated: list[tuple[Prompt, ...]] = field(default_factory=list)
     scored: list[tuple[str, ...]] = field(default_factory=list)
     compared: list[tuple[Pair, ...]] = field(default_factory=list)
-    judged: list[tuple[Example, ...]] = field(default_factory=list)
+    asked: list[tuple[str, ...]] = field(default_factory=list)
     name: str = ""
     languages: tuple[str, ...] = ("*",)
     silent: bool = False  # it tells no log-probabilities
@@ -95,11 +109,10 @@ class FakeModels:
         return FakeModels(
             self.say,
             self.alike,
-            self.entails,
             self.generated,
             self.scored,
             self.compared,
-            self.judged,
+            self.asked,
             name,
             self.languages,
             self.silent,
@@ -111,8 +124,8 @@ class FakeModels:
     def similarity(self, name: str) -> FakeModels:
         return self._named(name, "similarity", "cross-encoder")
 
-    def judge(self, name: str) -> FakeModels:
-        return self._named(name, "classifier", "causal")
+    def classifier(self, name: str) -> FakeModels:
+        return self._named(name, "classifier")
 
     @property
     def use(self) -> ModelUse:
@@ -134,14 +147,12 @@ class FakeModels:
         self.compared.append(tuple(pairs))
         return np.array([self.alike(pair.a, pair.b) for pair in pairs])
 
-    def labels_of(self, _: Example) -> tuple[str, ...]:
-        return ("neutral", "entailment", "contradiction")
-
-    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        self.judged.append(tuple(examples))
-        shares = (self.entails(each.text, each.text_pair or "") for each in examples)
-        rows = np.array([[1 - p, p, 0.0] for p in shares])
-        return of_head(rows, None, ("neutral", "entailment", "contradiction"))
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        self.asked.append(tuple(texts))
+        names = [f"{text.partition(': ')[0]}: {read(text)}" for text in texts]
+        rows = np.full((len(texts), len(OUTPUTS)), 0.001)
+        rows[np.arange(len(texts)), [OUTPUTS.index(name) for name in names]] = 0.9
+        return rows
 
 
 @contextmanager

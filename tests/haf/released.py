@@ -10,13 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from services.haf import kernel, parsing
+from services.haf import kernel
 from services.haf.contract import HafWeights
+from services.haf.parsing import ParsedResponse
+from services.haf.reading import read_responses
 from services.haf.report import Answer, Stage
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
@@ -71,13 +74,18 @@ def changes() -> Iterator[Change]:
             yield from _upheld(sample, where, rows)
 
 
+@cache
+def _read(response: str, stage: Stage) -> ParsedResponse:
+    return read_responses([(response, stage)])[0]
+
+
 def _same(row: Json, stage: Stage) -> bool:
-    found = [each.text for each in parsing.parse_response(row["response"], stage).reasons]
+    found = [each.text for each in _read(row["response"], stage).reasons]
     return bool(found == row["reasons"])
 
 
 def _same_decision(row: Json, stage: Stage) -> bool:
-    decision = parsing.parse_response(row["response"], stage).decision
+    decision = _read(row["response"], stage).decision
     return bool(decision and decision.statement.text == row["decision_sentence"])
 
 
@@ -134,8 +142,8 @@ def _upheld(sample: Json, where: str, rows: dict[str, Json]) -> Iterator[Change]
 
 
 def _weight(row: Json, stage: Stage) -> float | None:
-    """What the rules make of the decision; None where they leave it to a model."""
-    decision = parsing.parse_response(row["response"], stage).decision
+    """The weight of the decision as it is read; None without one."""
+    decision = _read(row["response"], stage).decision
     if decision is None or decision.verdict is None:
         return None
     ideal: Answer = "sufficient" if stage == "sufficiency" else "insufficient"

@@ -71,7 +71,9 @@ def test_groups_are_models_and_data_sets(some: list[Row]) -> None:
     few, models, groups = report.warnings
     assert (few, groups) == ("fewer than 8 clusters: 4", FEW)
     assert models.startswith("results of several models are averaged: ")
-    assert models.endswith("embedded-similarity 1, lm 1 and embedded-similarity 1")
+    assert models.endswith(
+        "embedded-reader 1, lm 1 and embedded-similarity 1 and embedded-reader 1"
+    )
     assert report.variants == ("robust",)
 
 

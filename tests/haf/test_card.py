@@ -15,7 +15,10 @@ CARD = Path(__file__).parents[2] / "services" / "haf" / "README.md"
 STORED = 1e-5  # what the released numbers are rounded to
 NAMES = dict(zip(METRICS, ("SoS", "DiS", "UII", "UEI", "RS", "RN"), strict=True))
 
-pytestmark = pytest.mark.skipif(not FILES, reason="no golden numbers on this machine")
+pytestmark = [
+    pytest.mark.skipif(not FILES, reason="no golden numbers on this machine"),
+    pytest.mark.usefixtures("reader"),
+]
 
 
 @lru_cache(maxsize=1)

@@ -66,7 +66,11 @@ def test_all_stages_are_generated_and_scored() -> None:
     assert report.permutation.dis.largest_change is not None
     assert report.extras is not None
     assert report.extras.dis_dpp is not None
-    assert [use.name for use in report.provenance.models] == ["tiny", "embedded-similarity"]
+    assert [use.name for use in report.provenance.models] == [
+        "tiny",
+        "embedded-similarity",
+        "embedded-reader",
+    ]
     for part in report.stages:
         for reason in part.reasons:
             assert reason.confidence is not None

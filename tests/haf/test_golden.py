@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.haf import kernel, parsing, parsing_reference
+from services.haf import kernel, parsing_reference
 from services.haf.contract import HafWeights
+from services.haf.reading import read_responses
 from services.haf.report import Stage
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
@@ -167,23 +168,40 @@ LISTED = (
 
 # README.md justifies each of these.
 OTHER_DECISION = {
+    "Llama-3.1-8B-Instruct|civil_comments|1|external",
     "Llama-3.1-8B-Instruct|civil_comments|5|external",
-    "Llama-3.1-8B-Instruct|hate_explain|3|internal",
-    "Llama-3.2-3B-Instruct|civil_comments|0|individual|0",
-    "Llama-3.2-3B-Instruct|real_toxicity_prompts|3|individual|1",
-}
-OTHER_REASONS = {
+    "Llama-3.1-8B-Instruct|civil_comments|5|internal",
+    "Llama-3.1-8B-Instruct|hate_explain|0|individual|0",
     "Llama-3.1-8B-Instruct|hate_explain|1|external",
     "Llama-3.1-8B-Instruct|hate_explain|3|internal",
-    "Llama-3.1-8B-Instruct|hate_explain|3|external",
-    "Llama-3.1-8B-Instruct|real_toxicity_prompts|5|individual|0",
+    "Llama-3.1-8B-Instruct|hate_explain|4|external",
+    "Llama-3.1-8B-Instruct|hate_explain|7|external",
+    "Llama-3.1-8B-Instruct|hate_explain|7|internal",
+    "Llama-3.1-8B-Instruct|real_toxicity_prompts|1|individual|0",
+    "Llama-3.1-8B-Instruct|real_toxicity_prompts|2|individual|2",
+    "Llama-3.2-3B-Instruct|civil_comments|0|individual|0",
+    "Llama-3.2-3B-Instruct|civil_comments|2|internal",
+    "Llama-3.2-3B-Instruct|civil_comments|7|internal",
+    "Llama-3.2-3B-Instruct|real_toxicity_prompts|0|internal",
+    "Llama-3.2-3B-Instruct|real_toxicity_prompts|3|individual|1",
+    "Llama-3.2-3B-Instruct|real_toxicity_prompts|5|internal",
+    "Llama-3.2-3B-Instruct|real_toxicity_prompts|7|internal",
+}
+OTHER_REASONS = {
+    "Llama-3.1-8B-Instruct|hate_explain|3|internal",
+}
+OTHER_STANCE = {
+    "Llama-3.2-3B-Instruct|civil_comments|5|initial",
+    "Llama-3.2-3B-Instruct|civil_comments|6|initial",
+    "Llama-3.2-3B-Instruct|real_toxicity_prompts|5|initial",
 }
 
 
+@pytest.mark.usefixtures("reader")
 def test_robust_differs_only_where_the_card_says_so() -> None:
     decisions, reasons, stances = set(), set(), set()
-    for row in rows():
-        found = parsing.parse_response(row["response"], STAGES[row["stage"]])
+    read = read_responses([(row["response"], STAGES[row["stage"]]) for row in rows()])
+    for row, found in zip(rows(), read, strict=True):
         if not (row["model"].startswith(LISTED[0]) and row["dataset"] in LISTED[1]):
             continue
         sentence = found.decision.statement.text if found.decision else parsing_reference.NONE
@@ -195,7 +213,6 @@ def test_robust_differs_only_where_the_card_says_so() -> None:
             stances.add(row["id"])
         for reason in found.reasons:
             assert reason.span is not None
-            cut = row["response"][reason.span[0] : reason.span[1]]
-            same = cut == reason.text
+            same = row["response"][slice(*reason.span)] == reason.text
             assert same, row["id"]
-    assert (decisions, reasons, stances) == (OTHER_DECISION, OTHER_REASONS, set())
+    assert (decisions, reasons, stances) == (OTHER_DECISION, OTHER_REASONS, OTHER_STANCE)

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from services.haf.contract import CONTRACT, HafRequest
 from services.haf.metric import SERVICE
-from services.haf.model_calls import decide_by_entailment
-from services.haf.parsing import DecisionVerdict
 from services.haf.report import HafDecisionPart, HafReasonPart, HafResult
 from shared.contracts.calls import Prompt
 from shared.contracts.errors import BadInput, Unavailable
 from shared.contracts.messages import Report
 from shared.contracts.redaction import without_text
+from shared.models.catalogue.catalogue import READER
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound, response, surprise, told
 from tests.haf.test_parsing import WRITING
 
@@ -182,7 +181,11 @@ def test_a_toxic_stance_is_asked_for_sufficiency() -> None:
         "justify", "internal", "external", "sufficiency", "sufficiency"
     ]  # fmt: skip
     assert (report.components.rn, report.components.rs is None) == (None, False)
-    assert [use.name for use in report.provenance.models] == ["lm", "embedded-similarity"]
+    assert [use.name for use in report.provenance.models] == [
+        "lm",
+        "embedded-similarity",
+        READER.name,
+    ]
 
 
 def test_a_non_toxic_stance_is_asked_for_necessity() -> None:
@@ -318,31 +321,27 @@ def test_repetition_and_order() -> None:
     assert report.permutation.uii.largest_change is not None
 
 
-@pytest.mark.parametrize("model", ["nli", "lm"])
-def test_a_judge_of_entailment_may_read_decisions(model: str) -> None:
-    def entails(premise: str, hypothesis: str) -> float:
-        return 0.9 if hypothesis.startswith("No") else 0.2
-
-    with bound(entails=entails) as models:
-        report = score(bring(internal="I agree with the given reason.", decision_model=model))
-    decision = report.stages[1].decision
-    assert decision is not None
-    assert (decision.answer, decision.judge, decision.certainty) == ("sufficient", "nli", 0.9)
-    assert len(models.judged) == 1
-    assert [use.name for use in report.provenance.models] == ["embedded-similarity", model]
+def test_all_sent_responses_are_read_in_one_call_a_reading() -> None:
+    with bound() as models:
+        score_batch([bring(**WHOLE), bring(PLAIN), bring(internal=ENOUGH)])
+    assert [{text.partition(":")[0] for text in call} for call in models.asked] == [
+        {"stance"},
+        {"answer"},
+        {"refusal"},
+    ]
 
 
-def test_a_decision_that_the_judge_was_not_read_on_is_unclear() -> None:
-    assert decide_by_entailment((None, 0.9)) == DecisionVerdict("unclear", "nli", 0.0)
-    assert decide_by_entailment((0.1, 0.9)).answer == "sufficient"
-
-
-def test_an_unread_decision_is_left_to_the_similarity() -> None:
-    with bound():
-        report = score(bring(internal="I agree with the given reason."))
-    decision = report.stages[1].decision
-    assert decision is not None
-    assert decision.judge == "similarity"
+def test_only_the_reference_leaves_every_decision_to_the_similarity() -> None:
+    judges = {}
+    with bound() as models:
+        for variant in ("robust", "paper", "reference"):
+            report = score(bring(internal="I agree with the given reason.", variant=variant))
+            decision = report.stages[1].decision
+            judges[variant] = decision and decision.judge
+    assert judges == {"robust": "reader", "paper": "similarity", "reference": None}
+    with bound() as models:
+        score(bring(internal=MORE, variant="reference"))
+    assert models.asked == []
 
 
 @pytest.mark.parametrize(
@@ -350,7 +349,6 @@ def test_an_unread_decision_is_left_to_the_similarity() -> None:
     [
         ({"similarity": "nothing"}, "/similarity"),
         ({"similarity": "lm"}, "/similarity"),
-        ({"internal": "I agree.", "decision_model": "nothing"}, "/decision_model"),
         ({"individual": [ENOUGH]}, "/responses/individual"),
     ],
 )

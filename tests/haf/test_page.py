@@ -180,7 +180,7 @@ def test_the_path_has_its_stages_in_order_and_says_who_read_the_decision() -> No
     assert external is not None
     assert (internal.answer, internal.tone) == ("more reasons are needed", "bad")
     assert (external.answer, external.tone) == ("no more reasons are needed", "good")
-    assert "our rules" in page.words
+    assert "the trained reader" in page.words
     assert view.verdict.endswith("It upholds them in 2 of 4 later answers.")
 
 
@@ -341,7 +341,8 @@ def test_hostile_text_is_text() -> None:
     assert not page.of("script")
     assert "<script" not in html
     assert f"{HOSTILE} {RIGHT_TO_LEFT}" in page.words
-    assert "".join(piece.text for piece in view.cards[1].text).startswith(RIGHT_TO_LEFT)
+    said = RIGHT_TO_LEFT.lstrip("\u202e")  # an invisible mark before a reason is no part of it
+    assert "".join(piece.text for piece in view.cards[1].text).startswith(said)
     assert page.open == []
 
 

@@ -23,11 +23,11 @@ from services.ftc import hypotheses, llm_extraction
 from services.ftc.contract import FtcRequest
 from services.gateway.http_requests import decode
 from services.gateway.refusals import InvalidBody
-from services.haf import parsing, transcript
-from services.haf import parsing_reference as haf_reference
+from services.haf import parsing
 from services.haf.contract import CONTRACT as HAF_METRIC
 from services.haf.contract import MOST_TOKENS, HafRequest, HafResponse
-from services.haf.transcript import from_response
+from services.haf.parsing_reference import parse_as_released
+from services.haf.transcript import from_response, make_exchange
 from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.groups import names_target
@@ -77,8 +77,8 @@ def parsers() -> dict[str, Parser]:
         "cot2el language": language_of_reasoning,
         "cot2el parse": first_valid_json,
         "cot2el key": lambda text: label_of(text, OPTIONS),
-        **{f"haf {one}": haf(one) for one in ("justify", "sufficiency")},
-        "haf reference": lambda text: haf_reference.parse_as_released(text, "justify"),
+        "haf outline": parsing.outline,
+        "haf reference": lambda text: parse_as_released(text, "justify"),
         "hlv ranking": lambda text: answers.parse_ranking(text, KEYS),
         "hlv released ranking": lambda text: answers.parse_ranking_as_released(text, KEYS),
         "hlv rating": answers.parse_rating,
@@ -186,10 +186,6 @@ def rows_of_words(text: str) -> Any:
     return render_rows(WordRows(example=example, words=spans, rows=rows), "[MASK]")
 
 
-def haf(stage: Any) -> Parser:
-    return lambda text: parsing.parse_response(text, stage)
-
-
 def without_halves(text: str) -> str:
     """No message holds half a surrogate pair."""
     return text.replace("\ud800", "?")
@@ -200,7 +196,8 @@ def tokens(text: str) -> Any:
     few = without_halves(text)[:MOST_TOKENS]
     logprobs = {"tokens": list(few), "token_logprobs": [-0.1] * len(few)}
     written = from_response(HafResponse(text=few, logprobs=logprobs), "/responses/justify")
-    return transcript.read_exchange(HAF, "justify", written)
+    parsed = parse_as_released(few, "justify")
+    return make_exchange(HAF, "justify", written, parsed)
 
 
 def ftc(label: Any) -> Parser:

@@ -4865,13 +4865,13 @@ class HafDecisionPart(Message):
         Field(description='of later stages: what it says about the reasons'),
     ]
     judge: Annotated[
-        Literal['rules', 'similarity', 'nli'] | None,
+        Literal['reader', 'similarity', 'rules', 'nli'] | None,
         Field(description='what read the answer off the sentence'),
     ]
     certainty: Annotated[
         float | None,
         Field(
-            description="rules: share of the cues that agree; nli: its probability; similarity: the winning side's share of both"
+            description="reader: the probability of the answer; similarity: the winning side's share of both"
         ),
     ]
     token_values: Annotated[
@@ -7340,12 +7340,6 @@ class HafRequest(Message):
     similarity: Annotated[
         str, Field(description='a configured similarity or cross-encoder: g')
     ] = 'embedded-similarity'
-    decision_model: Annotated[
-        str | None,
-        Field(
-            description='what reads decisions that the rules cannot: a judge of pairs with the label `entailment`, or a similarity; absent: `similarity`'
-        ),
-    ] = None
     generation: HafGeneration | None = None
     samples: Annotated[int, Field(description='generations; needs `model`')] = 1
     permute_reasons: Annotated[

@@ -1,0 +1,166 @@
+"""Stances, later answers and refusals, read by the trained reader.
+
+Each reading is one call for any number of responses. A probability does not depend on what else is
+read, so a response is read the same alone and in a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import cast
+
+from services.haf.parsing import (
+    Decision,
+    DecisionVerdict,
+    Outline,
+    ParsedResponse,
+    ParsedStatement,
+    Sentence,
+    is_reason,
+    outline,
+)
+from services.haf.report import Answer, Stage, Stance
+from shared.models.ports import Floats
+from shared.readers.model import LABELS, Reading, ask
+
+SURE = 0.7  # the least probability of a stance, of an irrelevant answer and of a refusal
+SURE_OF_ANSWER = 0.8  # of other answers: between the two many a "The text is toxic." suffices
+LONGEST = 1_500  # characters that are read at once
+ANSWERS: tuple[Answer, ...] = ("sufficient", "insufficient", "doubtful")
+STANCES: tuple[Stance, ...] = ("toxic", "maybe", "non-toxic")
+NEED_MORE: tuple[Answer, ...] = ("insufficient", "doubtful")
+
+
+def read_responses(responses: Sequence[tuple[str, Stage]]) -> list[ParsedResponse]:
+    """Read responses of any stages. Raises Unavailable where the reader is away."""
+    outlines = [outline(response) for response, _ in responses]
+    texts: dict[Reading, dict[str, None]] = {"stance": {}, "answer": {}, "refusal": {}}
+    for each, (_, stage) in zip(outlines, responses, strict=True):
+        sentences = [each.whole, *(sentence.asked for sentence in each.opening)]
+        texts["stance"].update(dict.fromkeys(sentences))
+        if stage != "justify":
+            sentences += [sentence.asked for sentence in each.prose]
+            texts["answer"].update(dict.fromkeys(sentences))
+        if not each.reasons:
+            texts["refusal"][each.whole] = None
+    readings = _Readings({reading: _rows(reading, list(own)) for reading, own in texts.items()})
+    return [
+        _justify(each, readings) if stage == "justify" else _later(each, readings)
+        for each, (_, stage) in zip(outlines, responses, strict=True)
+    ]
+
+
+def _rows(reading: Reading, texts: Sequence[str]) -> dict[str, Floats]:
+    asked = [f"{reading}: {text[:LONGEST]}" for text in texts]
+    return dict(zip(texts, ask(reading, asked), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Readings:
+    """The probabilities of every text that was read."""
+
+    rows: Mapping[Reading, Mapping[str, Floats]]
+
+    def label(self, reading: Reading, text: str) -> tuple[str, float]:
+        """The most probable label, and its probability."""
+        row = self.rows[reading][text]
+        best = int(row.argmax())
+        return LABELS[reading][best], float(row[best])
+
+    def stance(self, text: str) -> Stance:
+        label, probability = self.label("stance", text)
+        return cast(Stance, label) if text and probability >= SURE else "unclear"
+
+    def verdict(self, text: str) -> DecisionVerdict | None:
+        """What a text says about the reasons; None where it does not say."""
+        label, probability = self.label("answer", text)
+        if label in ANSWERS and probability >= SURE_OF_ANSWER:
+            return DecisionVerdict(label, "reader", probability)
+        return None
+
+    def irrelevance(self, text: str) -> DecisionVerdict | None:
+        """An answer to another question, as it is to call the text toxic or not."""
+        label, probability = self.label("answer", text)
+        if label == "irrelevant" and probability >= SURE:
+            return DecisionVerdict("irrelevant", "reader", probability)
+        if self.stance(text) in ("toxic", "non-toxic"):
+            return DecisionVerdict("irrelevant", "reader", self.label("stance", text)[1])
+        return None
+
+    def refuses(self, each: Outline, answering: float) -> bool:
+        """Return True for a refusal instead of the task. answering: probability of an answer.
+
+        A response with a list of reasons does its task.
+        """
+        if each.reasons or not each.whole or answering >= 0.5:
+            return False
+        label, probability = self.label("refusal", each.whole)
+        return label == "refusal" and probability >= SURE
+
+    def share(self, reading: Reading, text: str, labels: Sequence[str]) -> float:
+        """The probability of any of these labels."""
+        row = self.rows[reading][text]
+        return sum(float(row[LABELS[reading].index(label)]) for label in labels)
+
+
+def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
+    """The stance of the whole opening, and the first sentence that takes it."""
+    stance = readings.stance(each.whole)
+    if readings.refuses(each, readings.share("stance", each.whole, STANCES)):
+        return ParsedResponse(None, "unclear", (), refusal=True)
+    if not each.opening:
+        return ParsedResponse(None, "unclear", each.reasons, refusal=False)
+    taking = [one for one in each.opening if readings.stance(one.asked) == stance]
+    chosen = (taking or each.opening)[0]
+    prose = _after(each, chosen) or [one for one in each.prose if one is not chosen]
+    reasons = each.reasons or _paragraphs(each.response, prose)
+    return ParsedResponse(Decision(each.statement(chosen)), stance, reasons, refusal=False)
+
+
+def _later(each: Outline, readings: _Readings) -> ParsedResponse:
+    """What the response says about the reasons, and new reasons."""
+    answering = readings.share("answer", each.whole, ANSWERS)
+    chosen, verdict = _answer(each, readings, answering)
+    unclear = verdict is None or verdict.answer == "unclear"
+    if unclear and readings.refuses(each, answering):
+        return ParsedResponse(None, "unclear", (), refusal=True)
+    if chosen is None or verdict is None:
+        return ParsedResponse(None, "unclear", each.reasons, refusal=False)
+    prose: list[Sentence] = []
+    if verdict.answer in NEED_MORE:
+        prose = [one for one in _after(each, chosen) if readings.verdict(one.asked) is None]
+    reasons = each.reasons or _paragraphs(each.response, prose)
+    decision = Decision(each.statement(chosen), verdict)
+    return ParsedResponse(decision, "unclear", reasons, refusal=False)
+
+
+def _answer(
+    each: Outline, readings: _Readings, answering: float
+) -> tuple[Sentence | None, DecisionVerdict | None]:
+    """The first sentence that answers, else one about another question, else the first."""
+    if not each.opening:
+        return None, None
+    for read in (readings.verdict, readings.irrelevance):
+        for one in each.opening:
+            if verdict := read(one.asked):
+                return one, verdict
+        if verdict := read(each.whole):
+            return each.opening[0], verdict
+    return each.opening[0], DecisionVerdict("unclear", "reader", 1 - answering)
+
+
+def _after(each: Outline, chosen: Sentence) -> list[Sentence]:
+    """The prose behind the decision sentence."""
+    return [one for one in each.prose if one.span[0] >= chosen.span[1]]
+
+
+def _paragraphs(response: str, prose: Sequence[Sentence]) -> tuple[ParsedStatement, ...]:
+    """The reasons of prose: one a paragraph, from its first to its last sentence."""
+    kept = [one for one in prose if is_reason(one.asked)]
+    spans = [
+        (own[0].span[0], own[-1].span[1])
+        for own in (list(each) for _, each in groupby(kept, key=lambda one: one.paragraph))
+    ]
+    return tuple(ParsedStatement(response[start:end], (start, end)) for start, end in spans)
