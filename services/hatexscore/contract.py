@@ -70,7 +70,7 @@ DEFAULT_MODEL = "embedded-hate"
 MARKS = "\"'\uff02\u201c\u201e\u201f\u00ab\u300c\u300e\u300a\u2018\u201b"  # that open a quotation
 MOST_MASKED = 2_000_000  # characters of all random placements
 DRAWS: dict[Variant, int] = {"robust": 199, "paper": 20, "reference": 20}  # at most
-SECONDS_A_CHARACTER = 5e-5  # of text and explanation: words, groups, conclusion
+SECONDS_A_CHARACTER = 1.2e-4  # of text and explanation: words, quotations, the trained reader
 SECONDS_A_QUOTATION = 2e-3  # that is looked for among near misses
 SECONDS_A_TERM = 1.5e-4  # of a policy of your own
 

@@ -61,7 +61,7 @@ class ExplanationsOwnPrompt(Message):
     reader: Reader = Field(
         default="hatexscore",
         description="what reads the decision: a metric, as it reads explanations (`hatexscore`: "
-        "hateful or not, in en, zh and ko; `haf`: toxic or not, in en); `labels`: a line that is "
+        "hateful or not, in eight languages; `haf`: toxic or not, in en); `labels`: a line that is "
         "one of `labels`, alone or behind a word such as `Label:`; `none`: `target_label` is "
         "explained",
     )
