@@ -274,12 +274,6 @@ class Passage:
         """Does any part of the span lie inside a quotation?"""
         return _overlaps(self.quotations, start, end)
 
-    def quotations_in(self, start: int, end: int) -> Sequence[Span]:
-        """The quotations that share a character with the span, in order."""
-        first = bisect_right(self.quotations, start, key=lambda span: span[1])
-        last = bisect_left(self.quotations, end, key=lambda span: span[0])
-        return self.quotations[first:last]
-
     def sentence_at(self, position: int) -> int:
         """Index of the sentence that holds the character at `position`."""
         return max(0, bisect_right(self.sentences, position, key=lambda s: s.start) - 1)
