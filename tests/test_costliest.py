@@ -26,6 +26,7 @@ from shared.contracts.calls import Completion, Example, Pair, Prompt, Sampling
 from shared.contracts.request_cost import WorkLimit
 from shared.models import ports
 from shared.models.ports import Floats, Models
+from shared.readers.model import OUTPUTS
 from tests.fakes import FakeModel, FakeModels
 from tests.ice.planted import planted, word
 
@@ -108,6 +109,7 @@ def test_ftc_asks_for_its_draws_and_a_few(model: Counting) -> None:
 
 
 def test_haf_compares_each_token_of_a_response_once(model: Counting) -> None:
+    model.labels = OUTPUTS
     lines = "\n".join(f"{n + 1}. {WORDS}" for n in range(60))
     text = f"The text is toxic.\n{lines}"
     tokens = [

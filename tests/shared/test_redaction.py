@@ -110,6 +110,7 @@ def leaves(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
+@pytest.mark.usefixtures("_embedded_models")
 @pytest.mark.parametrize("name", ["your own probabilities"])
 def test_hatexscore_keeps_its_numbers_and_names(name: str) -> None:
     request = HatexscoreRequest.model_validate(CONTRACT.examples[name])
@@ -126,6 +127,7 @@ def test_hatexscore_keeps_its_numbers_and_names(name: str) -> None:
     CONTRACT.report.model_validate(kept)  # it is still a report
 
 
+@pytest.mark.usefixtures("_embedded_models")
 def test_no_word_of_the_callers_own_policy_stays() -> None:
     policy = {"Road Users": ["cyclists", "pedestrians"], "others": ["immigrants"]}
     example = dict(CONTRACT.examples["your own probabilities"])

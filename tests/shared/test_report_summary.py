@@ -171,6 +171,7 @@ def test_what_could_never_be_supported_is_counted(scored: int, too_few: int, sai
     assert not any("too few rivals" in one for one in found(37))
 
 
+@pytest.mark.usefixtures("_embedded_models")
 def test_reports_tell_which_of_them_could_never_be_supported() -> None:
     request = HatexscoreRequest.model_validate(CONTRACT.examples["your own probabilities"])
     one = SERVICE.score(request)

@@ -104,6 +104,7 @@ def test_the_page_shows_each_as_it_is(client: httpx.Client, engine: Engine) -> N
     assert "<code>#/text</code> our own words" in page
 
 
+@pytest.mark.usefixtures("_embedded_models")
 def test_a_warning_on_the_page_is_plain(client: httpx.Client, engine: Engine) -> None:
     report = score(HatexscoreRequest.model_validate(SENT))
     assert report.warnings
