@@ -149,12 +149,13 @@ def _demonyms(language: str, nationalities: Path, own: Json) -> Json:
             continue
         names: set[str] = set()
         if language in ("zh", "ko"):
-            for name in set(re.split(r" ?[（(）)]", local[code])) - printed:
-                found[name] = {name + ("人" if language == "zh" else "인")}
+            for place in set(re.split(r" ?[（(）)]", local[code])) - printed:
+                found[place] = {place + ("人" if language == "zh" else "인")}
         elif code in listed:
             parts = re.split(r" - | or ", re.sub(r"[(,].*", "", listed[code]))
             bases = {part.strip().lower() for part in parts} - places
-            known = [base for base in bases if re.fullmatch(r"[^\W\d_]+(?:[ -][^\W\d_]+)?", base)]
+            name = re.compile(r"[^\W\d_]{4,}(?:[ -][^\W\d_]+)?")  # no "man" of the Isle of Man
+            known = [base for base in bases if name.fullmatch(base)]
             names = {form for base in known for form in _forms(base, language)}
         english = own["printed_countries"].get(code) or re.sub(r" \(.*", "", country).lower()
         if language == "en":

@@ -246,6 +246,7 @@ class QuoteSearch:
         return Quote(start, end, text, quotation.text, match, similarity)
 
 
+_WITH_NOTHING = re.compile(r"\b(?:with|for|from) (?:no|nothing)\b", re.IGNORECASE)  # denies no verb
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[\u3002\uff01\uff1f\n]")
 _PLACEHOLDER = re.compile(r"\[[^\[\]\n]{1,40}\]|(?<!\S)\*{3}(?!\S)")
 _OMITTED = re.compile(
@@ -286,7 +287,7 @@ def check_parts(
     for one, other in pairwise(chain):
         gap = text[one.end : other.start]
         *ended, last = _SENTENCE_END.split(gap)
-        if negates(gap) or (ended and any(map(str.isalnum, last))):
+        if negates(_WITH_NOTHING.sub("", gap)) or (ended and any(map(str.isalnum, last))):
             return False, span
     if omits_beginning and negated_before(text, span[0]):
         sentence = _SENTENCE_END.split(text[max(0, span[0] - 240) : span[0]])[-1].lstrip()
