@@ -57,6 +57,9 @@ def _rows(reading: Reading, texts: Sequence[str]) -> dict[str, Floats]:
     return dict(zip(texts, ask(reading, asked), strict=True))
 
 
+SHORTEST_REFUSAL = 3  # words
+
+
 @dataclass(frozen=True, slots=True)
 class _Readings:
     """The probabilities of every text that was read."""
@@ -92,9 +95,9 @@ class _Readings:
     def refuses(self, each: Outline, answering: float) -> bool:
         """Return True for a refusal instead of the task. answering: probability of an answer.
 
-        A response with a list of reasons does its task.
+        A response with a list of reasons does its task, and two words ("No.") refuse nothing.
         """
-        if each.reasons or not each.whole or answering >= 0.5:
+        if each.reasons or len(each.whole.split()) < SHORTEST_REFUSAL or answering >= 0.5:
             return False
         label, probability = self.label("refusal", each.whole)
         return label == "refusal" and probability >= SURE

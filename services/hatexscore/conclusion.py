@@ -52,10 +52,15 @@ class ConclusionRead:
     statement: ConclusionStatement | None
     is_read: bool = True
 
+    @property
+    def label(self) -> Label | None:
+        return self.statement.label if self.statement else None
+
 
 def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     """Read the conclusions of a batch. Raises Unavailable where the trained reader is away."""
     found: dict[int, ConclusionRead] = {}
+    doubted: set[int] = set()  # a label word stands behind the field: prose may turn it round
     for place, one in enumerate(texts):
         plain = one.explanation
         stated: StructuredVerdict[Label] | None = read_structured(
@@ -64,9 +69,11 @@ def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
         if stated is not None and stated.label is not None:
             start, end = plain.original(*stated.span)
             found[place] = ConclusionRead(ConclusionStatement(start, end, stated.label))
+            if any(a >= stated.span[1] for a, _, _ in one.vocabulary.marks(plain.text)):
+                doubted.add(place)
         elif stated is not None or not any(map(str.isalpha, plain.text)):
             found[place] = ConclusionRead(None)
-    left = [place for place in range(len(texts)) if place not in found]
+    left = [place for place in range(len(texts)) if place not in found or place in doubted]
     asked = [
         VerdictText(one.explanation.text, one.vocabulary.marks(one.explanation.text), one.quoted)
         for one in map(texts.__getitem__, left)
@@ -77,7 +84,10 @@ def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
             start, end = texts[place].explanation.original(*read.span)
             probability = round(read.probability, PLACES)
             statement = ConclusionStatement(start, end, read.label, "reader", probability)
-        found[place] = ConclusionRead(statement, read.is_read)
+        if place not in doubted:
+            found[place] = ConclusionRead(statement, read.is_read)
+        elif read.label not in (None, found[place].label):
+            found[place] = ConclusionRead(None, is_read=False)
     return [found[place] for place in range(len(texts))]
 
 

@@ -37,7 +37,7 @@ from shared.contracts.errors import BadInput, Unavailable
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import Message, ModelKind, ModelUse
 from shared.models.catalogue.availability import ModelStates
-from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.catalogue import READER, Catalogue
 from shared.models.catalogue.entry import Ability, ModelEntry
 from shared.queue.job_context import check
 
@@ -207,6 +207,9 @@ class CatalogueModels(ABC):
         return self.language_model(name)
 
     def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
+        """The entry of this name. The reader has one of its own, which no request can name."""
+        if name == READER.name:
+            return READER
         entry = self._catalogue.of_kind(name, *kinds)
         if entry.is_served:
             self._states.check_server(name)

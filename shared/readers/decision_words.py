@@ -33,11 +33,11 @@ TICK, CROSS = rf"[{TICKS}]\ufe0f?", rf"[{CROSSES}]\ufe0f?"
 
 # Values that say yes and no, whatever the key asks.
 YES = (
-    r"(?:yes|y|true|t|1(?!\.\d)|是的?|有|对|예|네|그렇다|있음|해당(?!\s?없)|ja|oui|sí|sim|да|はい"
+    r"(?:yes|y|true|t|1(?![.,]\d)|是的?|有|对|예|네|그렇다|있음|해당(?!\s?없)|ja|oui|sí|sim|да|はい"
     rf"|{TICK})"
 )
 NO = (
-    r"(?:no|n|false|f|0(?!\.\d)|none|nope|否|不是|无|没有|아니[요오다]|아님|없음|해당\s?없음|nein|nee|non|não"
+    r"(?:no|n|false|f|0(?![.,]\d)|none|nope|否|不是|无|没有|아니[요오다]|아님|없음|해당\s?없음|nein|nee|non|não"
     rf"|нет|いいえ|absent|negative|(?:none|not|nothing|un)[\s_-]?(?:present|found|detected|flagged)|{CROSS})"
 )
 # Grades of what a key names, by which it is there or not.

@@ -61,7 +61,7 @@ _FLAG = re.compile(  # `"hateful": {"present": false`
 _NONE_LISTED = re.compile(r"\s*\[\s*\]")  # `"hate_speech": []`
 _OPEN = re.compile(rf"(?:{data.OPEN}|\?|-+){_ENDS}", re.I)
 _SHARE = re.compile(
-    r"[\s:=(]{0,4}(?P<points>\d{1,3}(?:\.\d{1,20})?)(?:\s?(?P<percent>%)|\s?(?:/|out\s+of)\s?(?P<most>[1-9]\d{0,2}))?"
+    r"[\s:=(]{0,4}(?P<points>\d{1,3}(?:[.,]\d{1,20})?)(?:\s?(?P<percent>%)|\s?(?:/|out\s+of)\s?(?P<most>[1-9]\d{0,2}))?"
     r"(?![\w.%/-]*\d)"
 )
 _LEAD = re.compile(
@@ -87,9 +87,10 @@ _TICKED = re.compile(
     rf"(?:{data.TICKED_BOX}|{data.TICK})[^\S\n]{{0,2}}(?P<label>[^\n\[\]()\u2610\u25a1\u2705\u274c]{{1,60}})"
 )
 _EMPTY = re.compile(rf"(?:{data.EMPTY_SQUARE}|{data.CROSS})[^\S\n]{{0,2}}[^\s\d]")
-_MARKED = re.compile(
-    rf"^\W*(?P<label>[^\n:|]{{1,60}}?)\s?:?\s?(?:(?P<yes>{data.TICK})|{data.CROSS})\W*$", re.M
+_MARKED = re.compile(  # on a line of 100 characters at most
+    rf"\W{{0,8}}(?P<label>[^\n:|]{{1,60}}?)\s?:?\s?(?:(?P<yes>{data.TICK})|{data.CROSS})\W{{0,8}}$"
 )
+_SHORT_LINE = re.compile(r"^[^\n]{2,100}$", re.M)
 _SCORED = re.compile(
     r"(?P<label>[^\W\d_][^\n,;:=/|0-9]{1,60}?)[\"'*)]{0,3}"
     r"(?:,\s?[\"'](?:score|probability|confidence)[\"'])?(?=[\s:=(]{1,4}\d)"
@@ -194,8 +195,8 @@ class _Reading(Generic[Label]):
             return None, end
         yes, share = _YES.match(value, lead), _SHARE.match(value)
         no = _NO.match(value, lead) or _NONE_LISTED.match(value)
-        if share and (share["percent"] or share["most"] or "." in share["points"]):
-            of = float(share["points"]) / float(100 if share["percent"] else share["most"] or 1)
+        if share and (share["percent"] or share["most"] or not share["points"].isdigit()):
+            of = _number(share["points"]) / float(100 if share["percent"] else share["most"] or 1)
             yes, no = (share if of >= HIGH_SCORE else None), (share if of <= LOW_SCORE else None)
         if (yes is None) == (no is None):
             return None
@@ -285,7 +286,9 @@ class _Reading(Generic[Label]):
         """The one ticked label, where others are not."""
         ticked = [one for one in _TICKED.finditer(self.text) if self.label(one["label"])]
         if not ticked or not _EMPTY.search(self.text):
-            ticked = [one for one in _MARKED.finditer(self.text) if self.label(one["label"])]
+            lines = _SHORT_LINE.finditer(self.text)
+            found = (_MARKED.match(self.text, *line.span()) for line in lines)
+            ticked = [one for one in found if one and self.label(one["label"])]
             ticked = [one for one in ticked if one["yes"]] if len(ticked) > 1 else []
         if len(ticked) != 1:
             return None
@@ -301,9 +304,14 @@ class _Reading(Generic[Label]):
             share = _SHARE.match(self.text, one.end())
             if label is None or share is None:
                 continue
-            found.setdefault(label, (float(share["points"]), one))
+            found.setdefault(label, (_number(share["points"]), one))
         ranked = sorted(found.items(), key=lambda item: -item[1][0])
         if len(ranked) < 2 or ranked[0][1][0] == ranked[1][1][0]:
             return []
         label, (_, best) = ranked[0]
         return [StructuredVerdict(label, best.span(), best.span("label"))]
+
+
+def _number(points: str) -> float:
+    """A number with a decimal point or comma."""
+    return float(points.replace(",", "."))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 Edit = tuple[int, int, str]  # start, end, replacement
 Step = Callable[[str], Iterator[Edit]]
 
+MOST_COMPOSED = 4  # characters for one: a sentence in one character stays as it is
 ROUNDS = 8  # of decoding: an entity may hide a tag, an escape an entity
 
 
@@ -227,7 +228,7 @@ def _nfkc(text: str) -> Iterator[Edit]:
             yield position, end, _CHARACTERS[cluster]
         elif not _KEPT.match(cluster):
             composed = unicodedata.normalize("NFKC", cluster)
-            if composed != cluster:
+            if composed != cluster and len(composed) <= MOST_COMPOSED * len(cluster):
                 yield position, end, composed
         position = end
 
@@ -250,6 +251,7 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_\n]{1,80}\1:?$")
+_TICKED_LINE = re.compile(r"[\u2705\u274c\u2714\u2718\u2611\u2612]\ufe0f?\s*$")
 _ENDED_LINE = re.compile(
     r"[.!?:;\u3002\uff01\uff1f\uff1a\uff1b][\"'\u201d\u2019\u00bb\u300d\u300f)\uff09\]*_]{0,3}$"
 )
@@ -283,7 +285,7 @@ def _lines(text: str) -> Iterator[Edit]:
         ):
             tail = text[max(before[0], before[1] - 16) : before[1]]
             if line[0].islower() or line[0] in ",;)\u2019\uff0c\uff1b\u3001":
-                is_joined = not (is_keyed and is_structured)
+                is_joined = not (is_keyed and is_structured) and not _TICKED_LINE.search(tail)
             elif is_keyed:
                 is_joined = False
             else:

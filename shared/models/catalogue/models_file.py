@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError
 from shared.contracts.messages import Message
 from shared.contracts.prompt_table import with_files
 from shared.contracts.validation_messages import plain
-from shared.models.catalogue.checkpoint import files_of
+from shared.models.catalogue.checkpoint import READER_NAME, files_of
 from shared.models.catalogue.entry import ModelEntry, fixed_kind
 
 SCHEMAS = (1, 2)
@@ -89,6 +89,10 @@ def _read_entries(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
     """One entry. Raises ValidationError and ValueError."""
+    if table.get("name") == READER_NAME:
+        raise ValueError(
+            f"name: {READER_NAME} is the name of the reader that comes with the project"
+        )
     if schema == 1:
         table = _as_version_2(table)
     elif isinstance(table.get("labels"), list):
