@@ -1,15 +1,13 @@
-"""Does a language model read explanations as the rules do, and as people do?
+"""Does a language model read explanations as the trained reader does, and as people do?
 
     python -m bench.reader_agreement MODEL [FILE]
 
 MODEL: a causal model of models.toml, here or behind a server. FILE: JSON Lines of `language` (BCP
 47), `explanation` and `label` (hateful, non-hateful or none: what it states, as a person reads it);
 without it 60 statements each in English, Chinese and Korean, of our own. By language: Cohen's kappa
-with its 95 % interval of the conclusion (model and label, model and rules, rules and label) and of
-whether a group is named (model and rules). The last line is JSON; no text is printed.
-
-The rules were written with our own statements in view: what they agree with there is no measure of
-the rules.
+with its 95 % interval of the conclusion (model and label, model and reader, reader and label) and
+of whether a group is named (model and reader). The results call the trained reader `rules`, and
+have it for English, Chinese and Korean. The last line is JSON; no text is printed.
 """
 
 from __future__ import annotations
@@ -136,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     made = argparse.ArgumentParser(
         prog="python -m bench.reader_agreement",
-        description="How a language model reads explanations: kappa with the rules and with people",
+        description="How a language model reads explanations: kappa with our reader and people",
     )
     made.add_argument("model", help="of models.toml")
     made.add_argument("file", nargs="?", type=Path, default=OWN, help="JSON Lines of your own")

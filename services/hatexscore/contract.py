@@ -181,8 +181,8 @@ class HatexscoreRequest(ExplainableRequest):
     )
     consistency_rule: ConsistencyRule | None = Field(
         default=None,
-        description="what coherence requires of a non-hateful decision without a group: `causal` "
-        "|dp| < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own",
+        description="what coherence requires of the QF of a non-hateful decision: `causal` "
+        "1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own",
     )
     weights: HatexscoreWeights = Field(default_factory=HatexscoreWeights)
     short_text_max_words: int = Field(

@@ -30,7 +30,7 @@ from services.hatexscore.report import (
     QuotationReason,
 )
 from services.hatexscore.words import Language, Span, detect_language
-from shared.contracts.language_names import language_name, language_names
+from shared.contracts.language_names import language_name
 from shared.contracts.messages import LanguageFound, ReasonCode
 from shared.models.catalogue.catalogue import READER
 from shared.text.language import UNDECIDED, Obstacle, find_language, requested_language
@@ -248,8 +248,8 @@ def _analyser(found: LanguageFound, text: str) -> Language:
 
 
 def _without_rules(code: str, known: Sequence[str]) -> Obstacle:
-    said = f"the explanation's language is {language_name(code)}; read are {language_names(known)}"
-    detail = f"{said}; a language model that `reader_model` names reads others"
+    said = f"the explanation's language is {language_name(code)}; read are {', '.join(known)}"
+    detail = f"{said}; `reader_model` can name a language model that reads it"
     return Obstacle("no-rules", detail)
 
 

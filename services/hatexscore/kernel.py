@@ -86,8 +86,8 @@ def consistency(
     """Eq. 5 under one of three readings: 1 where decision, evidence and group cohere, else 0.
 
     Hateful, every rule: QF >= tau and TGI = 1. Non-hateful,
-    `causal`: no group is attacked and |dp| < tau, what the prose means (1 - QF, so an unquoted text
-    has no such evidence); `eq5`: TGI = 0 and QF < tau, as printed; `reference`: TGI = 0 and
+    `causal`: no group is attacked and 1 - QF < tau, what the prose means (an unquoted text has no
+    such evidence); `eq5`: TGI = 0 and QF < tau, as printed; `reference`: TGI = 0 and
     QF >= tau, as released.
 
     None where QF is undefined, or where the label is unknown and the two labels disagree.

@@ -166,8 +166,8 @@ def _vocabulary_warnings(request: HatexscoreRequest) -> tuple[str, ...]:
     if not request.vocabulary.of_decision:
         return ()
     return (
-        f"the explanation is read in the vocabulary {request.vocabulary.name}, after the word of "
-        "the decision, and in the words of hate: `labels` names another",
+        f"`predicted_label` chose the vocabulary {request.vocabulary.name}; the explanation is "
+        "read in its words and in the words of hate; set `labels` for another vocabulary",
     )
 
 

@@ -86,7 +86,7 @@ def language_obstacle(request: SorRequest) -> Obstacle | None:
     statement = "\n".join(request.documents().values())
     sent = requested_language(request)
     found = find_language(statement, sent)
-    return rules_obstacle(statement, found, found if sent else None, RULED)
+    return rules_obstacle(statement, found, found if sent else None, RULED, "the statement")
 
 
 def reader_languages(request: SorRequest) -> ModelLanguages:

@@ -264,25 +264,30 @@ def model_coverage(
 
 
 def rules_obstacle(
-    text: str, found: LanguageFound, beside: LanguageFound | None, ruled: Collection[str]
+    text: str,
+    found: LanguageFound,
+    beside: LanguageFound | None,
+    ruled: Collection[str],
+    what: str = "a text",
 ) -> Obstacle | None:
     """Why no rules read this text; None where they do, or where it holds no letter to read.
 
     ruled: the languages that there are rules for. beside: of the text that belongs to it, None
     before it is written; an undecided text in Latin script is read as English beside English.
+    what: the text is, in the message.
     """
     if found.code in ruled or not any(map(str.isalpha, text)):
         return None
     known = language_names(sorted(ruled))
     if found.code != UNDECIDED:
-        detail = f"a text's language is {language_name(found.code)}; there are rules for {known}"
+        detail = f"{what}'s language is {language_name(found.code)}; there are rules for {known}"
         return Obstacle("no-rules", detail)
     english = "en" in ruled and (beside is None or beside.code == "en")
     if english and in_latin_script(text):
         return None
     return Obstacle(
         "language-undecided",
-        f"a text's language is undecided; there are rules for {known}; send `language`",
+        f"{what}'s language is undecided; there are rules for {known}; send `language`",
     )
 
 

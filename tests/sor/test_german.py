@@ -89,7 +89,9 @@ def test_a_language_without_rules_is_null_and_says_so() -> None:
     report = SERVICE.score(SorRequest(text="Deux billets pour samedi", statement=FRENCH))
     assert report.score is None
     assert {one.code for one in report.reasons} == {"no-rules"}
-    assert "there are rules for German (de), English (en)" in report.reasons[0].detail
+    assert report.reasons[0].detail == (
+        "the statement's language is French (fr); there are rules for German (de), English (en)"
+    )
 
 
 def test_fields_in_german_are_read_too() -> None:

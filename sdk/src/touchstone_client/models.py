@@ -697,7 +697,7 @@ class ExplanationsOwnPrompt(Message):
     reader: Annotated[
         Literal['hatexscore', 'haf', 'labels', 'none'],
         Field(
-            description='what reads the decision: a metric, as it reads explanations (`hatexscore`: hateful or not, in en, zh and ko; `haf`: toxic or not, in en); `labels`: a line that is one of `labels`, alone or behind a word such as `Label:`; `none`: `target_label` is explained'
+            description='what reads the decision: a metric, as it reads explanations (`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, in en); `labels`: a line that is one of `labels`, alone or behind a word such as `Label:`; `none`: `target_label` is explained'
         ),
     ] = 'hatexscore'
     labels: Annotated[
@@ -5385,7 +5385,7 @@ class HatexscoreRequest(Message):
     consistency_rule: Annotated[
         Literal['causal', 'eq5', 'reference'] | None,
         Field(
-            description="what coherence requires of a non-hateful decision without a group: `causal` |dp| < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own"
+            description="what coherence requires of the QF of a non-hateful decision: `causal` 1 - QF < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own"
         ),
     ] = None
     weights: HatexscoreWeights | None = None

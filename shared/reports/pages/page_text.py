@@ -263,13 +263,17 @@ def finding(report: Report, verdict: Verdict, word: VerdictWord | None = None) -
 
 def last_sentences(text: str) -> str:
     """As many whole sentences as fit, from the last back, since what decides is said last; of one
-    that is longer, its beginning."""
+    that is longer, its beginning, to the end of a word."""
     kept = text
     while len(kept) > LONGEST_REASON and ". " in kept:
         kept = kept.partition(". ")[2]
     if kept != text and kept.startswith("But "):  # against what was cut
         kept = kept[4:5].upper() + kept[5:]
-    return kept if len(kept) <= LONGEST_REASON else f"{kept[: LONGEST_REASON - 1].rstrip()}…"
+    if len(kept) <= LONGEST_REASON:
+        return kept
+    words, _, _ = kept[:LONGEST_REASON].rpartition(" ")
+    beginning = words or kept[: LONGEST_REASON - 1]  # a language without spaces is cut anywhere
+    return f"{beginning.rstrip(' ,;:(')}…"
 
 
 @dataclass(frozen=True, slots=True)
