@@ -284,7 +284,7 @@ def _elicitation(
             "outcome": read.outcome,
             "decision": stated.label if stated else None,
             "decided_by": "request" if prompt.reader == "none" else "model",
-            "conclusion": ExplanationsSpan(start=stated.start, end=stated.end)
+            "conclusion": ExplanationsSpan(start=stated.start, end=stated.end, by=stated.by)
             if written and stated
             else None,
             "p": p,

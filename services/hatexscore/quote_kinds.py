@@ -52,6 +52,18 @@ _ATTRIBUTES = re.compile(
     r"|(?:표현|단어|말|문구|욕설)\s?(?:인\s)?□",
     re.IGNORECASE,
 )
+_POST_SAYS = re.compile(  # at the end of what stands before a quotation
+    r"(?<!\bif )(?<!\bhad )(?<!\bunless )(?<!\bwhen )(?<!\bwhere )\b(?:it|(?:the|this) (?:\w+'s )?"
+    r"(?:post|text|comment|tweet|message|content|author|poster|writer))"
+    r" (?:\w+ly )?(?:says|said|states|stated|reads|writes|wrote|claims|claimed)(?: that)?[\s,:]*$",
+    re.IGNORECASE,
+)
+_SOURCE_FIRST = re.compile(  # "The policy is clear: it says"
+    r"\W*(?:(?:the|our|their|an?|this|as|in|under|another|earlier|previous) ){1,3}(?:\w+ )?"
+    r"(?:polic(?:y|ies)|guidelines?|rules?|standards?|definitions?|dictionar\w+|section|law"
+    r"|headline|song|proverb|repl(?:y|ies)|report\w*|complain\w*|appeal|appellant)\b",
+    re.IGNORECASE,
+)
 _ELSEWHERE = re.compile(
     r"\b(?:polic(?:y|ies)|guidelines?|rules?|standards?|terms of service|definitions?"
     r"|dictionar\w+|section|tier"
@@ -91,7 +103,7 @@ def kinds_of(
             continue
         elif plain_name(quotation.text) in idioms(language):
             found[quotation] = "idiom"
-        elif _ELSEWHERE.search(before) or _ELSEWHERE.search(after):
+        elif _is_of_another(before, after):
             found[quotation] = "other_source"
     return found
 
@@ -101,12 +113,25 @@ def attributed(explanation: str, quoted: Sequence[Quotation]) -> set[Quotation]:
     return {
         quotation
         for quotation, (before, after) in _clauses(explanation, quoted).items()
-        if any(
-            match.start() <= len(before) < match.end()
-            for match in _ATTRIBUTES.finditer(before + BLANK + after)
+        if _says_the_post(before)
+        or (
+            any(
+                match.start() <= len(before) < match.end()
+                for match in _ATTRIBUTES.finditer(before + BLANK + after)
+            )
+            and not _is_of_another(before, after)
         )
-        and not (_ELSEWHERE.search(before) or _ELSEWHERE.search(after))
     }
+
+
+def _says_the_post(before: str) -> bool:
+    return _POST_SAYS.search(before) is not None and _SOURCE_FIRST.match(before) is None
+
+
+def _is_of_another(before: str, after: str) -> bool:
+    if _says_the_post(before):
+        return False
+    return bool(_ELSEWHERE.search(before) or _ELSEWHERE.search(after))
 
 
 def _clauses(explanation: str, quoted: Sequence[Quotation]) -> dict[Quotation, tuple[str, str]]:

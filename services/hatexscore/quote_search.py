@@ -36,6 +36,7 @@ PIECE = 4  # characters: of 8 with one edit, or of 20 with three, four in a row 
 HITS = 32  # places of one piece that are remembered, the first ones
 REGIONS = 3  # places that are looked at closely
 BORDERS = 24  # tried at either end, the nearest first: word borders, or characters of Chinese
+LONG_WORD = 5  # characters; two passages that share shorter words only are not alike
 LONG = 500  # characters; of longer quotations fewer borders are tried
 MOST_CELLS = 4_000_000  # of a request: quotation length x band of edits, summed over regions
 # Verbs, nouns and adjectives that lists of English stop words hold.
@@ -191,10 +192,35 @@ class QuoteSearch:
                 continue
             start, end = self._passage(text)
             if changes_meaning(self._folded(text), self.haystack.text[start:end], self.names):
-                self.misquoted[quotation] = self.haystack.as_sent(start, end)
+                nearest = self.haystack.as_sent(start, end)
+                self.misquoted[quotation] = self._one_word_apart(text) or nearest
                 return ()
             return tuple(replace(quote, quoted_as=quotation.text) for quote in found)
         return None if self._spellings.is_spent else ()
+
+    def changed_passage(self, quotation: Quotation) -> str | None:
+        """Return the passage of the text that a quotation changes, or None."""
+        return self.misquoted.get(quotation) or self._one_word_apart(quotation.text)
+
+    def _one_word_apart(self, quoted: str) -> str | None:
+        """Return the passage that has one word more, another word, or one word less."""
+        needle = [word.strip(_POINTS) for word in self._folded(quoted).split(" ")]
+        text, spans = self.haystack.words
+        length = len(needle)
+        cost = 3 * len(text)
+        if length < 3 or cost > self.cells:
+            return None
+        self.cells -= cost
+        for size, least in ((length + 1, length), (length, length - 1), (length - 1, length - 1)):
+            for first in range(len(text) - size + 1):
+                passage = text[first : first + size]
+                head = _common(passage, needle)
+                tail = min(_common(passage[::-1], needle[::-1]), length - head)
+                same = [*needle[:head], *needle[length - tail :]]
+                if len(same) >= least and max(map(len, same)) >= LONG_WORD:
+                    span = spans[first][0], spans[first + size - 1][1]
+                    return self.haystack.as_sent(*self.haystack.folded.span(*span))
+        return None
 
     def _passage(self, quoted: str) -> Span:
         """The passage nearest to what is quoted, whole words, with a negation shortly before it
@@ -247,6 +273,15 @@ class QuoteSearch:
 
 
 _WITH_NOTHING = re.compile(r"\b(?:with|for|from) (?:no|nothing)\b", re.IGNORECASE)  # denies no verb
+
+
+def _common(words: Sequence[str], others: Sequence[str]) -> int:
+    """Return the number of equal words at the beginning."""
+    pairs = enumerate(zip(words, others, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(words), len(others)))
+
+
+_POINTS = ".,;:!?\"'()"
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[\u3002\uff01\uff1f\n]")
 _PLACEHOLDER = re.compile(r"\[[^\[\]\n]{1,40}\]|(?<!\S)\*{3}(?!\S)")
 _OMITTED = re.compile(
@@ -535,6 +570,17 @@ class Haystack:
 
     def as_sent(self, start: int, end: int) -> str:
         return self.source[slice(*self.original(start, end))]
+
+    @cached_property
+    def words(self) -> tuple[list[str], list[Span]]:
+        """The folded words between spaces, without punctuation at their ends, and their spans."""
+        spans = []
+        for word in re.finditer(r"\S+", self.folded.text):
+            left = len(word.group()) - len(word.group().lstrip(_POINTS))
+            right = len(word.group().rstrip(_POINTS))
+            if left < right:
+                spans.append((word.start() + left, word.start() + right))
+        return [self.folded.text[slice(*span)] for span in spans], spans
 
     @cached_property
     def begins(self) -> list[int]:

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from services.hatexscore import variant_paper, variant_reference
 from services.hatexscore.conclusion import ConclusionRead, ConclusionText, read_conclusions
@@ -158,7 +159,8 @@ def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | Non
     if stated is None:
         return None
     span = stated.start, stated.end
-    return StatedDecision(label=stated.label, start=span[0], end=span[1], words=span)
+    by: Literal["rules", "reader"] = "reader" if stated.by == "reader" else "rules"
+    return StatedDecision(label=stated.label, start=span[0], end=span[1], words=span, by=by)
 
 
 def _vocabulary_warnings(request: HatexscoreRequest) -> tuple[str, ...]:
@@ -287,7 +289,7 @@ def sort_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     accused = (attributed(plain.text, missing) | changed) - translated
     unattributed = {one for one in missing if one not in accused and one not in translated}
     passages = {
-        **{q: search.misquoted.get(q) for q in missing if q in accused},
+        **{q: search.changed_passage(q) for q in missing if q in accused},
         **{
             _whole(plain.text, group): passage
             for group in quoted

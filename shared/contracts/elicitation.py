@@ -135,7 +135,9 @@ class ExplanationsSpan(Message):
 
     start: int = Field(ge=0, description="character offset into `answer` (Unicode code points)")
     end: int = Field(ge=0, description="character offset, exclusive")
-    by: Literal["rules"] = Field(default="rules", description="what read it: never a model")
+    by: Literal["rules", "reader"] = Field(
+        default="rules", description="what read it; `rules`: a field; `reader`: the trained reader"
+    )
 
 
 class ExplanationsPromptUse(Message):

@@ -98,6 +98,15 @@ DECIDES = re.compile(
     rf"(?:{KEY}s?|(?:(?:{_LAST}|my|the|model)\s+){{0,3}}(?:{KEY_NOUNS}|{_CHOSEN})|{_LAST})"
     r"(?:\s(?:name|text))?(?:\s*\([^()]{0,60}\)?)?"
 )
+# Keys of what a text is about, and of whether it breaks the rules.
+TOPIC = (
+    r"(?:final\s+)?(?:(?:policy|content|harm|violation)\s+)?"
+    r"(?:category|categories|topics?|policy|policies)"
+)
+VIOLATION = re.compile(
+    r"(?:(?:the|any|policy|rules?|guidelines?|content)\s+){0,2}"
+    r"(?:violat(?:ions?|es|ed|ing)|breach(?:es|ed)?)(?:\s+(?:the|any|of|our|policy|policies|rules?|guidelines?)){0,3}"
+)
 # Behind a decision: words that take it back, or correct it.
 TAKES_BACK = re.compile(
     r"\b(?:disagree\w*|overturn\w*|overrul\w*|revers(?:ed?|al)|withdr\w+|wrong\w*|mistaken|incorrect"

@@ -1,8 +1,8 @@
 """A decision that a text states as data, read exactly: fields, tables, options, scores, boxes.
 
 `Label: x`, `{"label": "x"}`, `Hateful: no`, `| Verdict | x |`, `A) x B) y / Answer: A`, a bare
-label. The caller says which words are labels. Prose is left to the trained reader, and so is a text
-whose fields contradict each other. Source: our own.
+label. The caller says which words are labels. Prose is left to the trained reader. Fields
+that contradict each other leave the decision open. Source: our own.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ _FLAG = re.compile(  # `"hateful": {"present": false`
     r"(?<=:)\s{0,3}\{\s{0,9}[\"'](?:is_)?(?:present|detected|found|value|flag(?:ged)?|label|answer|verdict)[\"']\s{0,3}:"
 )
 _NONE_LISTED = re.compile(r"\s*\[\s*\]")  # `"hate_speech": []`
+_NO_VIOLATION = re.compile(rf"no\s(?:\w{{1,20}}\s)?violations?{_ENDS}", re.I)
+_TOPIC = re.compile(rf"{data.TOPIC}[\s\"'`*_)]*[:：=]", re.I)
 _OPEN = re.compile(rf"(?:{data.OPEN}|\?|-+){_ENDS}", re.I)
 _SHARE = re.compile(
     r"[\s:=(]{0,4}(?P<points>\d{1,3}(?:[.,]\d{1,20})?)(?:\s?(?P<percent>%)|\s?(?:/|out\s+of)\s?(?P<most>[1-9]\d{0,2}))?"
@@ -107,7 +109,7 @@ _OFFER = re.compile(
 def read_structured(
     text: str, words: Callable[[str], Label | None]
 ) -> StructuredVerdict[Label] | None:
-    """What the text states as data; None where it has no such form, or its fields disagree.
+    """What the text states as data; None where it has no such form, or takes it back.
 
     text: normalised (`shared.text.normalized`). words: the label that a short phrase such as `not
     hate speech` is, or None.
@@ -124,6 +126,7 @@ def read_structured(
         *filter(None, map(reading.field, reading.segments)),
         *reading.columns(),
     ]
+    fields = reading.with_violations(fields)
     if not fields and len(reading.listed(_OFFER.sub("", text))) > 1:
         return StructuredVerdict(None, whole, whole)  # labels to choose from, and no more
     return _settled(text, fields)
@@ -141,7 +144,7 @@ def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVer
         return None
     between = text[best[0].span[1] : best[-1].span[0]]
     agree = len({one.label for one in best}) == 1 or data.CORRECTS.search(between)
-    return best[-1] if agree else None
+    return best[-1] if agree else StructuredVerdict(None, best[-1].span, best[-1].words)
 
 
 class _Reading(Generic[Label]):
@@ -180,6 +183,34 @@ class _Reading(Generic[Label]):
         around = self.text[max(0, start - 1) : start] + self.text[end : end + 1]
         label = None if around.strip("\n") else self.label(inner)
         return None if label is None else StructuredVerdict(label, span, span)
+
+    def with_violations(
+        self, fields: list[StructuredVerdict[Label]]
+    ) -> list[StructuredVerdict[Label]]:
+        """Add the fields that say whether there is a violation; where none is, drop the topics.
+
+        A violation alone decides nothing: it may be one of another rule.
+        """
+        decided = any(one.label is not None for one in fields)
+        for start, end in self.segments:
+            key, separator, value = self.text[start:end].partition(":")
+            key = _KIND.sub("", key.strip(_AROUND + "-").lower().replace("_", " "))
+            words = end - len(value.lstrip(_AROUND)), end
+            if data.VIOLATION.fullmatch(_ASKING.sub("", key)):
+                yes, no = _YES.match(self.text, words[0]), _NO.match(self.text, words[0])
+            else:
+                yes, no = None, _NO_VIOLATION.match(self.text, words[0])
+                no = no if data.DECIDES.fullmatch(key) else None
+            if separator and (no or (yes and decided)):
+                label = self.words("not hateful" if no else "hateful")
+                fields = [*fields, StructuredVerdict(label, (start, end), words)]
+        others = [field for field in fields if not _TOPIC.match(self.text, field.span[0])]
+        denied = self.words("not hateful")
+        return (
+            others
+            if denied and denied in {field.label for field in others if field.rank}
+            else fields
+        )
 
     def _value(self, key: str, start: int, end: int) -> tuple[Label | None, int] | None:
         """The label of the value at text[start:end] under a key, and where it ends."""

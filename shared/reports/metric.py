@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, TypeVar, final, get_args
+from typing import Any, ClassVar, Generic, Literal, TypeVar, final, get_args
 
 from shared.contracts.batches import BatchReport
 from shared.contracts.fields import messages_in
@@ -46,12 +46,16 @@ class Collected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedDecision:
-    """A decision that an answer states. start, end: of the sentence; words: of what names it."""
+    """A decision that an answer states. start, end: of the sentence; words: of what names it.
+
+    by: `reader` if the trained reader read it, `rules` if the answer states it as data.
+    """
 
     label: str
     start: int
     end: int
     words: tuple[int, int]
+    by: Literal["rules", "reader"] = "rules"
 
 
 Request = TypeVar("Request", bound=ScoreRequest)

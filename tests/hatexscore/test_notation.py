@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,6 +95,23 @@ def test_yes_and_no_are_the_words_of_whoever_reads_fields() -> None:
             for form in ("Hateful: {}", "- **Hate speech:** {}", '{{"hateful": "{}"}}'):
                 line = form.format(value)
                 assert read(line).stated_label == label, line
+
+
+@pytest.mark.parametrize(
+    ("explanation", "label"),
+    [
+        ("Category: hate speech\nViolation: none", "non-hateful"),
+        ('{"policy": "hate speech", "violation": false}', "non-hateful"),
+        ("Category: hate speech\nVerdict: no violation", "non-hateful"),
+        ("Category: hate speech\nViolation: yes", "hateful"),
+        ("Category: not hate speech\nViolation: yes", None),
+        ("Label: hateful\nVerdict: not hateful", None),
+    ],
+)
+def test_a_field_on_the_violation_decides_before_its_topic(
+    explanation: str, label: str | None
+) -> None:
+    assert read(explanation).stated_label == label
 
 
 def test_of_boxes_what_is_ticked_is_said() -> None:

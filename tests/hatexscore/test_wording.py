@@ -76,6 +76,21 @@ def test_quotations_are_found_in_the_text_or_called_invented() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "quotation", "passage"),
+    [
+        ("Cyclists are noisy and loud", "Cyclists are not noisy", "Cyclists are noisy"),
+        ("Cyclists are noisy and loud", "Cars are noisy", "Cyclists are noisy"),
+        ("I don't hate cyclists", "I hate cyclists", "I don't hate cyclists"),
+    ],
+)
+def test_a_changed_word_is_shown_with_its_passage(text: str, quotation: str, passage: str) -> None:
+    explanation = f'This is hateful as it says "{quotation}" and nothing else.'
+    request = HatexscoreRequest(text=text, explanation=explanation, language="en")
+    [(_, misquotes)] = read_quotations(request, detect_languages(request)).hallucinated
+    assert misquotes == passage
+
+
 def attribution(row: Row) -> bool:
     return bool(attributed(row["explanation"], quotations(row["explanation"])))
 
