@@ -92,9 +92,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         span = decision.statement.span if decision else None
         if parsed.stance == "unclear" or span is None:
             return None
-        return StatedDecision(
-            label=parsed.stance, start=span[0], end=span[1], words=span, by="reader"
-        )
+        return StatedDecision(label=parsed.stance, start=span[0], end=span[1], words=span)
 
     def undefined(self, request: HafRequest, collected: Collected) -> HafResult:
         return HafResult(

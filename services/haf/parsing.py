@@ -21,7 +21,7 @@ Span = tuple[int, int]  # character offsets, exclusive end
 
 OPENING = 4  # sentences of which one may state the decision
 MOST_SENTENCES = 20  # of a response, that are read
-FEWEST_WORDS = 3  # of a reason in prose; fewer are a heading
+FEWEST_WORDS = 3  # of a reason; fewer are a heading
 LONGEST_HEADING = 40  # characters
 
 
@@ -96,7 +96,6 @@ _MARK = re.compile(
     r"|(?P<bullet>(?:[-*+\u2022\u2023\u2013\u2014\u00b7]|[-=]>)(?=[ \t])))[ \t]*",
     re.MULTILINE,
 )
-_INLINE_MARK = re.compile(r"(?:(?<=[:.!?])|[,;])[ \t](?:and[ \t])?[(\[]?(\d)[.)\]][ \t]+(?=\S)")
 _HEAD = re.compile(r"^[ \t]*(?:(#{1,6})[ \t]+|(?=\*\*[^*\n]{2,80}\*\*))", re.MULTILINE)
 _REASON = (
     r"(?:reason(?:s|\(s\))?(?:ing)?|justifications?|explanations?|rationales?|grounds?)"
@@ -133,13 +132,11 @@ def outline(response: str) -> Outline:
             for each in fields
             if not each.is_reason
         ]
-        spans = [each.span for each in fields if each.is_reason and is_reason(each.value, 1)]
+        spans = [each.span for each in fields if each.is_reason and is_reason(each.value)]
         prose: list[Sentence] = []
     else:
-        begin, items, fewest = text.items()
-        spans = [
-            text.original(*item) for item in items if is_reason(text.plain[slice(*item)], fewest)
-        ]
+        begin, items = text.items()
+        spans = [text.original(*item) for item in items if is_reason(text.plain[slice(*item)])]
         prose = text.sentences(0, begin) or text.sentences(items[-1][1] if items else 0)
         opening = text.labelled_decision(begin) or prose
     whole = " ".join(each.asked for each in opening[:OPENING])
@@ -148,14 +145,11 @@ def outline(response: str) -> Outline:
     return Outline(response, tuple(opening), whole, reasons, () if reasons else tuple(prose))
 
 
-def is_reason(text: str, fewest: int = FEWEST_WORDS) -> bool:
-    """Return True for neither a heading, nor the decision, nor "None".
-
-    fewest: words of a reason; one is enough in a list.
-    """
+def is_reason(text: str) -> bool:
+    """Neither a heading, nor the decision, nor "None"."""
     if _DECISION.match(text) or _NOTHING.match(text):
         return False
-    return len(_WORD.findall(_LABEL.sub("", text, 1))) >= fewest and text[-1:] != ":"
+    return len(_WORD.findall(_LABEL.sub("", text, 1))) >= FEWEST_WORDS and text[-1:] != ":"
 
 
 class _ResponseText:
@@ -201,29 +195,22 @@ class _ResponseText:
                     return found
         return []
 
-    def items(self) -> tuple[int, list[Span], int]:
-        """The items of the list and where it begins: marked, labelled or under headings.
-
-        The last value is the fewest words that make an item a reason.
-        """
+    def items(self) -> tuple[int, list[Span]]:
+        """The items of the list, and where it begins: marked, labelled or under headings."""
         heads = self._heads()
         titles = {place for place, is_title in heads if is_title}
         labels = [label.span() for label in _LABELLED.finditer(self.plain)]
         headed = [(place, place) for place, _ in heads]
         several = labels if len(labels) > 1 else []
-        for begins in (self._marks() or self._inline_marks(), several, headed, labels):
+        for begins in (self._marks(), several, headed, labels):
             begins = [each for each in begins if not _DECISION.match(self.plain, each[1])]
             if begins:
                 ends = [*(begin for begin, _ in begins[1:]), len(self.plain)]
-                return (
-                    begins[0][0],
-                    [
-                        self._item(start, end, is_title=begin in titles)
-                        for (begin, start), end in zip(begins, ends, strict=True)
-                    ],
-                    FEWEST_WORDS if begins[0] in headed else 1,
-                )
-        return len(self.plain), [], FEWEST_WORDS
+                return begins[0][0], [
+                    self._item(start, end, is_title=begin in titles)
+                    for (begin, start), end in zip(begins, ends, strict=True)
+                ]
+        return len(self.plain), []
 
     def _marks(self) -> list[Span]:
         """The marks of a list's items, without those of the lists inside its items."""
@@ -243,14 +230,6 @@ class _ResponseText:
                     continue
             found.append(mark)
         return [mark.span() for mark in found]
-
-    def _inline_marks(self) -> list[Span]:
-        """The marks 1., 2., 3. of a list within a line."""
-        found: list[Span] = []
-        for mark in _INLINE_MARK.finditer(self.plain):
-            if int(mark[1]) == len(found) + 1:
-                found.append(mark.span())
-        return found if len(found) > 1 else []
 
     def _indent(self, start: int) -> int:
         original = self.normalized.starts[start] + self.start

@@ -86,19 +86,6 @@ def test_the_marks_of_a_list_do_not_change_its_reasons(
     assert "oxic" in found.whole
 
 
-@given(reasons=st.lists(st.lists(st.sampled_from(TERMS), min_size=1).map(" ".join), min_size=2))
-def test_a_list_keeps_reasons_of_one_word(reasons: list[str]) -> None:
-    listed = "\n".join(f"- {reason}" for reason in reasons)
-    assert texts(outline(f"Toxic: yes\nReasons:\n{listed}").reasons) == reasons
-    assert texts(outline(json.dumps({"toxic": True, "reasons": reasons})).reasons) == reasons
-
-
-@given(reasons=LISTS)
-def test_a_list_within_a_line_has_the_same_reasons(reasons: list[str]) -> None:
-    listed = " ".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
-    assert texts(outline(f"Toxic. Reasons: {listed}").reasons) == reasons
-
-
 @given(reasons=LISTS)
 def test_a_list_in_json_or_in_tags_has_the_same_reasons(reasons: list[str]) -> None:
     stated = {"label": "toxic", "reasons": reasons}
