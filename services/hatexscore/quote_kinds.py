@@ -55,7 +55,8 @@ _ATTRIBUTES = re.compile(
 _POST_SAYS = re.compile(  # at the end of what stands before a quotation
     r"(?<!\bif )(?<!\bhad )(?<!\bunless )(?<!\bwhen )(?<!\bwhere )\b(?:it|(?:the|this) (?:\w+'s )?"
     r"(?:post|text|comment|tweet|message|content|author|poster|writer))"
-    r" (?:\w+ly )?(?:says|said|states|stated|reads|writes|wrote|claims|claimed)(?: that)?[\s,:]*$",
+    r" (?:\w+ly )?(?:says|said|states|stated|reads|writes|wrote|claims|claimed|puts it"
+    r"|call(?:s|ed)(?: \w+){1,4})(?: that)?[\s,:]*$",
     re.IGNORECASE,
 )
 _SOURCE_FIRST = re.compile(  # "The policy is clear: it says"
