@@ -68,7 +68,7 @@ def answered(service: str, request: Json) -> Json:
     except (ValidationError, ScoringError) as error:
         return {"status": 422, "detail": str(error)}
     result: Json = found.model_dump(mode="json")
-    return result | result.get("elicitation", {}) | {"status": 200}
+    return {**result, **result.get("elicitation", {}), "status": 200}
 
 
 def differences(case: Json, found: Json) -> Iterator[str]:
