@@ -92,7 +92,9 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         span = decision.statement.span if decision else None
         if parsed.stance == "unclear" or span is None:
             return None
-        return StatedDecision(label=parsed.stance, start=span[0], end=span[1], words=span)
+        return StatedDecision(
+            label=parsed.stance, start=span[0], end=span[1], words=span, by="reader"
+        )
 
     def undefined(self, request: HafRequest, collected: Collected) -> HafResult:
         return HafResult(

@@ -144,6 +144,8 @@ def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVer
         return None
     between = text[best[0].span[1] : best[-1].span[0]]
     agree = len({one.label for one in best}) == 1 or data.CORRECTS.search(between)
+    if not agree and any(map(str.isalnum, between)):
+        return None  # prose between them may take the first one back
     return best[-1] if agree else StructuredVerdict(None, best[-1].span, best[-1].words)
 
 

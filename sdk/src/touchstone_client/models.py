@@ -733,7 +733,10 @@ class ExplanationsSpan(Message):
     ]
     end: Annotated[int, Field(description='character offset, exclusive')]
     by: Annotated[
-        Literal['rules'], Field(description='what read it: never a model')
+        Literal['rules', 'reader'],
+        Field(
+            description='what read it; `rules`: a field; `reader`: the trained reader'
+        ),
     ] = 'rules'
 
 
