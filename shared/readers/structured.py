@@ -1,8 +1,8 @@
 """A decision that a text states as data, read exactly: fields, tables, options, scores, boxes.
 
 `Label: x`, `{"label": "x"}`, `Hateful: no`, `| Verdict | x |`, `A) x B) y / Answer: A`, a bare
-label. The caller says which words are labels. Prose is left to the trained reader. Fields
-that contradict each other leave the decision open. Source: our own.
+label. The caller says which words are labels. Prose is left to the trained reader, and so is a text
+whose fields contradict each other. Source: our own.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ _OFFER = re.compile(
 def read_structured(
     text: str, words: Callable[[str], Label | None]
 ) -> StructuredVerdict[Label] | None:
-    """What the text states as data; None where it has no such form, or takes it back.
+    """What the text states as data; None where it has no such form, or its fields disagree.
 
     text: normalised (`shared.text.normalized`). words: the label that a short phrase such as `not
     hate speech` is, or None.
@@ -144,9 +144,7 @@ def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVer
         return None
     between = text[best[0].span[1] : best[-1].span[0]]
     agree = len({one.label for one in best}) == 1 or data.CORRECTS.search(between)
-    if not agree and any(map(str.isalnum, between)):
-        return None  # prose between them may take the first one back
-    return best[-1] if agree else StructuredVerdict(None, best[-1].span, best[-1].words)
+    return best[-1] if agree else None
 
 
 class _Reading(Generic[Label]):

@@ -104,8 +104,6 @@ def test_yes_and_no_are_the_words_of_whoever_reads_fields() -> None:
         ('{"policy": "hate speech", "violation": false}', "non-hateful"),
         ("Category: hate speech\nVerdict: no violation", "non-hateful"),
         ("Category: hate speech\nViolation: yes", "hateful"),
-        ("Category: not hate speech\nViolation: yes", None),
-        ("Label: hateful\nVerdict: not hateful", None),
     ],
 )
 def test_a_field_on_the_violation_decides_before_its_topic(
