@@ -98,6 +98,8 @@ def test_real_explanations_are_scored_with_teacher_forced_log_probabilities(
     assert sorted(results) == list(range(len(asked)))
     for place, (row, _) in enumerate(asked):
         check(row, results[place])
+    same = sum(results[place]["stance"] == row["decision"] for place, (row, _) in enumerate(asked))
+    assert same >= SAME_STANCE * len(asked)
     report = ended(client, "/v1/reports/haf", {"batch": batch["id"], "resamples": 100})
     assert (report["scored"], report["undefined"]) == (len(asked), 0)
     origins = {(group["model"], group["dataset"]) for group in report["groups"]}
@@ -143,13 +145,15 @@ def finished(client: httpx.Client, bodies: list[Json]) -> Json:
     return batch
 
 
+SAME_STANCE = 0.95  # the share that the card reports is 69 of 72
+
+
 def check(row: Json, result: Json) -> None:
     """What stands in the explanation was found in it, and has numbers."""
     found = result["stages"][0]
     same = [reason["text"] for reason in found["reasons"]] == row["reasons"]
     assert same, row["id"]
-    stances = {result["stance"], row["decision"]}
-    assert len(stances) == 1 or "maybe" in stances, row["id"]  # "mildly toxic" is either
+    assert {result["stance"], row["decision"]} != {"toxic", "non-toxic"}, row["id"]
     assert 0 < result["components"]["sos"] <= 1
     assert (result["components"]["dis"] is None) == (len(row["reasons"]) < 2)
     assert all(0 < reason["confidence"] <= 1 for reason in found["reasons"])

@@ -65,6 +65,7 @@ def test_concluding_the_opposite_never_raises_a_score(name: str) -> None:
     assert right.label_match is True
     if wrong.label_match is not False:  # two conclusions contradict each other: the reader decides
         assert wrong.components.htc in (None, 1)
+        assert wrong.score is None or right.score is None or wrong.score <= right.score
         return
     assert (right.components.htc, wrong.components.htc, wrong.components.cc) == (1, 0, 0)
     assert (wrong.components.qf, wrong.components.tgi) == (
