@@ -54,7 +54,10 @@ def ask_group(text: str, start: int, end: int) -> str:
 
 
 def ask(reading: Reading, asked: Sequence[str]) -> Floats:
-    """(N, L) probabilities of a reading's labels, in the order of `LABELS`, each row of sum 1.
+    """(N, L) probabilities of a reading's labels, in the order of `LABELS`.
+
+    A row has sum 1. Several labels of `reasons` can be right together, so each is compared with
+    "none" alone: its probability is p / (p + p(none)).
 
     asked: from the functions above, or `reading: text`. Raises Unavailable where the reader cannot
     answer now.
@@ -65,8 +68,9 @@ def ask(reading: Reading, asked: Sequence[str]) -> Floats:
     rows = models().classifier(READER.name).probabilities(distinct)[:, PLACES[reading]]
     place = {text: at for at, text in enumerate(distinct)}
     own: Floats = rows[[place[text] for text in asked]]
-    own /= own.sum(axis=1, keepdims=True)
-    return own
+    if reading == "reasons":
+        return own / (own + own[:, -1:])
+    return own / own.sum(axis=1, keepdims=True)
 
 
 def ask_polarity(text: str, option: str) -> str:

@@ -1,7 +1,8 @@
 """Fitting the reader: low-rank changes to the base's matrices and one head for all readings.
 
 Source: Hu et al., LoRA, arXiv:2106.09685; AdamW with linear warm-up and decay. The loss of a row is
-the cross-entropy over the outputs of its reading; a row with several labels has each as often.
+the cross-entropy over the outputs of its reading. Where several labels can be right together, each
+output is compared with the last one of the reading, "none", by a logistic loss.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import torch
 from torch.nn import functional
 
 MOST_TOKENS = 2_048  # padded, of one pass
-HIDDEN = -1e4  # the logit of an output that is not of the row's reading
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,15 @@ class Recipe:
 
 @dataclass(frozen=True)
 class TokenizedRow:
-    """ids: of its tokens; right: its columns; outputs: the columns of its reading."""
+    """ids: of its tokens; right: its columns; outputs: the columns of its reading.
+
+    several: more than one label can be right.
+    """
 
     ids: Sequence[int]
     right: Sequence[int]
     outputs: range
+    several: bool = False
 
 
 def fit(
@@ -74,11 +78,21 @@ def fit(
 
 
 def _loss(logits: torch.Tensor, batch: Sequence[TokenizedRow]) -> torch.Tensor:
-    target, hidden = torch.zeros_like(logits), torch.full_like(logits, HIDDEN)
-    for place, row in enumerate(batch):
-        target[place, list(row.right)] = 1 / len(row.right)
-        hidden[place, list(row.outputs)] = 0
-    return functional.cross_entropy(logits + hidden, target)
+    """The mean over the rows."""
+    losses = []
+    for row_logits, row in zip(logits, batch, strict=True):
+        own = row_logits[row.outputs.start : row.outputs.stop]
+        target = torch.zeros_like(own)
+        target[[place - row.outputs.start for place in row.right]] = 1
+        if row.several:
+            losses.append(
+                functional.binary_cross_entropy_with_logits(
+                    own[:-1] - own[-1], target[:-1], reduction="sum"
+                )
+            )
+        else:
+            losses.append(functional.cross_entropy(own, target))
+    return torch.stack(losses).mean()
 
 
 def inputs(batch: Sequence[TokenizedRow], longest: int, device: str) -> dict[str, torch.Tensor]:
@@ -118,21 +132,3 @@ def _batches(
     batches = [sorted_[at : at + size] for at in range(0, len(sorted_), size)]
     drawn = torch.randperm(len(batches), generator=generator).tolist()
     return [[rows[at] for at in batches[place]] for place in drawn]
-
-
-@torch.no_grad()
-def probabilities(
-    model: Any, rows: Sequence[TokenizedRow], longest: int, device: str = "cpu", size: int = 64
-) -> torch.Tensor:
-    """(N, outputs), of each row's own reading, else 0."""
-    order = sorted(range(len(rows)), key=lambda at: len(rows[at].ids))
-    found: dict[int, torch.Tensor] = {}
-    for begin in range(0, len(order), size):
-        places = order[begin : begin + size]
-        batch = [rows[at] for at in places]
-        logits = model(**inputs(batch, longest, device)).logits.float().cpu()
-        hidden = torch.full_like(logits, HIDDEN)
-        for place, row in enumerate(batch):
-            hidden[place, list(row.outputs)] = 0
-        found.update(zip(places, (logits + hidden).softmax(dim=1), strict=True))
-    return torch.stack([found[at] for at in range(len(rows))])
