@@ -1,12 +1,11 @@
-"""What the card of `sor` says of statements of our own writing: `python -m bench.sor_statements`.
+"""How well `sor` reads statements of our own writing: `python -m bench.sor_statements`.
 
-Prints a row a set: AUC of good statements against the rest, how often what is missing is named, and
-how many good ones have no false alarm. The last line is JSON.
+Prints a row for each file: how many items its texts state; the share of these that was found
+(recall) and missed; the share of the items found that is false (1 - precision); for whole
+statements the AUC of good ones against the rest.
 
-With `--first`, also the first tries: what the rules gave of statements that they were not written
-for. Those rules stand in the repository's history, at the commit before they were refined on the
-set; they run in a process of their own. The German rules of their first tries are in no commit,
-but for the statements that report what their post says, which the rules before met, too.
+With `--commit C`, the code of that commit reads them, out of the repository's history. The rules
+that the trained reader replaced: `--commit 668cda69`.
 """
 
 from __future__ import annotations
@@ -26,94 +25,142 @@ from typing import Any
 
 import numpy as np
 
-from bench.environment import environment
+from services.sor.metric import FEWEST_WORDS
+from services.sor.report import ITEMS
+from services.sor.words import words
 from shared.statistics.agreement import roc_auc
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "sor"
-ENGLISH = {  # file → commit whose rules had not seen it
-    "statements": "d53f1c25",
-    "unseen_1": "7a4093c2",
-    "unseen_2": "ca02c668",
-    "unseen_3": "39f05136",
-    "unseen_4": "ef8cdb66",
-    "reported": "bdc2bcc4",
+OTHER_AUTHORS = ROOT / "training" / "reader" / "test"  # who knew nothing of rules or reader
+FILES = {
+    **{file.stem: file for file in sorted(FOLDER.glob("*.jsonl"))},
+    "sentences_en": OTHER_AUTHORS / "en_readings.jsonl",
+    "sentences_de": OTHER_AUTHORS / "de.jsonl",
 }
-GERMAN = ("german", "german_unseen", "german_unseen_2", "german_reported")
-FIRST = ENGLISH | {"german_reported": "bdc2bcc4"}
-BEFORE = "00fb65d0"  # of reports nothing was known
-REPORTED = ("reported", "german_reported")
-WHEN_OLD = """
+MEASURE = frozenset(("restriction", "territorial_scope", "duration"))
+POSTS = {"en": "Cats can fly.", "de": "Katzen können fliegen."}  # beside a single sentence
+
+# Runs with the code of any commit, in a process of its own.
+SCORE = """
 import json, sys
+from pathlib import Path
 from services.sor.contract import SorRequest
 from services.sor.metric import SERVICE
-rows = [json.loads(line) for line in sys.stdin]
-asked = [SorRequest(text=row["text"], statement=row["statement"]) for row in rows]
-for row, found in zip(rows, SERVICE.score_batch(asked), strict=True):
-    print(json.dumps({**row, "score": found.score, "found": list(found.missing)}))
+from services.worker import local
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.ports import bind
+bind(local(load_catalogue(Path("models.toml"))))
+requests = [SorRequest.model_validate(json.loads(line)) for line in sys.stdin]
+parts = {"score", "items", "missing", "routes"}
+reports = [one.model_dump(mode="json", include=parts) for one in SERVICE.score_batch(requests)]
+print(json.dumps(reports))  # the last line: the log comes first
 """
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Tally:
-    """A row of the card. auc: good ones against the rest."""
+class Items:
+    """Items of a file. right: stated and found; missed: stated only; false: found only."""
 
     name: str
-    auc: float
-    named: tuple[int, int]  # of those that lack something
-    quiet: tuple[int, int]  # good ones without a false alarm
-    kinds: tuple[int, int, int]
+    right: int
+    missed: int
+    false: int
+    auc: float | None = None
+
+    @property
+    def precision(self) -> float:
+        return self.right / max(1, self.right + self.false)
+
+    @property
+    def recall(self) -> float:
+        return self.right / max(1, self.right + self.missed)
 
     def line(self) -> str:
-        """Of a Markdown table."""
-        counted = f"{sum(self.kinds)} ({', '.join(map(str, self.kinds))})"
-        shares = (f"{some} of {of}" for some, of in (self.named, self.quiet))
-        return f"| {self.name}: {counted} | {self.auc:.2f} | {' | '.join(shares)} |"
+        """A row of a Markdown table."""
+        stated = self.right + self.missed
+        shares = (self.recall, 1 - self.recall, 1 - self.precision)
+        auc = "" if self.auc is None else f"{self.auc:.2f}"
+        cells = [self.name, str(stated), *(f"{share:.3f}" for share in shares), auc]
+        return f"| {' | '.join(cells)} |"
 
 
-def tally(name: str, rows: Sequence[Row]) -> Tally:
-    """rows: a statement each, with its score, what it lacks and what was found missing."""
-    by_kind = {
-        kind: [row for row in rows if row["kind"] == kind]
-        for kind in ("good", "boilerplate", "missing")
-    }
-    good, boilerplate, lacking = by_kind.values()
-    ours, others = ([row["score"] for row in some] for some in (good, boilerplate + lacking))
-    named = sum(set(row["missing"]) <= set(row["found"]) for row in lacking)
-    return Tally(
-        name,
-        roc_auc(np.array([(one, 1) for one in ours] + [(one, 0) for one in others], np.float64)),
-        (named, len(lacking)),
-        (sum(not row["found"] for row in good), len(good)),
-        (len(good), len(boilerplate), len(lacking)),
-    )
+def rows_of(name: str) -> list[Row]:
+    """The rows of a file that are of statements of reasons, and long enough to be read."""
+    rows = [json.loads(line) for line in FILES[name].read_text("utf-8").splitlines()]
+    if FILES[name].parent == FOLDER:
+        return rows
+    return [row for row in rows if row["kind"] == "sor" and len(words(row["text"])) >= FEWEST_WORDS]
 
 
-def scored(names: Sequence[str], folder: Path) -> list[Row]:
-    """By the rules of this folder, in a process of its own."""
-    lines = "".join((FOLDER / f"{name}.jsonl").read_text("utf-8") for name in names)
-    ran = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", WHEN_OLD],
-        input=lines, cwd=folder, env=os.environ | {"PYTHONPATH": str(folder)},
+def request_of(row: Row) -> Row:
+    """The body of the request that scores a row."""
+    if "missing" in row:
+        return {"text": row["text"], "statement": row["statement"]}
+    said = row.get("sentence") or row["text"]
+    language = row["language"]
+    return {"text": POSTS[language], "statement": said, "language": language}
+
+
+def count(name: str, rows: Sequence[Row], found: Sequence[Row]) -> Items:
+    """found: the report on each row, as JSON."""
+    right = missed = false = 0
+    for row, own in zip(rows, found, strict=True):
+        if row.get("kind") == "boilerplate":  # what it states is not labelled
+            continue
+        stated, read = _labels(row, own)
+        right += len(stated & read)
+        missed += len(stated - read)
+        false += len(read - stated)
+    return Items(name, right, missed, false, _auc(rows, found))
+
+
+def _labels(row: Row, found: Row) -> tuple[set[str], set[str]]:
+    """Items that a row states, and those that were found, as far as the row is labelled."""
+    every: set[str] = set(ITEMS)
+    read = {item["name"] for item in found["items"]} - set(found["missing"])
+    if "missing" in row:
+        return every - {*row["missing"]}, read
+    if "says" in row:
+        return set() if row["says"] == "reported" else set(MEASURE), read & MEASURE
+    return set(row["labels"]) - {"facts"}, read - {"facts", "redress"} | set(found["routes"])
+
+
+def _auc(rows: Sequence[Row], found: Sequence[Row]) -> float | None:
+    scores = [
+        (own["score"], row["kind"] == "good")
+        for row, own in zip(rows, found, strict=True)
+        if "missing" in row
+    ]
+    return roc_auc(np.array(scores, np.float64)) if scores else None
+
+
+def score(bodies: Sequence[Row], folder: Path) -> list[Row]:
+    """Score requests by the code of this folder, in a process of its own."""
+    run = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", SCORE],
+        input="\n".join(map(json.dumps, bodies)), cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder)},
         stdout=subprocess.PIPE, text=True, check=True,
     )  # fmt: skip
-    return [json.loads(line) for line in ran.stdout.splitlines()]
+    reports: list[Row] = json.loads(run.stdout.splitlines()[-1])
+    return reports
 
 
-def first_tries() -> Iterator[Tally]:
-    """Raises SystemExit where the history is not there."""
-    for name in REPORTED:
-        yield tally(f"{name}, before", scored_then(name, BEFORE))
-    for name, commit in FIRST.items():
-        yield tally(f"{name}, first try", scored_then(name, commit))
+def measure(folder: Path = ROOT) -> Iterator[Items]:
+    """The items of every file, read by the code of this folder."""
+    rows = {name: rows_of(name) for name in FILES}
+    found = iter(score([request_of(row) for own in rows.values() for row in own], folder))
+    for name, own in rows.items():
+        yield count(name, own, [next(found) for _ in own])
 
 
-def scored_then(name: str, commit: str) -> list[Row]:
-    """By the rules of this commit."""
+def measure_commit(commit: str) -> list[Items]:
+    """The same by the code of a commit. Raises SystemExit where the history lacks it."""
     packed = subprocess.run(  # noqa: S603
-        ["git", "archive", commit, "services", "shared"],  # noqa: S607
+        ["git", "archive", commit, "services", "shared", "models.toml"],  # noqa: S607
         cwd=ROOT, stdout=subprocess.PIPE, check=False,
     )  # fmt: skip
     if packed.returncode:
@@ -121,32 +168,20 @@ def scored_then(name: str, commit: str) -> list[Row]:
     with TemporaryDirectory() as folder:
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
             archive.extractall(folder, filter="data")
-        return scored([name], Path(folder))
-
-
-def now() -> Iterator[Tally]:
-    """The rules as they are."""
-    for title, names in (("English", tuple(ENGLISH)), ("German", GERMAN)):
-        for name in names:
-            yield tally(name, scored([name], ROOT))
-        yield tally(f"all, {title}", scored(names, ROOT))
+        return list(measure(Path(folder)))
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints a table, then JSON."""
+    """Prints a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--first", action="store_true", help="the first tries, too")
-    asked = parser.parse_args(arguments)
-    found = [*(first_tries() if asked.first else ()), *now()]
+    parser.add_argument("--commit", help="read by the code of this commit")
+    commit = parser.parse_args(arguments).commit
     lines = [
-        "| statements: all (good, boilerplate, missing) | AUC | missing item named | no alarm |",
-        "|---|---|---|---|",
-        *(one.line() for one in found),
+        "| file | items | right | missed | false | AUC |",
+        "|---|---|---|---|---|---|",
+        *(one.line() for one in (measure_commit(commit) if commit else measure())),
     ]
     sys.stdout.write("\n".join(lines) + "\n")
-    figures = {one.name: {"auc": one.auc, "named": one.named, "quiet": one.quiet} for one in found}
-    told = {"bench": "sor_statements", "ratios": {}, "figures": figures}
-    sys.stdout.write(json.dumps(told | {"environment": environment()}) + "\n")
 
 
 if __name__ == "__main__":

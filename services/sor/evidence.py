@@ -53,7 +53,7 @@ def _of_items(text: ReadText) -> Iterator[SorEvidence]:
                 "start": start,
                 "end": end,
                 "text": text.text[start:end],
-                "value": one.value,
+                "value": 1.0,
                 "field": text.field,
                 "route": one.route,
             }

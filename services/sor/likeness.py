@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.sor.post_facts import PostWords, StatementWords, match_quotes
-from services.sor.sentences import mask_spans, words
+from services.sor.words import mask_spans, words
 from shared.queue.job_context import check_each
 from shared.text.normalized import normalize
 

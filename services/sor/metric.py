@@ -1,5 +1,5 @@
-"""`sor`: what a statement of reasons discloses, and whether it is of this post. No model is asked,
-but where one is named: whether its decision rests on the facts.
+"""`sor`: what a statement of reasons discloses, and whether it is of this post. The trained reader
+is asked; a model that is named, whether its decision rests on the facts.
 
 Source: Regulation (EU) 2022/2065, Article 17.
 """
@@ -19,13 +19,17 @@ from services.sor.batch_report import Row, Statistics, batch_report
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.evidence import evidence_of
 from services.sor.faithfulness import FactsTested, ask_models
-from services.sor.german_words import german_stem
-from services.sor.parsing import ReadStatement, is_german, parse_statement
-from services.sor.post_facts import PostWords, StemOf, english_stem
+from services.sor.parsing import (
+    ReadStatement,
+    is_read,
+    language_obstacle,
+    parse_statements,
+    stems_of,
+)
+from services.sor.post_facts import PostWords
 from services.sor.reader import (
     StatementReading,
     is_read_by_model,
-    language_obstacle,
     read_by_model,
     reader_languages,
 )
@@ -40,9 +44,11 @@ from services.sor.report import (
     SorReaderUse,
     SorResult,
 )
-from services.sor.sentences import words
 from services.sor.variants import VARIANTS, SorVariant
+from services.sor.words import english_stem, german_stem, words
 from shared.contracts.messages import Languages
+from shared.models.catalogue.catalogue import READER
+from shared.models.ports import models
 from shared.queue.job_context import check_each
 from shared.reports.metric import Collected, Metric
 from shared.statistics import ranks
@@ -88,18 +94,15 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
 
     def collect(self, requests: Sequence[SorRequest]) -> list[SorCollected]:
         posts = [PostWords.of(request.text, stems_of(request)) for request in requests]
-        read = [
-            parse_statement(request, post)
-            for request, post in check_each(list(zip(requests, posts, strict=True)))
-        ]
-        readings = read_by_model(requests, read)
+        readings = read_by_model(requests, parse_statements(requests, posts))
         tested = ask_models(requests, [one.read for one in readings])
         rows = zip(requests, posts, readings, tested, strict=True)
         return [_collect_one(*row) for row in check_each(rows)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
-        """The rules read English and German statements, else a reader where one is named; the post
-        may be in any language. One that is undecided is read as English, unless it was sent so."""
+        """The trained reader reads English and German statements, a language model others where
+        one is named; the post may be in any language. A statement in an undecided language is read
+        as English, unless it was sent so."""
         sent = requested_language(request)
         statement = "\n".join(request.documents().values())
         post, found = find_language(request.text, sent), find_language(statement, sent)
@@ -159,9 +162,11 @@ def _collect_one(
     request: SorRequest, post: PostWords, reading: StatementReading, tested: FactsTested
 ) -> SorCollected:
     read = reading.read
+    uses = [models().classifier(READER.name).use if is_read(request) else None]
+    uses += [tested.use, reading.use]
     beside = [read.match_post(other) for other in _select_pool(request, post)]
     return SorCollected(
-        models=tuple(dict.fromkeys(use for use in (tested.use, reading.use) if use is not None)),
+        models=tuple(dict.fromkeys(use for use in uses if use is not None)),
         warnings=reading.warnings,
         obstacles=() if reading.obstacle is None else (reading.obstacle,),
         read=read,
@@ -179,11 +184,6 @@ def _select_pool(request: SorRequest, post: PostWords) -> Iterator[PostWords]:
     sent = (PostWords.of(text, stem_of) for text in request.other_posts)
     pool = sent if request.other_posts else own
     return (other for other in pool if other.joined != post.joined)
-
-
-def stems_of(request: SorRequest) -> StemOf:
-    """By the language of the statement: a post in another one can be quoted only."""
-    return german_stem if is_german(request) else english_stem
 
 
 @lru_cache(maxsize=2)

@@ -1,36 +1,27 @@
 """A statement of reasons, read: its items, the facts of its post, the ways of redress.
 
-Plain text is normalised and read sentence by sentence; of the database's fields, what has a code or
-a date is disclosed by that, and what people write is read as text.
+The trained reader reads sentences of the normalised text. Of the database's fields, what has a code
+or a date is disclosed by that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from services.sor.concepts import ReadSentence, read
-from services.sor.disclosures import SUBSTANCE, ItemMatch, find_items
-from services.sor.english_speech import english_reports
+from services.sor.contract import SorRequest
+from services.sor.disclosures import ItemMatch, ReadSentence, matches, read_sentences
 from services.sor.fields import ENDS, EXPLANATIONS, GROUNDS, RESTRICTIONS, SorFields
-from services.sor.german import (
-    find_german_items,
-    german_reference_of,
-    has_german_reason,
-    own_german_words,
-)
-from services.sor.german_speech import german_reports
-from services.sor.grounds import VAGUE, matches_policy, reference_of, words_of_policy
 from services.sor.post_facts import PostFacts, PostWords, StatementWords, facts_of, match_quotes
-from services.sor.report import ITEMS, SorItemName, SorRoute
-from services.sor.sentences import Span, mask_spans, sentences
-from shared.text.language import find_language, requested_language
+from services.sor.report import ITEMS, ROUTES, SorItemName, SorRoute
+from services.sor.words import StemOf, english_stem, german_stem, mask_spans, words
+from shared.queue.job_context import check_each
+from shared.text.language import Obstacle, find_language, requested_language, rules_obstacle
 from shared.text.normalized import NormalizedText, normalize
+from shared.text.sentences import Span
 
-if TYPE_CHECKING:
-    from services.sor.contract import SorRequest
-
+READ = ("en", "de")  # languages of statements that the trained reader learned
+SUBSTANCE = 3  # words that say something, in an explanation at least
 OF_FACTS = ("statement", "decision_facts", *EXPLANATIONS)  # texts that tell of the post
 
 
@@ -83,111 +74,129 @@ def merge_facts(found: Sequence[PostFacts]) -> PostFacts:
     )
 
 
-def parse_statement(request: SorRequest, post: PostWords) -> ReadStatement:
-    """In time linear in the lengths of statement, post and policy."""
-    documents, german = request.documents(), is_german(request)
-    texts = [
-        _read_text(field, text, post, german=german, plain=request.fields is None)
-        for field, text in documents.items()
+def parse_statements(
+    requests: Sequence[SorRequest], posts: Sequence[PostWords]
+) -> list[ReadStatement]:
+    """Read statements beside their posts, with one call of the trained reader for all.
+
+    It is asked about English and German. Raises Unavailable where it is away.
+    """
+    documents = [
+        [(field, text, normalize(text)) for field, text in request.documents().items()]
+        for request in requests
     ]
-    items = dict(_items(request.fields, texts, german=german))
+    rows = list(zip(requests, posts, documents, map(is_read, requests), strict=True))
+    answers = iter(
+        read_sentences([text.text for *_, own, known in rows if known for *_, text in own])
+    )
+    return [
+        _statement(request, post, own, [next(answers) if known else [] for _ in own])
+        for request, post, own, known in check_each(rows)
+    ]
+
+
+def language_obstacle(request: SorRequest) -> Obstacle | None:
+    """Why the trained reader does not read the statement."""
+    statement = "\n".join(request.documents().values())
+    sent = requested_language(request)
+    found = find_language(statement, sent)
+    return rules_obstacle(statement, found, found if sent else None, READ, "the statement")
+
+
+def is_read(request: SorRequest) -> bool:
+    return language_obstacle(request) is None
+
+
+def stems_of(request: SorRequest) -> StemOf:
+    """By the language of the statement: a post in another one can be quoted only."""
+    statement = "\n".join(request.documents().values())
+    code = find_language(statement, requested_language(request)).code
+    return german_stem if code.partition("-")[0] == "de" else english_stem
+
+
+def _statement(
+    request: SorRequest,
+    post: PostWords,
+    documents: Sequence[tuple[str, str, NormalizedText]],
+    read: Sequence[Sequence[ReadSentence]],
+) -> ReadStatement:
+    stem_of = stems_of(request)
+    texts = [
+        _read_text(*document, post, sentences, stem_of, plain=request.fields is None)
+        for document, sentences in zip(documents, read, strict=True)
+    ]
     routes = frozenset(one.route for text in texts for one in text.disclosed if one.route)
-    if request.fields is None:
-        items["redress"] = len(routes) / 3
-    known = _ground_in_policy(request.policy, texts)
-    if known is False and items["ground"] == 1:
-        items["ground"] = VAGUE
+    items: dict[SorItemName, float | None]
+    if request.fields is not None:
+        items = dict(_items_of_fields(request.fields, texts, stem_of))
+    else:
+        said = {one.item for text in texts for one in text.disclosed}
+        items = {name: float(name in said) for name in ITEMS if name != "facts"}
+        items["redress"] = len(routes) / len(ROUTES)
+    known = _ground_in_policy(request.policy, texts, stem_of)
+    if known is False:
+        items["ground"] = 0.0
     return ReadStatement(texts, items, routes, known)
 
 
-def is_german(request: SorRequest) -> bool:
-    """Whether the rules of German read it; else those of English do, or a reader."""
-    statement = "\n".join(request.documents().values())
-    return find_language(statement, requested_language(request)).code.partition("-")[0] == "de"
-
-
-def _read_text(field: str, text: str, post: PostWords, *, german: bool, plain: bool) -> ReadText:
-    normalized = normalize(text)
+def _read_text(
+    field: str,
+    text: str,
+    normalized: NormalizedText,
+    post: PostWords,
+    read: Sequence[ReadSentence],
+    stem_of: StemOf,
+    *,
+    plain: bool,
+) -> ReadText:
     prose = normalized.text
     statement = StatementWords.of(prose)
     quotes = match_quotes(statement, post)
-    quoted = list(dict.fromkeys(quote.statement for quote in quotes[0]))
-    blank = mask_spans(prose, quoted)
-    found = read(sentences(prose, quoted))
-    written = statement.with_content(found) if field in OF_FACTS else None
-    if written is not None and german:
-        written = replace(written, own=own_german_words(found, blank))
-    facts = facts_of(written, post, quotes) if written else PostFacts((), (), (), 0)
-    disclosed = _disclosed(found, blank, quoted, post, german=german) if plain else ()
-    facts = _drop_titles(facts, found)
-    return ReadText(field, text, normalized, found, facts, written, disclosed)
+    rules = [one.span for one in read if one.is_rule]
+    facts, written = PostFacts((), (), (), 0), None
+    if field in OF_FACTS:
+        blank = mask_spans(prose, list(dict.fromkeys(quote.statement for quote in quotes[0])))
+        written = statement.with_content(blank, rules, stem_of)
+        grounds = [one.span for one in read if "ground" in one.labels]
+        facts = _drop_titles(facts_of(written, post, quotes), prose, grounds)
+    disclosed = [
+        match for one in read if plain for name in one.labels for match in matches(name, one.span)
+    ]
+    disclosed.sort(key=lambda one: (one.span, ITEMS.index(one.item), one.route or ""))
+    return ReadText(field, text, normalized, read, facts, written, disclosed)
 
 
-def _disclosed(
-    found: Sequence[ReadSentence],
-    blank: str,
-    quoted: Sequence[Span],
-    post: PostWords,
-    *,
-    german: bool,
-) -> list[ItemMatch]:
-    """Why the ground applies may be in the words of the post; all else is not disclosed by what
-    others are reported to say. blank: without quotations of the post."""
-    find = find_german_items if german else find_items
-    items = find(found, blank, post)
-    reports = german_reports if german else english_reports
-    reported = list(reports(blank, [one.sentence for one in found]))
-    if not reported:
-        return items
-    own = mask_spans(blank, reported)
-    others = find(read(sentences(own, quoted)), own, post)
-    kept = [one for one in items if one.item == "explanation"]
-    kept += [one for one in others if one.item != "explanation"]
-    return sorted(kept, key=lambda one: one.span)
-
-
-def _drop_titles(facts: PostFacts, found: Sequence[ReadSentence]) -> PostFacts:
-    """A quotation in a sentence about rules is the name of a rule, unless it nearly quotes the
-    post: then four words in a row stand there."""
-    rules = [one.sentence.span for one in found if one.any_of("policy", "law")]
+def _drop_titles(facts: PostFacts, prose: str, grounds: Sequence[Span]) -> PostFacts:
+    """A quotation beside a ground is the name of a rule, unless it has an ellipsis or nearly quotes
+    the post: then four words in a row stand there."""
     missing = tuple(
         span
         for span in facts.missing
-        if not _within(span, rules) or any(_within(run.statement, [span]) for run in facts.quotes)
+        if not _within(span, grounds)
+        or "..." in prose[slice(*span)]
+        or any(_within(run.statement, [span]) for run in facts.quotes)
     )
-    return PostFacts(facts.quotes, facts.shared, missing, facts.words)
+    return replace(facts, missing=missing)
 
 
 def _within(span: Span, others: Sequence[Span]) -> bool:
-    return any(start <= span[0] and span[1] <= end + 1 for start, end in others)
+    return any(start <= span[0] and span[1] <= end for start, end in others)
 
 
-def _items(
-    fields: SorFields | None, texts: Sequence[ReadText], *, german: bool
+def _items_of_fields(
+    fields: SorFields, texts: Sequence[ReadText], stem_of: StemOf
 ) -> Iterator[tuple[SorItemName, float | None]]:
-    """All but `facts`, and `redress` as 0 or as no item."""
-    if fields is not None:
-        yield from _of_fields(fields, german=german)
-        return
-    best: dict[SorItemName, float] = {}
-    for one in (disclosed for text in texts for disclosed in text.disclosed):
-        best[one.item] = max(one.value, best.get(one.item, 0.0))
-    for name in ITEMS:
-        if name != "facts":
-            yield name, best.get(name, 0.0)
-
-
-def _of_fields(fields: SorFields, *, german: bool) -> Iterator[tuple[SorItemName, float | None]]:
+    """All but `facts`. A ground has a number, or is read as one: "our rules" is none."""
     yield "restriction", _any_of(fields, RESTRICTIONS)
     yield "territorial_scope", float(bool(fields.territorial_scope))
     yield "duration", _any_of(fields, ("application_date", *ENDS))
     yield "automated_detection", float(bool(fields.automated_detection))
     yield "automated_decision", float(bool(fields.automated_decision))
-    named = [text for name in GROUNDS if (text := getattr(fields, name))]
-    refers = german_reference_of if german else reference_of
-    yield "ground", max(map(refers, named), default=0.0)
-    why = [text for name in EXPLANATIONS if (text := getattr(fields, name))]
-    yield "explanation", float(any(map(has_german_reason if german else _has_reason, why)))
+    grounds = [text for text in texts if text.field in GROUNDS]
+    yield "ground", float(any(map(_names_ground, grounds)))
+    why = [text for text in texts if text.field in EXPLANATIONS]
+    said = [{*map(stem_of, words(text.normalized.text))} - {None} for text in why]
+    yield "explanation", float(any(len(stems) >= SUBSTANCE for stems in said))
     yield "redress", None
 
 
@@ -195,24 +204,38 @@ def _any_of(fields: SorFields, names: Sequence[str]) -> float:
     return float(any(getattr(fields, name) for name in names))
 
 
-def _has_reason(text: str) -> bool:
-    return any(one.content >= SUBSTANCE for one in sentences(text))
+def _names_ground(text: ReadText) -> bool:
+    has_number = any(map(str.isdigit, text.normalized.text))
+    return has_number or any("ground" in one.labels for one in text.sentences)
 
 
-def _ground_in_policy(policy: str | None, texts: Sequence[ReadText]) -> bool | None:
-    """Whether a number or a name by which the ground is cited stands in the policy."""
+def _ground_in_policy(
+    policy: str | None, texts: Sequence[ReadText], stem_of: StemOf
+) -> bool | None:
+    """Return whether the policy has a number by which the ground is cited or, where no number is,
+    every second word of it. None without a policy or a ground."""
     if not policy:
         return None
-    cited: list[ReadSentence] = []
-    for text in texts:
-        spans = {one.span for one in text.disclosed if one.item == "ground" and one.value == 1}
-        every = text.field in GROUNDS
-        cited += [
-            one
-            for one in text.sentences
-            if every or any(_within(span, [one.sentence.span]) for span in spans)
-        ]
+    cited = [
+        text.normalized.text[slice(*one.span)]
+        for text in texts
+        for one in text.sentences
+        if text.field in GROUNDS or (text.field == "statement" and "ground" in one.labels)
+    ]
     if not cited:
         return None
-    known = words_of_policy(policy)
-    return any(matches_policy(known, one) for one in cited)
+    known = _numbers_and_stems(policy, stem_of)
+    return any(_stands_in(known, *_numbers_and_stems(ground, stem_of)) for ground in cited)
+
+
+def _numbers_and_stems(text: str, stem_of: StemOf) -> tuple[set[str], set[str]]:
+    found = words(text)
+    numbers = {word.folded for word in found if word.folded[0].isdigit()}
+    stems = {stem_of(word) for word in found if not word.folded[0].isdigit()}
+    return numbers, {stem for stem in stems if stem is not None}
+
+
+def _stands_in(policy: tuple[set[str], set[str]], numbers: set[str], stems: set[str]) -> bool:
+    if numbers:
+        return bool(numbers & policy[0])
+    return bool(stems) and 2 * len(stems & policy[1]) >= len(stems)

@@ -2,7 +2,7 @@
 
 A quotation is what stands in quotation marks, or four words in a row that both have, two of them
 content words; the weaker form is a content word of the post that the statement uses of its own.
-Words of the policy's clause count only where the sentence speaks of this post. An ellipsis parts a
+Words of a rule do not count. An ellipsis parts a
 quotation: its parts stand in the post in their order, and no negation is left out between them.
 Both texts are normalised. Every search is linear: a quotation is looked up in the folded words of
 the post, 64 quotations at most.
@@ -10,20 +10,14 @@ the post, 64 quotations at most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from services.sor.concepts import ReadSentence
-from services.sor.lexicon import DETERMINERS, OF_THIS_POST, POST_NOUNS, WE
-from services.sor.sentences import Span, StatementWord, quotations, words
+from services.sor.words import StatementWord, StemOf, english_stem, quotations, words
 from shared.text.changed_meaning import negates
 from shared.text.normalized import normalize
-
-CLAUSE_HEADS = frozenset(("section", "clause", "rule", "point", "paragraph", "article", "art"))
-LONGEST_NAME = 4  # words that name a policy before its noun
-CAUSES = frozenset(("because", "since", "namely", "specifically"))
-NEAR = 3  # words between "we" and what was done
+from shared.text.sentences import Span
 
 MOST_QUOTATIONS = 64
 RUN = 4  # words in a row that both texts have
@@ -50,14 +44,6 @@ class WordMatch:
     statement: Span
     post: Span
     stem: str
-
-
-def english_stem(word: StatementWord) -> str | None:
-    """None of a word that says nothing of a post."""
-    return word.stem if word.is_content else None
-
-
-StemOf = Callable[[StatementWord], str | None]
 
 
 @dataclass(frozen=True)
@@ -155,12 +141,14 @@ class StatementWords:
             quoted.append(((start, end), [part for part in parts if part]))
         return cls(words(text), quoted)
 
-    def with_content(self, sentences: Sequence[ReadSentence]) -> StatementWords:
+    def with_content(self, text: str, rules: Sequence[Span], stem_of: StemOf) -> StatementWords:
+        """text: the statement, quotations of the post blanked. rules: spans whose words are a
+        rule's."""
         own: dict[str, StatementWord] = {}
-        for one in sentences:
-            for word, of_rule in zip(one.sentence.words, rule_mask(one), strict=True):
-                if not of_rule and word.is_content:
-                    own.setdefault(word.stem, word)
+        for word in words(text):
+            of_rule = any(start <= word.start < end for start, end in rules)
+            if not of_rule and (stem := stem_of(word)) is not None:
+                own.setdefault(stem, word)
         return replace(self, own=own)
 
 
@@ -202,61 +190,6 @@ def match_words(statement: StatementWords, post: PostWords) -> Iterator[WordMatc
         if number is not None:
             there = post.words[number]
             yield WordMatch((word.start, word.end), (there.start, there.end), stem)
-
-
-def rule_mask(one: ReadSentence) -> list[bool]:
-    """Of every word, whether it tells the rule and not the post: from the mention of a policy, a
-    law or a clause, with what names it, to the next mention of this post, to what we did, or to why
-    the rule applies where the rule itself has no more to say."""
-    found = one.folded
-    rule = [False] * len(found)
-    ruling = set(one.places.get("rule verbs", ()))
-    mentions = {*one.places.get("policy", ()), *one.places.get("law", ()), *ruling}
-    inside = rules = False
-    for place, word in enumerate(found):
-        if place in mentions or (word in CLAUSE_HEADS and _has_number(found, place)):
-            inside, rules = True, rules or place in ruling
-            _name(found, place, rule)
-        elif is_post_reference(found, place) or _is_of_measure(one, place):
-            inside = rules = False
-        elif not rules and _gives_cause(found, place):
-            inside = False
-        rule[place] = inside
-    return rule
-
-
-def _is_of_measure(one: ReadSentence, place: int) -> bool:
-    """Such as "we removed the sale of": what follows is of this post."""
-    if one.folded[place] not in WE:
-        return False
-    return any(place < there <= place + NEAR for there in one.places.get("restriction", ()))
-
-
-def _gives_cause(found: Sequence[str], place: int) -> bool:
-    """Such as "section 4, because" or "by offering"."""
-    word, upcoming = found[place], found[place + 1 : place + 2]
-    if word in CAUSES:
-        return True
-    return word in ("by", "for") and bool(upcoming) and upcoming[0].endswith("ing")
-
-
-def _has_number(found: Sequence[str], place: int) -> bool:
-    return place + 1 < len(found) and found[place + 1][0].isdigit()
-
-
-def _name(found: Sequence[str], place: int, rule: list[bool]) -> None:
-    """Such as "our ticket resale policy": the words of its name stand before it."""
-    for before in range(place - 1, max(-1, place - LONGEST_NAME - 1), -1):
-        if found[before] in ("our", "the", "a", "under", "of"):
-            rule[before + 1 : place] = [True] * (place - before - 1)
-            return
-
-
-def is_post_reference(found: Sequence[str], place: int) -> bool:
-    word = found[place]
-    if word in OF_THIS_POST:
-        return True
-    return word in POST_NOUNS and place > 0 and found[place - 1] in DETERMINERS
 
 
 def facts_of(statement: StatementWords, post: PostWords, known: Quotes | None = None) -> PostFacts:

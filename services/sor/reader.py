@@ -1,8 +1,9 @@
-"""What a statement says, read by a language model: where no rules know its language, or if asked.
+"""What a statement says, read by a language model: where the trained reader did not learn its
+language, or if asked.
 
 A model may invent: what it quotes must stand in the statement word for word, else the item counts
-as not said. Its answer replaces what the rules found, and is never merged with that. The facts of
-the post are found without it. The prompt is `readers/items.v1.toml`.
+as not said. Its answer replaces that of the trained reader, and is never merged with it. The facts
+of the post are found without it. The prompt is `readers/items.v1.toml`.
 """
 
 from __future__ import annotations
@@ -18,24 +19,17 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from services.sor.contract import SorRequest
-from services.sor.disclosures import ItemMatch
-from services.sor.parsing import ReadStatement
-from services.sor.report import ITEMS, ROUTES, SorItemName, SorReaderUse
+from services.sor.disclosures import ItemMatch, matches
+from services.sor.parsing import ReadStatement, language_obstacle
+from services.sor.report import ROUTES, SorReaderUse
 from shared.contracts.calls import Completion, Prompt, Sampling, Turn
 from shared.contracts.errors import pointing_to
 from shared.contracts.messages import ModelUse
 from shared.models.ports import PromptOfRequest, generate, models
-from shared.text.language import (
-    ModelLanguages,
-    Obstacle,
-    find_language,
-    requested_language,
-    rules_obstacle,
-)
+from shared.text.language import ModelLanguages, Obstacle
 from shared.text.normalized import normalize
 
 FILE = Path(__file__).parent / "readers" / "items.v1.toml"
-RULED = ("en", "de")
 FENCE = "====="
 UNREADABLE = Obstacle("answer-unread", "the reader's answer is no JSON of the shape that is asked")
 INVENTED = "quote-not-found: {items}: what the reader quotes does not stand in the statement"
@@ -59,7 +53,8 @@ class ItemQuotations(BaseModel):
 
 @dataclass(frozen=True)
 class StatementReading:
-    """How a statement was read. use: None where rules read it; obstacle: why nothing is known."""
+    """How a statement was read. reader, use: of a language model, None where none was asked;
+    obstacle: why nothing is known."""
 
     read: ReadStatement
     reader: SorReaderUse | None = None
@@ -75,18 +70,10 @@ def _prompt_file() -> tuple[dict[str, str], str]:
 
 
 def is_read_by_model(request: SorRequest) -> bool:
-    """`llm`; `auto`: where no rules know the language of a plain statement."""
+    """`llm`; `auto`: where the trained reader does not know the language of a plain statement."""
     if request.reader_model is None or request.statement is None or request.reader == "rules":
         return False
     return request.reader == "llm" or language_obstacle(request) is not None
-
-
-def language_obstacle(request: SorRequest) -> Obstacle | None:
-    """Why no rules read the statement."""
-    statement = "\n".join(request.documents().values())
-    sent = requested_language(request)
-    found = find_language(statement, sent)
-    return rules_obstacle(statement, found, found if sent else None, RULED, "the statement")
 
 
 def reader_languages(request: SorRequest) -> ModelLanguages:
@@ -98,7 +85,8 @@ def reader_languages(request: SorRequest) -> ModelLanguages:
 def read_by_model(
     requests: Sequence[SorRequest], read: Sequence[ReadStatement]
 ) -> list[StatementReading]:
-    """As the rules read them, or as the reader does where one is to; one call a reader."""
+    """As the trained reader read them, or as a language model does where one is to; in one call of
+    each model."""
     asked = [place for place, one in enumerate(requests) if is_read_by_model(one)]
     with pointing_to("/reader_model", only=("/model",)):
         answers = generate([_prompt(place, requests[place]) for place in asked])
@@ -139,11 +127,11 @@ def _reading(
         return StatementReading(read, told, use, UNREADABLE)
     [text] = read.texts
     quoted = {name: quote for name, quote in answer.model_dump().items() if quote}
-    matches = tuple(_matches(text.normalized.text, quoted))
-    named = {one.route or one.item for one in matches}
+    found = tuple(_matches(text.normalized.text, quoted))
+    named = {one.route or one.item for one in found}
     lost = sorted(set(quoted) - named)
     warnings = (INVENTED.format(items=", ".join(lost)),) if lost else ()
-    return StatementReading(_replaced(request, read, matches), told, use, warnings=warnings)
+    return StatementReading(_replaced(request, read, found), told, use, warnings=warnings)
 
 
 def _matches(statement: str, quoted: dict[str, str]) -> Iterator[ItemMatch]:
@@ -151,28 +139,24 @@ def _matches(statement: str, quoted: dict[str, str]) -> Iterator[ItemMatch]:
     for name, quote in quoted.items():
         said = normalize(quote).text
         start = statement.find(said) if said else -1
-        if start < 0:
-            continue
-        span = (start, start + len(said))
-        route = next((one for one in ROUTES if one == name), None)
-        items: list[SorItemName] = [one for one in ITEMS if one == name]
-        yield ItemMatch(items[0] if items else "redress", span, route=route)
+        if start >= 0:
+            yield from matches(name, (start, start + len(said)))
 
 
 def _replaced(
-    request: SorRequest, read: ReadStatement, matches: tuple[ItemMatch, ...]
+    request: SorRequest, read: ReadStatement, found: tuple[ItemMatch, ...]
 ) -> ReadStatement:
-    """Items, routes and evidence are the reader's. Words count as facts where there are rules: of
+    """Items, routes and evidence are the model's. Words count as facts in English and German: of
     other languages nobody knows which words say something."""
-    routes = frozenset(one.route for one in matches if one.route)
-    said = {one.item for one in matches}
+    routes = frozenset(one.route for one in found if one.route)
+    said = {one.item for one in found}
     items = {name: float(name in said) for name in read.items} | {
         "redress": len(routes) / len(ROUTES)
     }
     [text] = read.texts
     return replace(
         read,
-        texts=[replace(text, disclosed=matches)],
+        texts=[replace(text, disclosed=found)],
         items=items,
         routes=routes,
         ground_in_policy=None,

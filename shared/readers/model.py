@@ -45,6 +45,7 @@ PLACES = {  # of a reading's outputs
     )
     for reading, labels in LABELS.items()
 }
+DISCLOSED = 0.5  # the probability from which a sentence makes a disclosure
 QUOTE = "[quote]"  # in place of words of the post
 
 

@@ -13,7 +13,7 @@ _BORDER = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」
 _LIST_MARK = re.compile(r"(?:^|\s)\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})\.$")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|e\.g|i\.e|etc|vs|cf|no|nr|art|sec|mr|mrs|ms|dr|prof|st|approx|z\.\s?B|d\.\s?h"
-    r"|u\.\s?a|bzw|vgl|ca|p\.\s?ej|p\.\s?ex|ej|ex|núm|sig|sr|sra)\.$",
+    r"|u\.\s?a|bzw|vgl|ca|abs|abschn|lit|ziff|ltd|p\.\s?ej|p\.\s?ex|ej|ex|núm|sig|sr|sra)\.$",
     re.IGNORECASE,
 )
 _TAIL = 12  # characters before a full stop that say whether it ends a sentence

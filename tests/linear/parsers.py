@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pydantic import ValidationError
+from services.sor.sentences import quotations as quoted_in_statement
 
 from services.consistency.words import citations, text_words
 from services.cot2el.model_calls import tags
@@ -43,7 +44,6 @@ from services.sor import likeness
 from services.sor.contract import SorRequest
 from services.sor.parsing import parse_statement
 from services.sor.post_facts import PostWords
-from services.sor.sentences import quotations as quoted_in_statement
 from shared.contracts.calls import Completion, Example, WordRow, WordRows, WordSpan
 from shared.contracts.problems import parse_strict
 from shared.contracts.questions import Option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,16 +13,15 @@ from pydantic import ValidationError
 from services.sor.contract import SorRequest
 from services.sor.faithfulness import without_words, words_of_facts
 from services.sor.metric import SERVICE
-from services.sor.parsing import parse_statement
+from services.sor.parsing import parse_statements
 from services.sor.post_facts import PostWords
 from services.sor.report import SorResult
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
-from shared.contracts.messages import ModelKind
 from shared.models.label_readout import of_head
-from shared.models.ports import Models, bind
 from tests.haf.fake import use
+from tests.sor.fake import reading_words
 
 POST = (
     "Two tickets for the final on Saturday, 180 euros each instead of 60. I stand in front of the "
@@ -63,25 +62,11 @@ class Planted:
         return of_head(np.stack([p, 1 - p], axis=1), None, self.labels)
 
 
-class OneModel:
-    def __init__(self, model: Planted) -> None:
-        self._model = model
-
-    def kind(self, _: str) -> ModelKind:
-        return "classifier"
-
-    def judge(self, _: str) -> Planted:
-        return self._model
-
-
 @contextmanager
 def planted(*languages: str) -> Iterator[Planted]:
     model = Planted(languages or ("en",))
-    bind(cast(Models, OneModel(model)))
-    try:
+    with reading_words(model):
         yield model
-    finally:
-        bind(None)
 
 
 def scored(statement: str, **more: Any) -> SorResult:
@@ -101,7 +86,7 @@ def test_facts_that_carry_the_decision_beat_all_other_words() -> None:
     assert found.null.win_rate >= 0.9
     assert report.components.faithfulness == found.null.win_rate
     assert (found.null.p_value or 1) <= 0.1
-    assert [one.name for one in report.provenance.models] == ["planted"]
+    assert [one.name for one in report.provenance.models] == ["embedded-reader", "planted"]
 
 
 def test_facts_that_carry_nothing_beat_nobody() -> None:
@@ -132,7 +117,8 @@ def test_without_a_model_nothing_is_asked_and_nothing_changes() -> None:
 def test_what_is_taken_away_is_what_the_statement_names() -> None:
     post = PostWords.of(POST)
     request = SorRequest(text=POST, statement=FAITHFUL)
-    named = words_of_facts(post, parse_statement(request, post))
+    with planted():
+        named = words_of_facts(post, parse_statements([request], [post])[0])
     words = [post.words[number].folded for number in named]
     assert set(BEARS) <= set(words)
     left = without_words(post, named)

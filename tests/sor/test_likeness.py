@@ -18,6 +18,8 @@ from shared.contracts.messages import Scored
 from shared.contracts.service import MetricContract
 from shared.reports.estimates import BatchStatistics
 
+pytestmark = pytest.mark.usefixtures("reader")
+
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lmnrst"]
 TEMPLATE = "We removed the listing. It offers “{0}”. Our rules of today do not want this any more."
 

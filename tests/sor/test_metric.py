@@ -14,11 +14,15 @@ from services.sor import kernel
 from services.sor.contract import CONTRACT, SorRequest
 from services.sor.metric import SERVICE
 from services.sor.report import ITEMS, SorItemName, SorResult
+from shared.contracts.errors import Unavailable
 from shared.contracts.problems import parse_strict, validation_problem
+from shared.models.ports import bind
+from tests.sor.fake import WordReader
+
+pytestmark = pytest.mark.usefixtures("reader")
 
 POST = "Two tickets for Saturday's final, 180 euros each instead of 60. Cash only!"
 TICKETS: dict[str, Any] = CONTRACT.examples["a specific statement"]
-MEANS = {"automated_detection", "automated_decision"}
 FIELDS: dict[str, Any] = CONTRACT.examples["fields of the database"]
 
 
@@ -94,36 +98,6 @@ def test_more_words_disclose_no_less() -> None:
     assert seen == set(ITEMS)
 
 
-def test_a_sentence_discloses_what_it_says() -> None:
-    for said, expected in [
-        ("Neither detection nor the decision was automated.", MEANS),
-        ("No automated means were used at any stage.", MEANS),
-        ("A classifier detected it.", {"automated_detection"}),
-        ("A moderator made the final decision.", {"automated_decision"}),
-        ("It is hidden worldwide.", {"restriction", "territorial_scope"}),
-        ("It stays hidden for 30 days.", {"restriction", "duration"}),
-        ("Ground: Section 4.2 of the Seller Terms.", {"ground"}),
-        ("It breaches our Seller Terms.", set[str]()),
-        ("If you disagree, you can lodge a complaint.", {"redress"}),
-        ("You can disagree with the decision if you think we got it wrong.", {"redress"}),
-        ("Request a review.", {"redress"}),
-        ("Your video is not eligible for ads.", {"restriction"}),
-        ("It is not available in your country.", {"restriction", "territorial_scope"}),
-        ("It offers a book and breaks Section 4.2 of our Rules.", {"ground"}),
-        ("It says “Cash only”, a breach of Section 4.2.", {"facts", "ground"}),
-    ]:
-        report = scored(f"Hello from all of us here. {said}")
-        assert set(ITEMS) - set(report.missing) == expected
-
-
-def test_redress_says_nothing_of_duration_place_or_means() -> None:
-    said = (
-        "You can appeal within six months in all EU countries; a moderator reviews appeals by hand."
-    )
-    report = scored(f"Hello from all of us. {said.partition(';')[0]}.")
-    assert set(ITEMS) - set(report.missing) == {"redress"}
-
-
 def test_ways_of_redress_are_told_apart() -> None:
     told = "You may go to an out-of-court dispute settlement body."
     assert scored(f"Hello from all of us. {told}").routes == ("out_of_court_settlement",)
@@ -133,17 +107,26 @@ def test_ways_of_redress_are_told_apart() -> None:
     )
 
 
+def test_all_statements_of_a_batch_are_read_in_one_call(reader: WordReader) -> None:
+    requests = [SorRequest.model_validate(CONTRACT.examples[name]) for name in CONTRACT.examples]
+    together = SERVICE.score_batch(requests)
+    assert len(reader.calls) == 1
+    assert together == [SERVICE.score(one) for one in requests]
+    assert [one.name for one in together[0].provenance.models] == ["embedded-reader"]
+
+
+def test_without_the_reader_nothing_is_scored() -> None:
+    bind(None)
+    with pytest.raises(Unavailable):
+        scored(TICKETS["statement"])
+
+
 def test_the_post_of_a_rule_is_no_fact() -> None:
-    """Words behind the mention of a clause are the rule's."""
+    """Words of a sentence that names a clause, and tells nothing of the post, are the rule's."""
     rule = "Section 4 of our Ticketing Policy forbids tickets for the final at 180 euros."
     fact = "Your listing asks 180 euros each for tickets of the final on Saturday."
     assert scored(f"We decided this today. {rule}").components.post_words == 0
     assert scored(f"We decided this today. {fact}").components.post_words >= 3
-
-
-def test_the_dsa_itself_is_no_ground() -> None:
-    said = "Under Article 17 of the Digital Services Act we inform you of this."
-    assert "ground" in scored(f"Hello from all of us. {said}").missing
 
 
 def test_a_clause_is_looked_up_in_the_policy() -> None:

@@ -15,6 +15,8 @@ from shared.contracts.redaction import without_text
 from shared.reports.pages.page_text import significant
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 
+pytestmark = pytest.mark.usefixtures("reader")
+
 
 def shown(body: Any, *, kept: bool = True) -> tuple[SorResult, SorView, Parsed]:
     asked = SorRequest.model_validate(body)

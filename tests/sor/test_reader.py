@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -15,8 +15,8 @@ from services.sor.contract import SorRequest
 from services.sor.metric import SERVICE
 from services.sor.report import ITEMS, SorResult
 from shared.contracts.calls import Completion, Prompt, Sampling
-from shared.models.ports import Models, bind
 from tests.haf.fake import completion, use
+from tests.sor.fake import reading_words
 
 POST = (
     "Zwei Karten für das Finale am Samstag, je 180 Euro statt 60. Nur Barzahlung, wer zuerst kommt!"
@@ -70,23 +70,12 @@ class Reader:
         return [completion(self.says) for _ in prompts]
 
 
-class OneModel:
-    def __init__(self, model: Reader) -> None:
-        self._model = model
-
-    def writer(self, _: str) -> Reader:
-        return self._model
-
-
 @contextmanager
 def reading(says: Any, *languages: str) -> Iterator[Reader]:
     told = says if isinstance(says, str) else json.dumps(says)
     model = Reader(told, languages or ("*",))
-    bind(cast(Models, OneModel(model)))
-    try:
+    with reading_words(model):
         yield model
-    finally:
-        bind(None)
 
 
 def scored(says: Any, statement: str = STATEMENT, **more: Any) -> SorResult:
@@ -103,7 +92,7 @@ def test_a_german_statement_is_read_where_a_reader_is_named() -> None:
     assert set(report.routes) == {"internal_complaint", "out_of_court_settlement", "court"}
     assert report.reader is not None
     assert (report.reader.model, report.reader.prompt) == ("reader", "sor-items.v1")
-    assert [one.name for one in report.provenance.models] == ["reader"]
+    assert [one.name for one in report.provenance.models] == ["embedded-reader", "reader"]
     for one in report.evidence:
         assert one.start is not None
         assert STATEMENT[one.start : one.end] == one.text
@@ -149,7 +138,7 @@ def test_an_answer_that_is_no_such_json_is_no_number(says: str) -> None:
     assert {one.code for one in report.reasons} == {"answer-unread"}
 
 
-def test_the_reader_reads_on_its_own_what_no_rules_know() -> None:
+def test_the_model_reads_on_its_own_what_the_trained_reader_does_not() -> None:
     with reading({"restriction": "Votre annonce a été supprimée"}) as model:
         request = SorRequest(text=POST, statement=FRENCH, reader_model="reader")
         assert SERVICE.score(request).reader is not None
@@ -158,15 +147,14 @@ def test_the_reader_reads_on_its_own_what_no_rules_know() -> None:
     assert len(model.prompts) == 1
 
 
-def test_the_rules_read_english_unless_the_reader_is_asked_for() -> None:
+def test_the_trained_reader_reads_english_unless_a_model_is_asked_for() -> None:
     with reading(SAYS) as model:
         body = {"text": POST, "statement": ENGLISH, "reader_model": "reader"}
         by_rules = SERVICE.score(SorRequest.model_validate(body))
         assert model.prompts == []
         by_model = SERVICE.score(SorRequest.model_validate(body | {"reader": "llm"}))
-    assert by_rules == SERVICE.score(
-        SorRequest(text=POST, statement=ENGLISH, reader_model="reader", reader="rules")
-    ).model_copy(update={"provenance": by_rules.provenance})
+        named = SERVICE.score(SorRequest.model_validate(body | {"reader": "rules"}))
+    assert by_rules == named.model_copy(update={"provenance": by_rules.provenance})
     assert len(model.prompts) == 1
     assert by_model.reader is not None
     assert "ground" in by_model.missing  # what it quotes is German

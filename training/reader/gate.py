@@ -20,14 +20,13 @@ from services.hatexscore.vocabulary import built_in
 from services.inference.local_models import LocalModels
 from shared.models import ports
 from shared.models.catalogue.catalogue import Catalogue
-from shared.readers.model import LABELS, Reading, ask
+from shared.readers.model import DISCLOSED, LABELS, Reading, ask
 from shared.readers.verdict import SURE, VerdictText, read_verdicts
 from shared.statistics.wilson import wilson
 from shared.text.normalized import normalize
 from training.reader.rows import FOLDER, ReaderRow, read_rows
 
 TESTS = FOLDER / "test"
-DISCLOSED = 0.15  # the probability from which a sentence makes a disclosure
 UNREAD = "unread"
 NORMAL = 1.959964  # the quantile of a 95 % interval
 

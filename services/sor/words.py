@@ -1,22 +1,14 @@
-"""Words, stems and sentences of a statement of reasons, in one pass over its characters.
-
-Rules of our own, and no model: what a statement discloses must not depend on a package that a
-machine has. Time is linear in the length.
-"""
+"""Words, stems and quotations of a statement of reasons, in time linear in its length."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Final
 
-from services.sor.lexicon import ABBREVIATIONS, FUNCTION_WORDS, GENERIC, GERMAN_MONTHS, MONTHS
-
-Span = tuple[int, int]  # half-open character offsets
-SHORT = 8  # words of a line that is a label and its value
+from services.sor.lexicon import FUNCTION_WORDS, GENERIC, GERMAN_NO_CONTENT, MONTHS
+from shared.text.sentences import Span
 
 _WORD = re.compile(r"\d+(?:\.\d+)+|[^\W_]+(?:['\u2019&][^\W_]+)*|\u00a7+")
 _OPENING = re.compile("[\"\uff02\u201c\u201e\u00ab]|(?<!\\w)['\u2018]")
@@ -29,10 +21,7 @@ _CLOSING = {
     "'": re.compile("['\u2019](?!\\w)"),
     "\u2018": re.compile("['\u2019](?!\\w)"),
 }
-_ENDS: Final = ".!?;\n\u2022\u2026"
 LONGEST_QUOTATION = 2_000  # characters
-_VOWELS = frozenset("aeiouyäöüáéíóúàèø")
-_UNITS = frozenset(("kg", "cm", "mm", "km", "ml", "hrs", "mg", "pm"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +43,6 @@ class StatementWord:
         if self.folded in FUNCTION_WORDS or self.folded in MONTHS or len(self.folded) < 2:
             return False
         return self.stem not in GENERIC_STEMS
-
-
-@dataclass(frozen=True)
-class StatementSentence:
-    """Words between two borders. quoted: it holds a quotation that stands in the post."""
-
-    words: Sequence[StatementWord]
-    quoted: bool = False
-
-    @property
-    def span(self) -> Span:
-        return self.words[0].start, self.words[-1].end
-
-    @cached_property
-    def content(self) -> int:
-        """Different content words; a quotation of the post counts as three."""
-        found = {word.stem for word in self.words if word.is_content}
-        return len(found) + (3 if self.quoted else 0)
 
 
 def quotations(text: str) -> list[Span]:
@@ -117,59 +88,6 @@ def _normalize_word(word: str) -> str:
     return folded.removesuffix("'s") or folded
 
 
-def sentences(text: str, quoted: Sequence[Span] = ()) -> list[StatementSentence]:
-    """Of a text whose quotations of the post (`quoted`, in order) are left out of the words.
-
-    Items of lists, lines and what stands between semicolons are sentences of their own.
-    """
-    return list(_sentences(mask_spans(text, quoted), quoted))
-
-
-def _sentences(text: str, quoted: Sequence[Span]) -> Iterator[StatementSentence]:
-    found: list[StatementWord] = []
-    left = list(quoted)[::-1]
-    for word in words(text):
-        if found and _is_border(text, found[-1], word):
-            yield StatementSentence(found, _pop_before(left, found[-1].end, word.start, text))
-            found = []
-        found.append(word)
-    if found:
-        yield StatementSentence(found, bool(left))
-
-
-def _pop_before(left: list[Span], end: int, upcoming: int, text: str) -> bool:
-    """Whether a quotation stands before the border; those that do are taken off the stack."""
-    border = next((i for i in range(end, upcoming) if text[i] in _ENDS), upcoming)
-    taken = False
-    while left and left[-1][0] <= max(end, border):
-        left.pop()
-        taken = True
-    return taken
-
-
-def _is_border(text: str, word: StatementWord, after: StatementWord) -> bool:
-    gap = text[word.end : after.start]
-    if not any(mark in gap for mark in _ENDS):
-        return False
-    if gap.rstrip(" \t") == "." and (_is_abbreviation(word) or _is_ordinal(word, after)):
-        return False
-    return gap != "."  # "example.org", "v1.b"
-
-
-def _is_abbreviation(word: StatementWord) -> bool:
-    """A known one, a letter, or what nobody could say as a word: "Ltd.", "bzw."."""
-    if word.folded in ABBREVIATIONS or len(word.folded) == 1:
-        return True
-    spoken = not _VOWELS.isdisjoint(word.folded) or not word.folded.isalpha()
-    return not spoken and word.text[1:].islower() and word.folded not in _UNITS
-
-
-def _is_ordinal(word: StatementWord, after: StatementWord) -> bool:
-    """The day of a date in German: "12. Juni"; a list has its numbers before capitals."""
-    day = word.folded.isdigit() and len(word.folded) == 2
-    return day and (after.folded in GERMAN_MONTHS or after.text[0].islower())
-
-
 def stem(word: str) -> str:
     """What the inflections of an English word have in common; crude, and the same for both
     sides of a comparison."""
@@ -194,3 +112,23 @@ _ENDINGS = (
     ("ss", "ss", 1), ("us", "us", 1), ("s", "", 3),
 )  # fmt: skip
 GENERIC_STEMS = frozenset(map(stem, GENERIC))
+StemOf = Callable[[StatementWord], str | None]  # None of a word that says nothing of a post
+
+
+def english_stem(word: StatementWord) -> str | None:
+    return word.stem if word.is_content else None
+
+
+def german_stem(word: StatementWord) -> str | None:
+    """What the inflections of a German word have in common; crude."""
+    folded = word.folded
+    if len(folded) < 4 or not folded.isalpha() or folded in GERMAN_NO_CONTENT:
+        return None
+    for ending in _GERMAN_ENDINGS:
+        if folded.endswith(ending) and len(folded) - len(ending) >= SHORTEST_GERMAN_STEM:
+            return folded.removesuffix(ending)
+    return folded
+
+
+_GERMAN_ENDINGS = ("ungen", "ung", "ern", "en", "em", "er", "es", "st", "te", "e", "n", "s", "t")
+SHORTEST_GERMAN_STEM = 4
