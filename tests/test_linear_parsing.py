@@ -26,7 +26,6 @@ BOUNDED = {
     "services.hatexscore.conclusion_printed._NEGATION_EN": "600, by REACH",
     "services.hatexscore.groups": "240, by LONGEST_LINE",
     "services.hatexscore.group_terms._OTHERS": "5, by LONGEST_PREFIX",
-    "services.sor.german": "1,000, by LONGEST",
     "services.hatexscore.quote_spelling._DENIAL": "60, by LONGEST_NAME",
     "services.hatexscore.quote_spelling._CONNECTIVE": "60, by LONGEST_NAME",
     "services.hatexscore.quote_spelling._DENIED_AFTER_KO": "60, by LONGEST_NAME",

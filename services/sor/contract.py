@@ -28,6 +28,7 @@ from shared.contracts.service import (
 MOST_POSTS = 200
 READER_TOKENS = 1_500  # of its prompt, and of an answer
 SECONDS_A_CHARACTER = 1e-5  # of post, statement and policy
+SECONDS_A_CHARACTER_READ = 1e-4  # of the statement, by the trained reader
 Post = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 
@@ -59,9 +60,9 @@ class SorRequest(ExplainableRequest):
 
     reader: Literal["auto", "rules", "llm"] = Field(
         default="auto",
-        description="who reads a plain statement: `rules`, in English and German; `llm`, the "
-        "`reader_model`; `auto`: the rules where they know its language, else `reader_model` where "
-        "one is named",
+        description="who reads a plain statement: `rules`: the trained reader, in English and "
+        "German; `llm`: the `reader_model`; `auto`: the trained reader where it learned the "
+        "language, else `reader_model` where one is named",
     )
     reader_model: ModelName | None = Field(
         default=None,
@@ -143,9 +144,14 @@ _FIELDS = {
 
 def cost(request: SorRequest, reads: int) -> Sequence[Work]:
     """Every text is read once."""
-    texts = (request.text, request.policy or "", *request.documents().values())
-    read = Size("characters", sum(map(len, (*texts, *request.other_posts))), "/text")
-    own = [Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER)]
+    statement = tuple(request.documents().values())
+    texts = (request.text, request.policy or "", *statement, *request.other_posts)
+    every = Size("characters", sum(map(len, texts)), "/text")
+    read = Size("characters of the statement", sum(map(len, statement)), "/statement")
+    own = [
+        Work((every,), "characters", seconds_each=SECONDS_A_CHARACTER),
+        Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER_READ),
+    ]
     if request.reader_model is not None and request.reader != "rules":
         words = sum(map(words_of, request.documents().values()))
         asked = Size("tokens of the reader's prompt and answer", words + READER_TOKENS)
@@ -169,7 +175,7 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
 
 CONTRACT = MetricContract(
     name="sor",
-    version="1.1",
+    version="2.0",
     summary="Does a statement of reasons say what Article 17 DSA asks for, and of this very post?",
     request=SorRequest,
     report=SorResult,

@@ -152,11 +152,11 @@ def _read_text(
     prose = normalized.text
     statement = StatementWords.of(prose)
     quotes = match_quotes(statement, post)
-    rules = [one.span for one in read if one.is_rule]
     facts, written = PostFacts((), (), (), 0), None
     if field in OF_FACTS:
         blank = mask_spans(prose, list(dict.fromkeys(quote.statement for quote in quotes[0])))
-        written = statement.with_content(blank, rules, stem_of)
+        rules = [one.span for one in read if one.is_rule]
+        written = statement.with_content(mask_spans(blank, rules), stem_of)
         grounds = [one.span for one in read if "ground" in one.labels]
         facts = _drop_titles(facts_of(written, post, quotes), prose, grounds)
     disclosed = [

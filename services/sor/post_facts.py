@@ -141,13 +141,11 @@ class StatementWords:
             quoted.append(((start, end), [part for part in parts if part]))
         return cls(words(text), quoted)
 
-    def with_content(self, text: str, rules: Sequence[Span], stem_of: StemOf) -> StatementWords:
-        """text: the statement, quotations of the post blanked. rules: spans whose words are a
-        rule's."""
+    def with_content(self, text: str, stem_of: StemOf) -> StatementWords:
+        """text: the statement, quotations of the post and rules blanked."""
         own: dict[str, StatementWord] = {}
         for word in words(text):
-            of_rule = any(start <= word.start < end for start, end in rules)
-            if not of_rule and (stem := stem_of(word)) is not None:
+            if (stem := stem_of(word)) is not None:
                 own.setdefault(stem, word)
         return replace(self, own=own)
 

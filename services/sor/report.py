@@ -116,7 +116,7 @@ class SorNull(Null):
 
 
 class SorReaderUse(Message):
-    """The language model that read the statement in the place of the rules."""
+    """The language model that read the statement in the place of the trained reader."""
 
     model: Annotated[str, Word]
     prompt: Annotated[str, Word] = Field(description="name and version")
@@ -162,7 +162,7 @@ class SorResult(ExplainableReport):
     reader: SorReaderUse | None = Field(
         default=None,
         exclude_if=lambda reader: reader is None,
-        description="what read the items, `facts` apart; absent: the rules",
+        description="what read the items, `facts` apart; absent: the trained reader",
     )
     faithfulness: SorFaithfulness | None = Field(
         default=None,

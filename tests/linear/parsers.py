@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from pydantic import ValidationError
-from services.sor.sentences import quotations as quoted_in_statement
 
 from services.consistency.words import citations, text_words
 from services.cot2el.model_calls import tags
@@ -42,8 +41,9 @@ from services.hlv import prompts as answers
 from services.ice.contract import IceRequest
 from services.sor import likeness
 from services.sor.contract import SorRequest
-from services.sor.parsing import parse_statement
+from services.sor.parsing import parse_statements
 from services.sor.post_facts import PostWords
+from services.sor.words import quotations as quoted_in_statement
 from shared.contracts.calls import Completion, Example, WordRow, WordRows, WordSpan
 from shared.contracts.problems import parse_strict
 from shared.contracts.questions import Option
@@ -56,6 +56,7 @@ from shared.text.language import find_language
 from shared.text.sentences import sentences
 from shared.text.word_segmentation import word_spans
 from tests.hatexscore.fake import FakeClassifier, bound
+from tests.sor.fake import reading_words
 
 Parser = Callable[[str], Any]
 
@@ -165,15 +166,14 @@ def quoting(text: str) -> Any:
 
 def sor(post: str, statement: str, policy: str | None = None, language: str = "auto") -> Any:
     """The whole reading of a statement, beside its post and beside another one."""
-    read = parse_statement(
-        SorRequest(
-            text=without_halves(post) or "x",
-            statement=without_halves(statement) or "x",
-            policy=None if policy is None else without_halves(policy),
-            language=language,
-        ),
-        PostWords.of(post),
+    request = SorRequest(
+        text=without_halves(post) or "x",
+        statement=without_halves(statement) or "x",
+        policy=None if policy is None else without_halves(policy),
+        language=language,
     )
+    with reading_words():
+        [read] = parse_statements([request], [PostWords.of(post)])
     return read.match_post(PostWords.of(SHORT))
 
 
