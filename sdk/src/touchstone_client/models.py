@@ -6702,7 +6702,7 @@ class SorRequest(Message):
     reader: Annotated[
         Literal['auto', 'rules', 'llm'],
         Field(
-            description='who reads a plain statement: `rules`, in English and German; `llm`, the `reader_model`; `auto`: the rules where they know its language, else `reader_model` where one is named'
+            description='who reads a plain statement: `rules`: the trained reader, in English and German; `llm`: the `reader_model`; `auto`: the trained reader where it learned the language, else `reader_model` where one is named'
         ),
     ] = 'auto'
     reader_model: Annotated[
@@ -9929,7 +9929,9 @@ class SorResult(Result):
     ]
     reader: Annotated[
         SorReaderUse | None,
-        Field(description='what read the items, `facts` apart; absent: the rules'),
+        Field(
+            description='what read the items, `facts` apart; absent: the trained reader'
+        ),
     ] = None
     faithfulness: Annotated[
         SorFaithfulness | None,
