@@ -100,7 +100,9 @@ def language_obstacle(request: SorRequest) -> Obstacle | None:
     statement = "\n".join(request.documents().values())
     sent = requested_language(request)
     found = find_language(statement, sent)
-    return rules_obstacle(statement, found, found if sent else None, READ, "the statement")
+    beside = found if sent else None
+    by = "the trained reader learned"
+    return rules_obstacle(statement, found, beside, READ, "the statement", by)
 
 
 def is_read(request: SorRequest) -> bool:

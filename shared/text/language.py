@@ -269,25 +269,26 @@ def rules_obstacle(
     beside: LanguageFound | None,
     ruled: Collection[str],
     what: str = "a text",
+    by: str = "there are rules for",
 ) -> Obstacle | None:
     """Why no rules read this text; None where they do, or where it holds no letter to read.
 
     ruled: the languages that there are rules for. beside: of the text that belongs to it, None
     before it is written; an undecided text in Latin script is read as English beside English.
-    what: the text is, in the message.
+    what: the text is, in the message; by: what reads the languages, before their names.
     """
     if found.code in ruled or not any(map(str.isalpha, text)):
         return None
     known = language_names(sorted(ruled))
     if found.code != UNDECIDED:
-        detail = f"{what}'s language is {language_name(found.code)}; there are rules for {known}"
+        detail = f"{what}'s language is {language_name(found.code)}; {by} {known}"
         return Obstacle("no-rules", detail)
     english = "en" in ruled and (beside is None or beside.code == "en")
     if english and in_latin_script(text):
         return None
     return Obstacle(
         "language-undecided",
-        f"{what}'s language is undecided; there are rules for {known}; send `language`",
+        f"{what}'s language is undecided; {by} {known}; send `language`",
     )
 
 

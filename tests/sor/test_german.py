@@ -22,7 +22,8 @@ def test_a_language_without_rules_is_null_and_says_so() -> None:
     assert report.score is None
     assert {one.code for one in report.reasons} == {"no-rules"}
     assert report.reasons[0].detail == (
-        "the statement's language is French (fr); there are rules for German (de), English (en)"
+        "the statement's language is French (fr); the trained reader learned German (de), "
+        "English (en)"
     )
 
 
