@@ -1,9 +1,9 @@
 """Train the reader on the texts of this folder, and write its adapter.
 
-python -m training.reader.train [--out FOLDER] [--device cuda] [--from FOLDER]
+touchstone reader train [--data FILE ...] [--out FOLDER] [--from FOLDER] [--device cuda]
 
-With `--from` training continues from an adapter: two rounds instead of five. Your own texts are
-further files of `data/`. `python -m training.reader.gate` then measures it.
+`--data` adds your own texts to those of `data/`. With `--from` training continues from an adapter,
+which takes two rounds instead of five. `touchstone reader gate` then measures it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ THREADS = 2  # sums are taken in another order with another number of threads
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="python -m training.reader.train", description=__doc__)
+    parser = argparse.ArgumentParser(prog="touchstone reader train", description=__doc__)
+    parser.add_argument("--data", type=Path, nargs="*", default=[], metavar="FILE")
     parser.add_argument("--out", type=Path, default=EMBEDDED / "reader", metavar="FOLDER")
     parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
     parser.add_argument("--from", dest="start", type=Path, metavar="FOLDER", help="an adapter")
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.start:
         weights = load_file(options.start / WEIGHTS)
         set_peft_model_state_dict(model, {name: value.float() for name, value in weights.items()})
-    fit(model, tokenized(training_rows(), e5_tokenizer(base)), recipe, options.device)
+    fit(model, tokenized(training_rows(options.data), e5_tokenizer(base)), recipe, options.device)
     options.out.mkdir(parents=True, exist_ok=True)
     note = EmbeddedMetadata(
         revision=REVISION,
