@@ -20,6 +20,6 @@ def main(arguments: Sequence[str]) -> int:
 
         gate.main(arguments[1:])
     else:
-        print(USAGE, file=sys.stderr)
+        sys.stderr.write(f"{USAGE}\n")
         return 2
     return 0

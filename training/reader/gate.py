@@ -2,8 +2,9 @@
 
 touchstone reader gate [FILE ...]
 
-Prints a table for each reading, by language and style, over these files, or all of `test/`. `rules` is what the patterns read that the
-reader replaced, at commit 668cda69, from `test/rules.json`; they read no other languages.
+Prints a table for each reading, by language and style, over these files, or all of `test/`. The
+column `rules` is what the patterns read that the reader replaced, at commit 668cda69. It comes from
+`test/rules.json` and covers English, Chinese and Korean.
 """
 
 from __future__ import annotations
