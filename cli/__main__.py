@@ -1,8 +1,7 @@
-"""`touchstone models`, `touchstone keys` and `touchstone bench`; also `python -m cli`.
+"""`touchstone models`, `keys`, `reader` and `bench`; also `python -m cli`.
 
 The command `touchstone` is the client's (sdk/): it finds these by the entry points
-`touchstone.commands`. They need the service's own code: the first two this machine's files, the
-last one its statistics.
+`touchstone.commands`. They need the service's own code.
 """
 
 from __future__ import annotations
@@ -27,19 +26,28 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("models", help="add, pull, convert, check, list, reload", add_help=False)
     commands.add_parser("keys", help="create, list, revoke API keys", add_help=False)
     commands.add_parser("bench", help="models side by side: a paper's tables", add_help=False)
+    commands.add_parser("reader", help="train and measure the reader of prose", add_help=False)
     return made
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; 0 if all went well."""
     given = sys.argv[1:] if arguments is None else arguments
-    asked = parser().parse_args(given[:1])
-    return {"bench": bench, "keys": keys, "models": models_command.main}[asked.command](given[1:])
+    command = parser().parse_args(given[:1]).command
+    run = {"bench": bench, "keys": keys, "models": models_command.main, "reader": reader}[command]
+    return run(given[1:])
 
 
 def bench(arguments: list[str]) -> int:
     """The papers' tables; the other commands need nothing of theirs."""
     from bench.papers import command
+
+    return command.main(arguments)
+
+
+def reader(arguments: list[str]) -> int:
+    """Training of the reader; imported here because it needs torch."""
+    from training.reader import command
 
     return command.main(arguments)
 

@@ -198,7 +198,7 @@ def commands(program: str) -> Iterator[tuple[str, list[str]]]:
                     yield block.page, shlex.split(line, comments=True)[1:]
 
 
-SERVICES = ("models", "keys", "bench")  # commands that the service's own code reads
+SERVICES = ("models", "keys", "bench", "reader")  # commands that the service's own code reads
 
 
 @pytest.mark.parametrize(("page", "words"), list(commands("touchstone")))
