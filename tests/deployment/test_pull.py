@@ -38,8 +38,8 @@ def test_its_command_fetches_what_workers_then_find(tmp_path: Path) -> None:
     file.chmod(0o444)
     container, held = job()
     for mount in container["volumeMounts"]:
-        path, folder = mount["mountPath"], str(volumes[mount["name"]])
-        held = {name: value.replace(path, folder) if value.startswith(path) else value
+        path, here = mount["mountPath"], str(volumes[mount["name"]])
+        held = {name: value.replace(path, here) if value.startswith(path) else value
                 for name, value in held.items()}  # fmt: skip
     command = [sys.executable, *container["command"][1:], *container["args"]]
     with hub_double() as hub:
