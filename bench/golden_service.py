@@ -290,20 +290,21 @@ def shown_as_pages(service: Service) -> Iterator[Entry]:
 
 
 def deployment() -> Iterator[Entry]:
-    """docker-compose.yml with anchors resolved, and the objects that the overlays make."""
+    """docker-compose.yml with anchors resolved, and the objects that the chart makes."""
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
     for kind, named in sorted(compose.items()):
         if kind.startswith("x-"):  # what anchors stand on
             continue
         for name, value in named.items() if isinstance(named, dict) else (("", named),):
             yield f"deployment/compose/{kind}/{name}", value
-    kubectl = shutil.which("kubectl")
-    for overlay in ("cpu", "gpu") if kubectl else ():
-        command = [str(kubectl), "kustomize", str(ROOT / "k8s" / "overlays" / overlay)]
+    helm = shutil.which("helm")
+    for variant in ("", "models.gpu=1") if helm else ():
+        command = [str(helm), "template", "touchstone", str(ROOT / "k8s" / "touchstone")]
+        command += ["--set", variant] if variant else []
         built = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
         for found in filter(None, yaml.safe_load_all(built.stdout)):
             name = f"{found['kind']}/{found['metadata']['name']}"
-            yield f"deployment/k8s/{overlay}/{name}", found
+            yield f"deployment/k8s/{variant or 'default'}/{name}", found
 
 
 @contextmanager

@@ -1,10 +1,15 @@
 #!/bin/sh
 # Writes the secrets that docker-compose.yml reads, one file each, and keeps files that exist:
-#   sh cli/secrets.sh [FOLDER]    default: ./secrets
+#   sh cli/secrets.sh [--cluster] [FOLDER]    default: ./secrets
+# --cluster also prints the chart's secrets, one for each consumer, for `kubectl apply -f -`. For
+# Redis and PostgreSQL elsewhere, first put your own addresses into redis_url, database_url and
+# scaler_url (the role for KEDA).
 # POSTGRES_PASSWORD, REDIS_PASSWORD, GRAFANA_PASSWORD, TOUCHSTONE_SECRET_KEYS and
 # TOUCHSTONE_WEBHOOK_KEYS are taken from the environment or .env where they are set.
 # Only the owner can open the folder. The files are readable, as containers run as other users.
 set -eu
+cluster=
+if [ "${1:-}" = --cluster ]; then cluster=1; shift; fi
 folder=${1:-secrets}
 mkdir -p "$folder"
 chmod 700 "$folder"
@@ -25,7 +30,7 @@ keep() {  # FILE CONTENT
 	printf %s "$2" > "$folder/$1.new"
 	chmod 444 "$folder/$1.new"
 	mv "$folder/$1.new" "$folder/$1"
-	echo "$folder/$1"
+	echo "$folder/$1" >&2
 }
 
 made() {  # FILE VARIABLE GENERATOR
@@ -40,3 +45,22 @@ made secret_keys TOUCHSTONE_SECRET_KEYS key
 made webhook_keys TOUCHSTONE_WEBHOOK_KEYS key
 keep database_url "postgresql://touchstone:$(cat "$folder/postgres_password")@postgres:5432/touchstone"
 keep redis_url "redis://:$(cat "$folder/redis_password")@redis:6379/0"
+
+[ -n "$cluster" ] || exit 0
+made scaler_password SCALER_PASSWORD word
+keep scaler_url "postgresql://scaler:$(cat "$folder/scaler_password")@postgres.${NAMESPACE:-touchstone}.svc:5432/touchstone?sslmode=disable"
+
+secret() {  # NAME KEY=FILE...: a manifest
+	printf -- '---\napiVersion: v1\nkind: Secret\nmetadata: {name: touchstone-%s}\nstringData:\n' "$1"
+	shift
+	for pair; do printf '  %s: "%s"\n' "${pair%%=*}" "$(cat "$folder/${pair#*=}")"; done
+}
+stores="DATABASE_URL=database_url REDIS_URL=redis_url TOUCHSTONE_SECRET_KEYS=secret_keys"
+for name in gateway scheduler; do secret $name $stores TOUCHSTONE_WEBHOOK_KEYS=webhook_keys; done
+for name in metrics models; do secret $name $stores; done
+secret migrate DATABASE_URL=database_url
+secret redis REDISCLI_AUTH=redis_password
+secret postgres POSTGRES_PASSWORD=postgres_password SCALER_PASSWORD=scaler_password
+secret scaler connection=scaler_url
+secret backup PGPASSWORD=postgres_password
+printf '  PGHOST: postgres\n  PGUSER: touchstone\n  PGDATABASE: touchstone\n'

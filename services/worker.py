@@ -1,5 +1,7 @@
 """A worker's process: `python -m services.worker [hatexscore ...]`; no name means every service.
 
+`metrics` and `models` name every service of that kind, so that deployments need no list.
+
 It binds the model port to the models of this process and registers the services' tasks.
 """
 
@@ -142,11 +144,15 @@ def block_torch() -> None:
 
 
 def parse(arguments: list[str] | None) -> list[str]:
-    """The services that this worker serves."""
+    """Return the services that this worker serves."""
     known = list(contracts())
+    groups = {"models": sorted(MODEL_SERVICES)}
+    groups["metrics"] = [name for name in known if name not in MODEL_SERVICES]
     parser = argparse.ArgumentParser(prog="python -m services.worker", description=__doc__)
-    parser.add_argument("services", nargs="*", metavar="SERVICE", help=f"of {', '.join(known)}")
-    chosen: list[str] = parser.parse_args(arguments).services
+    choices = ", ".join((*groups, *known))
+    parser.add_argument("services", nargs="*", metavar="SERVICE", help=f"of {choices}")
+    named: list[str] = parser.parse_args(arguments).services
+    chosen = list(dict.fromkeys(one for name in named for one in groups.get(name, [name])))
     unknown = sorted(set(chosen) - set(known))
     if unknown:
         parser.error(f"no such service: {', '.join(unknown)}; there are: {', '.join(known)}")

@@ -21,7 +21,7 @@ def declared() -> set[str]:
 
 
 def asked() -> set[str]:
-    board = json.loads((ROOT / "docs" / "grafana.json").read_text("utf-8"))
+    board = json.loads((ROOT / "k8s" / "touchstone" / "grafana.json").read_text("utf-8"))
     targets = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
     names = {name for expr in targets for name in re.findall(r"touchstone_[a-z_]+", expr)}
     return {re.sub(f"({'|'.join(SUFFIXES)})$", "", name) for name in names}
@@ -33,7 +33,7 @@ def test_every_metric_is_on_the_dashboard_and_no_other() -> None:
 
 
 def test_panels_do_not_overlap() -> None:
-    board = json.loads((ROOT / "docs" / "grafana.json").read_text("utf-8"))
+    board = json.loads((ROOT / "k8s" / "touchstone" / "grafana.json").read_text("utf-8"))
     cells: set[tuple[int, int]] = set()
     for panel in board["panels"]:
         place = panel["gridPos"]

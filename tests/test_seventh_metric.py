@@ -7,7 +7,6 @@ import csv
 import importlib
 import io
 import json
-import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,12 +15,11 @@ from typing import Any, get_args
 
 import httpx
 import pytest
-import yaml
 from sqlalchemy import Engine
 
 import services
 from bench.capacity import _cost, size, table
-from cli.generators import manifests
+from cli.generators import reference
 from services import registry, worker
 from services.gateway.app import create_app
 from services.registry import all_contracts, contracts, metrics, reported, service
@@ -32,7 +30,6 @@ from shared.reports.metric import Metric
 from shared.worker import registered
 from tests import metric_laws
 from tests.batches import Json, WorkedScene
-from tests.deployment.manifests import KUBECTL, OVERLAYS, ROOT, built
 from tests.gateway.serving import serving
 from tests.metric_laws import AnyMetric
 from tests.patience import SECONDS, eventually
@@ -343,39 +340,10 @@ def test_its_cost_is_measured_and_its_capacity_simulated(toy: AnyMetric) -> None
     assert table([found])[-1].startswith("| toy | 1 |")
 
 
-@pytest.fixture
-def checkout(toy: AnyMetric, tmp_path: Path) -> Path:
-    """A copy of the files that are written from the registry, written with the toy there."""
-    root = tmp_path / "checkout"
-    root.mkdir()
-    for name in ("docker-compose.yml", "README.md", "models.toml"):
-        shutil.copy(ROOT / name, root)
-    for folder in ("k8s", "docs"):
-        shutil.copytree(ROOT / folder, root / folder)
-    assert manifests.main(["check", "--root", str(root)]) == 1
-    assert manifests.main(["write", "--root", str(root)]) == 0
-    assert manifests.main(["check", "--root", str(root)]) == 0
-    return root
-
-
-def test_compose_and_the_readme_show_it(checkout: Path) -> None:
-    composed = yaml.safe_load((checkout / "docker-compose.yml").read_text("utf-8"))["services"]
-    assert composed["toy"]["command"] == ["python", "-m", "services.worker", "toy"]
-    assert composed["toy"] == composed["hlv"] | {"command": composed["toy"]["command"]}
+def test_compose_and_the_chart_run_it_and_the_readme_shows_it(toy: AnyMetric) -> None:
+    assert "toy" in worker.parse(["metrics"])
     row = "| [`toy`](services/toy/README.md) | How often does a letter occur? |\n"
-    assert row in (checkout / "README.md").read_text("utf-8")
-
-
-@pytest.mark.skipif(KUBECTL is None, reason="kubectl builds the overlays")
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_the_cluster_runs_it_and_watches_both_queues(checkout: Path, overlay: str) -> None:
-    made = {(one["kind"], one["metadata"]["name"]): one for one in built(checkout, overlay)}
-    template = made["Deployment", "worker-toy"]["spec"]["template"]
-    assert template["spec"]["containers"][0]["args"] == ["toy"]
-    assert template["metadata"]["labels"]["touchstone-worker"] == "true"
-    triggers = made["ScaledObject", "worker-toy"]["spec"]["triggers"]
-    assert [one["metadata"]["listName"] for one in triggers] == ["score.toy", "score.toy.batch"]
-    assert ("PodDisruptionBudget", "worker-toy") in made
+    assert row in reference.metrics_table()
 
 
 def test_it_keeps_every_law(toy: AnyMetric) -> None:

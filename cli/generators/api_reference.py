@@ -6,10 +6,10 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from cli.generators.manifests import ROOT
-
+ROOT = Path(__file__).parents[2]
 DESCRIPTION = ROOT / "docs" / "openapi.json"  # a test compares it with what is served
 KINDS = ("Counter", "Gauge", "Histogram", "Summary")
 OURS = "touchstone_"

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cli.generators.api_reference import DESCRIPTION
-from cli.generators.manifests import ROOT
+from cli.generators.api_reference import DESCRIPTION, ROOT
 from services.gateway.pages.terms import terms
 from services.registry import metrics
 

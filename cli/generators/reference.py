@@ -1,5 +1,5 @@
 """The pages of the guide that are written from the code: errors, settings, routes, events and
-counters, and the metrics' pages.
+counters, the metrics' pages, and the table of metrics in the README.
 
 `python -m cli.generators.reference write` writes them, `check` fails where one is stale. What a
 page says stands where the thing itself stands: the docstring and the cure of an error's class, the
@@ -17,6 +17,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,9 @@ from pydantic_settings import BaseSettings
 import services.gateway
 import services.scheduler
 import shared
-from cli.generators.api_reference import reference_page
-from cli.generators.manifests import ROOT, write_or_check
+from cli.generators.api_reference import ROOT, reference_page
 from cli.generators.metric_pages import coop_cards, metric_pages
+from services.registry import metrics
 from shared.contracts.errors import BadInput, QuotaExceeded, ScoringError
 from shared.contracts.problems import RATES, TYPE_BASE, can_retry, kind_of, problem, to_public
 from shared.process.settings import CommandSettings, Settings
@@ -37,6 +38,7 @@ from shared.process.settings_sources import fields_of, variable_of
 
 COMMAND = "make reference"
 WRITTEN = f"<!-- written by `{COMMAND}` from the code -->\n\n"
+BEGIN, END = f"<!-- written by `{COMMAND}` -->\n", "<!-- end of what is written -->\n"
 HEAVY = (
     "shared.worker",
     "shared.statistics",
@@ -58,20 +60,52 @@ def main(arguments: list[str] | None = None) -> int:
     """Write the pages, or say which are stale: then 1."""
     parser = argparse.ArgumentParser(prog="python -m cli.generators.reference", description=__doc__)
     parser.add_argument("command", choices=("write", "check"))
-    asked = parser.parse_args(arguments)
-    return write_or_check(pages(), asked.command, f"as the code says: run `{COMMAND}`")
+    command = parser.parse_args(arguments).command
+    stale = {
+        file: text
+        for file, text in pages().items()
+        if not file.exists() or file.read_text("utf-8") != text
+    }
+    for file, text in stale.items():
+        if command == "write":
+            file.write_text(text, "utf-8")
+        else:
+            sys.stderr.write(f"{file} is stale: run `{COMMAND}`\n")
+    return 1 if stale and command == "check" else 0
 
 
 def pages() -> dict[Path, str]:
     """file → what it should hold."""
     docs = ROOT / "docs" / "guide"
+    readme = ROOT / "README.md"
+    before, begin, rest = readme.read_text("utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
     return {
         **metric_pages(),
+        readme: "".join((before, begin, *metrics_table(), end, after)),
         ROOT / "examples" / "integrations" / "coop" / "cards.json": coop_cards(),
         docs / "errors.md": "".join(errors_page()),
         docs / "reference.md": "".join(reference_page(WRITTEN, _modules())),
         docs / "settings.md": "".join(settings_page()),
     }
+
+
+def metrics_table() -> Iterator[str]:
+    """Yield one row per metric: its name and the question in the first line of its card."""
+    yield "\n| metric | the question |\n|---|---|\n"
+    for name in metrics():
+        yield f"| [`{name}`](services/{name}/README.md) | {question(name)} |\n"
+    yield "\n"
+
+
+def question(name: str) -> str:
+    """Return the question of the card's first line, `# Name: question`."""
+    card = files(f"services.{name}").joinpath("README.md")
+    first = card.read_text("utf-8").partition("\n")[0] if card.is_file() else ""
+    text = first.partition(": ")[2]
+    if not text:
+        raise ValueError(f"services/{name}/README.md must begin with `# Name: question`")
+    return text[0].upper() + text[1:]
 
 
 def errors() -> dict[str, type[ScoringError]]:

@@ -1,16 +1,19 @@
-"""Dumps of the database in object storage: `python -m cli.stack.backup keep FILE --at URL`.
+"""Backups in object storage: `python -m cli.stack.backup keep FILE --files URL --at URL`.
 
-`pg_dump` has written the file; this puts it under a URL that fsspec knows, named by the time, and
-deletes those that are too old, never the newest. `list` names them, `fetch` brings one back for
-`pg_restore`. Used by k8s/components/backup.
+A backup is a dump that `pg_dump` has written and the batch files of the same time. `keep` stores
+both, named by the time, and deletes old backups, but never the newest. A batch file never changes,
+so each is copied once, and deleted with the last backup that lists it. `list` prints the names, and
+`fetch` copies a dump, for `pg_restore`, and its files. The chart in k8s/touchstone uses both.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
@@ -18,67 +21,110 @@ from typing import cast
 import fsspec
 from fsspec.core import url_to_fs
 
+from shared.ledger.file_store import OURS as FILE
+
 TIME = "%Y%m%dT%H%M%SZ"
-DUMP = re.compile(r"touchstone-(\d{8}T\d{6}Z)\.dump")  # whatever else lies there is not ours
+DUMP = re.compile(r"touchstone-\d{8}T\d{6}Z\.dump")  # other names are not ours
 MAGIC = b"PGDMP"  # of pg_dump's custom format
 
 
 class Backups:
-    """The dumps under one URL, by name: names sort by time."""
+    """The backups under one URL. Their names sort by time."""
 
     def __init__(self, url: str) -> None:
-        self._system, self._root = cast(
-            tuple[fsspec.AbstractFileSystem, str], url_to_fs(url, auto_mkdir=True)
-        )
+        self._system, self._root = _place(url)
 
-    def store(self, file: Path, now: datetime) -> str:
-        """Put it there; its name. Raises ValueError where it is no dump of `pg_dump`, OSError."""
-        with file.open("rb") as stream:
+    def store(self, dump: Path, files: str, now: datetime) -> str:
+        """Store a dump and the batch files under the URL `files`; return the backup's name.
+
+        Raises ValueError if `dump` is not from pg_dump, and OSError.
+        """
+        with dump.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
-                raise ValueError(f"{file} is no dump of pg_dump --format custom")
+                raise ValueError(f"{dump} is no dump of pg_dump --format custom")
+        source, root = _place(files)
+        names = _names(source, root, FILE)
+        for name in sorted(set(names) - set(self._files())):
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                _copy(source, f"{root}/{name}", self._system, self._path(f"files/{name}"))
         name = f"touchstone-{now:{TIME}}.dump"
-        self._system.put_file(str(file), self._path(name))
+        self._system.pipe_file(self._path(f"{name}.files"), "\n".join(names).encode())
+        self._system.put_file(str(dump), self._path(name))
         return name
 
     def names(self) -> list[str]:
-        """Oldest first."""
-        if not self._system.exists(self._root):
-            return []
-        paths = self._system.ls(self._root, detail=False, refresh=True)
-        return sorted(name for path in paths if DUMP.fullmatch(name := path.rsplit("/", 1)[-1]))
+        """Return the names of all backups, oldest first."""
+        return _names(self._system, self._root, DUMP)
 
     def delete_old(self, before: datetime) -> list[str]:
-        """Delete those from before this time, but the newest of all; which they were."""
+        """Delete backups older than `before`, except the newest; return their names."""
         limit = f"touchstone-{before:{TIME}}.dump"
         old = [name for name in self.names()[:-1] if name < limit]
         for name in old:
             self._system.rm_file(self._path(name))
+            self._system.rm_file(self._path(f"{name}.files"))
+        listed = {file for name in self.names() for file in self._listed(name)}
+        for file in set(self._files()) - listed:
+            self._system.rm_file(self._path(f"files/{file}"))
         return old
 
-    def fetch(self, name: str, file: Path) -> None:
-        """Bring one back. Raises ValueError for what is no name of a dump, OSError."""
+    def fetch(self, name: str, dump: Path, files: str) -> None:
+        """Copy the backup's dump to `dump` and its files to the URL `files`.
+
+        Raises ValueError for an invalid name, and OSError.
+        """
         if not DUMP.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a dump")
-        self._system.get_file(self._path(name), str(file))
+            raise ValueError(f"{name!r} is not the name of a backup")
+        self._system.get_file(self._path(name), str(dump))
+        target, root = _place(files)
+        for file in set(self._listed(name)) & set(self._files()):
+            _copy(self._system, self._path(f"files/{file}"), target, f"{root}/{file}")
+
+    def _listed(self, name: str) -> list[str]:
+        content: bytes = self._system.cat_file(self._path(f"{name}.files"))
+        return content.decode().split()
+
+    def _files(self) -> list[str]:
+        return _names(self._system, self._path("files"), FILE)
 
     def _path(self, name: str) -> str:
-        return f"{self._root.rstrip('/')}/{name}"
+        return f"{self._root}/{name}"
+
+
+def _place(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
+    is_folder = "://" not in url or url.startswith("file://")
+    system, root = url_to_fs(url, **({"auto_mkdir": True} if is_folder else {}))
+    return cast(fsspec.AbstractFileSystem, system), str(root).rstrip("/")
+
+
+def _names(system: fsspec.AbstractFileSystem, root: str, pattern: re.Pattern[str]) -> list[str]:
+    if not system.exists(root):
+        return []
+    paths = system.ls(root, detail=False, refresh=True)
+    return sorted(name for path in paths if pattern.fullmatch(name := path.rsplit("/", 1)[-1]))
+
+
+def _copy(
+    source: fsspec.AbstractFileSystem, path: str, target: fsspec.AbstractFileSystem, to: str
+) -> None:
+    with source.open(path, "rb") as read, target.open(to, "wb") as written:
+        shutil.copyfileobj(read, written)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what is asked; 1 where it cannot be done."""
-    asked = _parser().parse_args(arguments)
-    backups = Backups(asked.at)
+    """Run the command; return 1 if it fails."""
+    options = _parser().parse_args(arguments)
+    backups = Backups(options.at)
     try:
-        if asked.action == "list":
+        if options.action == "list":
             lines = backups.names()
-        elif asked.action == "fetch":
-            backups.fetch(asked.name, asked.file)
-            lines = [str(asked.file)]
+        elif options.action == "fetch":
+            backups.fetch(options.name, options.file, options.files)
+            lines = [str(options.file)]
         else:
             now = datetime.now(UTC)
-            lines = [backups.store(asked.file, now)]
-            lines += [f"deleted {name}" for name in backups.delete_old(now - asked.days)]
+            lines = [backups.store(options.file, options.files, now)]
+            lines += [f"deleted {name}" for name in backups.delete_old(now - options.days)]
     except (ValueError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -94,8 +140,10 @@ def _parser() -> argparse.ArgumentParser:
     keep.add_argument("--days", type=_parse_age, default=_parse_age("30"), help="how long (30)")
     fetch.add_argument("name")
     fetch.add_argument("file", type=Path)
-    for one in (keep, fetch, listed):
-        one.add_argument("--at", required=True, help="as in s3://bucket/folder")
+    for command in (keep, fetch):
+        command.add_argument("--files", required=True, help="TOUCHSTONE_FILES_URL")
+    for command in (keep, fetch, listed):
+        command.add_argument("--at", required=True, help="such as s3://bucket/folder")
     return parser
 
 

@@ -98,12 +98,21 @@ def render_metrics(engine: Engine) -> bytes:
         ["metric"],
         registry=registry,
     )
+    backlog = Gauge(
+        "touchstone_backlog",
+        "Open jobs and batch lines without an answer, by which workers are scaled",
+        ["metric"],
+        registry=registry,
+    )
     try:
         with transaction(engine) as connection:
+            backlogs = overview.backlog(connection)
             counts = jobs.open_counts(connection)
             waits = overview.oldest_seconds(connection)
     except Unavailable:  # the process's own counters are still worth a scrape
-        counts, waits = {}, {}
+        backlogs, counts, waits = {}, {}, {}
+    for metric, count in backlogs.items():
+        backlog.labels(metric).set(count)
     for metric, seconds in waits.items():
         oldest.labels(metric).set(seconds)
     for (metric, status), count in counts.items():

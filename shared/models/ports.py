@@ -195,7 +195,7 @@ class CatalogueModels(ABC):
     def language_model(self, name: str) -> LanguageModel: ...
 
     def kind(self, name: str) -> ModelKind:
-        return self._catalogue.entry(name).kind
+        return READER.kind if name == READER.name else self._catalogue.entry(name).kind
 
     def reader_of(self, name: str) -> str | None:
         return self._catalogue.entry(name).reader_model

@@ -38,8 +38,6 @@ from shared.process.settings_sources import (
     variable_of,
 )
 
-OTHERS = frozenset({"TOUCHSTONE_REDIS_ADDRESS"})  # for the autoscaler, in the same secret as ours
-
 
 class Settings(FromEnvironment):
     """The settings of every process, read from `TOUCHSTONE_<NAME>` or from the alias."""
@@ -397,7 +395,7 @@ def settings_or_exit() -> Settings:
 
 def unknown_settings() -> list[tuple[str, str | None]]:
     """Variables that look like settings and are none, each with the nearest name that is one."""
-    known = set(OTHERS)
+    known = set[str]()
     for name, field in fields_of(Settings) + fields_of(CommandSettings):
         variable = variable_of(name, field)
         known |= {variable, f"{variable}_FILE"} if is_secret(field) else {variable}

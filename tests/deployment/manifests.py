@@ -1,33 +1,36 @@
-"""What compose and the cluster would be told, as data."""
+"""The objects that docker-compose.yml and the Helm chart define, as data."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+import sys
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
 COMPOSE_FILE = ROOT / "docker-compose.yml"
-OVERLAYS = ("cpu", "gpu")
-KUBECTL = shutil.which("kubectl")
+CHART = ROOT / "k8s" / "touchstone"
+HELM = shutil.which("helm") or shutil.which("helm", path=str(Path(sys.executable).parent))
+needs_helm = pytest.mark.skipif(HELM is None, reason="make test-all fetches helm")
 
 Json = dict[str, Any]
 
 
 @lru_cache(maxsize=1)
 def compose() -> Json:
-    """docker-compose.yml, anchors resolved, variables not."""
+    """Return docker-compose.yml with its anchors resolved, but not its variables."""
     found: Json = yaml.safe_load(COMPOSE_FILE.read_text("utf-8"))
     return found
 
 
 def ours() -> dict[str, Json]:
-    """The services that run the project's images and stay, or prepare the others."""
+    """Return the services of a default start that run the project's images."""
     return {
         name: service
         for name, service in compose()["services"].items()
@@ -35,36 +38,35 @@ def ours() -> dict[str, Json]:
     }
 
 
-@lru_cache(maxsize=2)
-def objects(overlay: str) -> list[Json]:
-    """Every object that this overlay makes."""
-    return built(ROOT, overlay)
+def helm(values: Json) -> subprocess.CompletedProcess[str]:
+    """Run `helm template` with these values."""
+    assert HELM is not None
+    command = [HELM, "template", "touchstone", str(CHART), "--values", "-"]
+    said = json.dumps(values)
+    return subprocess.run(command, input=said, capture_output=True, text=True, check=False)
 
 
-def built(root: Path, overlay: str, *components: str, models: str | None = None) -> list[Json]:
-    """The objects of this checkout's overlay, by `kubectl kustomize`.
-
-    components: of `k8s/components`, besides. models: a `models.toml` instead of the base's.
-    """
-    assert KUBECTL is not None
-    with TemporaryDirectory(dir=root / "k8s" / "overlays") as name:
-        folder = Path(name)
-        mine: Json = {
-            "apiVersion": "kustomize.config.k8s.io/v1beta1",
-            "kind": "Kustomization",
-            "resources": [f"../{overlay}"],
-            "components": [f"../../components/{component}" for component in components],
-        }
-        if models is not None:
-            (folder / "models.toml").write_text(models, "utf-8")
-            generated = {"name": "touchstone-models", "files": ["models.toml"]}
-            mine["configMapGenerator"] = [generated | {"behavior": "replace"}]
-        (folder / "kustomization.yaml").write_text(yaml.safe_dump(mine), "utf-8")
-        command = [KUBECTL, "kustomize", str(folder)]
-        ran = subprocess.run(command, capture_output=True, text=True, check=True)
+def rendered(**values: Any) -> list[Json]:
+    """Return the objects that the chart makes with these values."""
+    ran = helm(values)
+    assert ran.returncode == 0, ran.stderr
     return [found for found in yaml.safe_load_all(ran.stdout) if found]
 
 
-def of_kind(overlay: str, *kinds: str) -> list[Json]:
-    """The objects of these kinds."""
-    return [found for found in objects(overlay) if found["kind"] in kinds]
+def of_kind(objects: list[Json], *kinds: str) -> dict[str, Json]:
+    """Return the objects of these kinds by name."""
+    return {one["metadata"]["name"]: one for one in objects if one["kind"] in kinds}
+
+
+def pod_specs(objects: list[Json]) -> dict[str, Json]:
+    """Return the pod spec of every workload by name."""
+    found = {}
+    for name, one in of_kind(objects, "Deployment", "StatefulSet", "Job", "CronJob").items():
+        spec = one["spec"]
+        spec = spec["jobTemplate"]["spec"] if one["kind"] == "CronJob" else spec
+        found[name] = spec["template"]["spec"]
+    return found
+
+
+def containers(spec: Json) -> list[Json]:
+    return [*spec.get("initContainers", []), *spec["containers"]]

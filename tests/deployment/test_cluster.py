@@ -1,80 +1,90 @@
-"""The cluster's manifests: valid, complete, restricted, and shut to all but what must pass."""
+"""The Helm chart: valid, restricted, and each process with what it needs and no more."""
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_network
 from typing import Any
 
 import kubernetes_validate
 import pytest
 
+from cli.models.check import memory
 from services.registry import contracts
-from services.worker import MODEL_SERVICES
+from services.worker import MODEL_SERVICES, parse
 from shared.ledger.webhook_destinations import INTERNAL_V4
+from shared.models.catalogue.catalogue import load_catalogue
 from shared.process.settings import Settings
-from shared.queue import broker
+from shared.process.settings_sources import unprotected_stores
 from shared.worker.watchdog import GRACE_SECONDS
-from tests.deployment.manifests import KUBECTL, OVERLAYS, Json, objects, of_kind
+from tests.deployment.manifests import (
+    ROOT,
+    Json,
+    containers,
+    helm,
+    needs_helm,
+    of_kind,
+    pod_specs,
+    rendered,
+)
 
-OPERATED = {"ScaledObject"}  # kinds of operators, which Kubernetes' own schemas do not know
+OPERATED = {"ScaledObject", "TriggerAuthentication", "PodMonitor", "PrometheusRule"}
 NOT_PUBLIC_USE = {"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "192.31.196.0/24"}
+OUTSIDE = {"cidr": "198.51.100.0/24", "port": 443}
+VLLM = {"namespace": "models", "pods": {"app": "vllm"}, "port": 8000}
+PROXY = {"namespace": "egress", "pods": {"app": "squid"}, "port": 3128}
+MANAGED: Json = {
+    "stores": {"bundled": False, "tls": "required", "ca": "stores-ca"},
+    "files": {"url": "s3://acme-touchstone/files"},
+    "keda": {"enabled": True},
+    "replicas": {"gateway": {"min": 2, "max": 20}, "metrics": {"min": 0}},
+    "ingress": {"host": "touchstone.example"},
+    "network": {
+        "egress": {
+            "stores": [OUTSIDE | {"port": 6379}, OUTSIDE | {"port": 5432}],
+            "files": [OUTSIDE],
+            "models": [VLLM, OUTSIDE],
+            "hub": [PROXY],
+        }
+    },
+}
+EVERYTHING: Json = MANAGED | {
+    "metrics": ["hatexscore", "sor"],
+    "separate": True,
+    "monitoring": True,
+    "backup": {"url": "s3://acme-touchstone/backup"},
+    "paused": True,
+    "restore": "touchstone-20260301T031700Z.dump",
+    "models": {
+        "file": "schema = 2\n",
+        "pull": True,
+        "claim": {"name": "weights", "size": "50Gi", "accessMode": "ReadWriteOnce"},
+        "gpu": 1,
+    },
+}
+VARIANTS: dict[str, Json] = {"default": {}, "managed": MANAGED, "everything": EVERYTHING}
 
-pytestmark = [
-    pytest.mark.skipif(KUBECTL is None, reason="kubectl builds the overlays"),
-    pytest.mark.parametrize("overlay", OVERLAYS),
-]
-
-
-def pods(overlay: str) -> dict[str, Json]:
-    """name → pod template."""
-    return {
-        found["metadata"]["name"]: found["spec"]["template"]
-        for found in of_kind(overlay, "Deployment", "StatefulSet")
-    }
-
-
-def containers(template: Json) -> list[Json]:
-    spec = template["spec"]
-    return [*spec.get("initContainers", []), *spec["containers"]]
-
-
-def test_every_object_is_valid(overlay: str) -> None:
-    for found in objects(overlay):
-        if found["kind"] not in OPERATED:
-            kubernetes_validate.validate(found, "1.37", strict=True)
-
-
-def test_a_broken_object_is_not_valid(overlay: str) -> None:
-    found = of_kind(overlay, "Deployment")[0] | {"spec": {"replicas": "two"}}
-    with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(found, "1.37", strict=True)
-
-
-def test_every_room_has_its_worker_and_watches_its_lanes(overlay: str) -> None:
-    workers = {
-        found["spec"]["template"]["spec"]["containers"][0]["args"][0]: found
-        for found in of_kind(overlay, "Deployment")
-        if found["metadata"]["name"].startswith("worker-")
-    }
-    assert sorted(workers) == list(contracts())
-    scaled = {
-        found["spec"]["scaleTargetRef"]["name"]: found for found in of_kind(overlay, *OPERATED)
-    }
-    for service in workers:
-        triggers = scaled[f"worker-{service}"]["spec"]["triggers"]
-        watched = [trigger["metadata"]["listName"] for trigger in triggers]
-        calls = [f"model.{service}", f"model.{service}.batch"] if service in MODEL_SERVICES else []
-        assert watched == [broker.task_name(service), broker.batch_queue_of(service), *calls]
+pytestmark = needs_helm
+variants = pytest.mark.parametrize("values", VARIANTS.values(), ids=VARIANTS)
 
 
-def test_pods_keep_to_the_restricted_profile(overlay: str) -> None:
-    for name, template in pods(overlay).items():
-        security = template["spec"]["securityContext"]
-        assert security["runAsNonRoot"] is True, name
-        assert security["runAsUser"] > 0
+@variants
+def test_every_object_is_valid(values: Json) -> None:
+    for one in rendered(**values):
+        if one["kind"] not in OPERATED:
+            kubernetes_validate.validate(one, "1.37", strict=True)
+
+
+@variants
+def test_pods_keep_to_the_restricted_profile(values: Json) -> None:
+    objects = rendered(**values)
+    assert not of_kind(objects, "Secret")
+    for name, spec in pod_specs(objects).items():
+        security = spec["securityContext"]
+        assert (security["runAsNonRoot"], security["runAsUser"] > 0) == (True, True), name
         assert security["seccompProfile"] == {"type": "RuntimeDefault"}
-        assert template["spec"]["automountServiceAccountToken"] is False
-        for container in containers(template):
+        assert spec["automountServiceAccountToken"] is False
+        for container in containers(spec):
             assert container["securityContext"] == {
                 "allowPrivilegeEscalation": False,
                 "readOnlyRootFilesystem": True,
@@ -82,87 +92,259 @@ def test_pods_keep_to_the_restricted_profile(overlay: str) -> None:
             }
             assert {"cpu", "memory"} <= set(container["resources"]["requests"])
             assert "memory" in container["resources"]["limits"]
-    (namespace,) = of_kind(overlay, "Namespace")
-    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+            mounted = {mount["name"] for mount in container["volumeMounts"]}
+            volumes = {volume["name"] for volume in spec.get("volumes", ())} | {"data"}
+            assert mounted <= volumes, name
 
 
-def test_every_pod_is_probed_and_has_time_to_end(overlay: str) -> None:
-    for name, template in pods(overlay).items():
-        assert template["spec"]["terminationGracePeriodSeconds"] >= 45, name
-        for container in template["spec"]["containers"]:
-            assert {"readinessProbe", "livenessProbe"} <= set(container)
+def quantity(text: str) -> float:
+    """Return cores or bytes."""
+    units = {"m": 1e-3, "Mi": 2.0**20, "Gi": 2.0**30}
+    unit = next((unit for unit in units if text.endswith(unit)), "")
+    return float(text.removesuffix(unit)) * units.get(unit, 1)
 
 
-def test_an_ill_worker_is_ended_but_first_may_say_why(overlay: str) -> None:
-    """Who is silent for a lease and a grace ends itself, and the log and the ledger know why."""
-    chosen = Settings()
-    for name, template in pods(overlay).items():
-        if not name.startswith("worker-"):
-            continue
-        [container] = template["spec"]["containers"]
-        probe = container["livenessProbe"]
-        assert probe["httpGet"]["path"] == "/healthz", name
-        patience = probe["periodSeconds"] * probe["failureThreshold"]
-        term = template["spec"]["terminationGracePeriodSeconds"]
-        assert chosen.heartbeat_seconds < patience <= 120
-        assert patience + term > chosen.lease_seconds + GRACE_SECONDS
+def test_an_idle_default_install_requests_at_most_3_cpus_and_8_gib() -> None:
+    totals = {"cpu": 0.0, "memory": 0.0}
+    for one in of_kind(rendered(), "Deployment", "StatefulSet").values():
+        for container in one["spec"]["template"]["spec"]["containers"]:
+            for name in totals:
+                amount = quantity(container["resources"]["requests"][name])
+                totals[name] += amount * one["spec"]["replicas"]
+    assert totals["cpu"] <= 3
+    assert totals["memory"] <= 8 * 2**30
 
 
-def matches(selector: Json, template: Json) -> bool:
-    labels = template["metadata"]["labels"]
-    return bool(selector["matchLabels"].items() <= labels.items())
+def test_models_fit_their_memory() -> None:
+    [container] = pod_specs(rendered())["worker-models"]["containers"]
+    requested = quantity(container["resources"]["requests"]["memory"])
+    assert memory(load_catalogue(ROOT / "models.toml")) <= requested
 
 
-def test_every_deployment_has_a_disruption_budget_of_its_own(overlay: str) -> None:
-    budgets = of_kind(overlay, "PodDisruptionBudget")
-    for deployment in of_kind(overlay, "Deployment"):
-        template = deployment["spec"]["template"]
-        assert matches(deployment["spec"]["selector"], template)
-        mine = [budget for budget in budgets if matches(budget["spec"]["selector"], template)]
-        assert [budget["metadata"]["name"] for budget in mine] == [deployment["metadata"]["name"]]
+def arguments(objects: list[Json]) -> dict[str, list[str]]:
+    """Return the services of each worker."""
+    return {
+        name: spec["containers"][0]["args"][1:]
+        for name, spec in pod_specs(objects).items()
+        if name.startswith("worker-")
+    }
 
 
-def test_secrets_are_named_and_never_written(overlay: str) -> None:
-    assert of_kind(overlay, "Secret") == []
-    for template in pods(overlay).values():
-        for container in containers(template):
-            written = {entry["name"] for entry in container.get("env", []) if "value" in entry}
-            assert not written & {"DATABASE_URL", "REDIS_URL", "POSTGRES_PASSWORD"}
-            assert not {name for name in written if "KEY" in name}
+def test_every_service_has_one_worker_and_chosen_metrics_run_alone() -> None:
+    workers = arguments(rendered())
+    served = [service for names in workers.values() for service in parse(names)]
+    assert sorted(served) == sorted(contracts())
+    assert set(parse(workers["worker-models"])) == MODEL_SERVICES
+    chosen = {"metrics": ["hatexscore", "sor"]}
+    assert arguments(rendered(**chosen))["worker-metrics"] == ["hatexscore", "sor"]
+    apart = arguments(rendered(**chosen, separate=True, models={"enabled": False}))
+    assert apart == {"worker-hatexscore": ["hatexscore"], "worker-sor": ["sor"]}
+    assert "names of `metrics`" in helm({"separate": True}).stderr
 
 
-def policies(overlay: str) -> dict[str, Json]:
-    return {found["metadata"]["name"]: found["spec"] for found in of_kind(overlay, "NetworkPolicy")}
+def test_a_scaler_is_the_only_one_to_set_replicas() -> None:
+    fixed, scaled = rendered(), rendered(**MANAGED)
+    assert not of_kind(fixed, "ScaledObject", "HorizontalPodAutoscaler", "TriggerAuthentication")
+    assert all("replicas" in one["spec"] for one in of_kind(fixed, "Deployment").values())
+    scalers = of_kind(scaled, "ScaledObject", "HorizontalPodAutoscaler")
+    targets = {one["spec"]["scaleTargetRef"]["name"] for one in scalers.values()}
+    assert targets == {"gateway", "worker-metrics", "worker-models"}
+    for name, one in of_kind(scaled, "Deployment").items():
+        assert ("replicas" in one["spec"]) is (name not in targets)
+    assert "needs KEDA" in helm({"replicas": {"metrics": {"min": 0}}}).stderr
 
 
-def test_nothing_passes_unless_it_is_named(overlay: str) -> None:
-    nothing = policies(overlay)["nothing"]
-    assert nothing == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
-    outside = [name for name, spec in policies(overlay).items() if "ipBlock" in str(spec)]
+def test_keda_connects_with_the_tls_settings_of_its_own_secret() -> None:
+    objects = rendered(**MANAGED)
+    [authentication] = of_kind(objects, "TriggerAuthentication").values()
+    secret = {"parameter": "connection", "name": "touchstone-scaler", "key": "connection"}
+    assert authentication["spec"]["secretTargetRef"] == [secret]
+    for one in of_kind(objects, "ScaledObject").values():
+        [trigger] = one["spec"]["triggers"]
+        assert trigger["type"] == "postgresql"
+        assert trigger["authenticationRef"] == {"name": "touchstone-scaler"}
+
+
+def test_while_paused_nothing_writes_and_keda_starts_nothing() -> None:
+    assert "paused=true" in helm({"restore": EVERYTHING["restore"]}).stderr
+    objects = rendered(**EVERYTHING)
+    assert {one["spec"]["replicas"] for one in of_kind(objects, "Deployment").values()} == {0}
+    assert not of_kind(objects, "HorizontalPodAutoscaler")
+    assert of_kind(objects, "CronJob")["backup"]["spec"]["suspend"] is True
+    scalers = of_kind(objects, "ScaledObject").values()
+    assert len(scalers) == 3
+    for one in scalers:
+        assert one["metadata"]["annotations"]["autoscaling.keda.sh/paused-replicas"] == "0"
+
+
+def policies(objects: list[Json]) -> dict[str, Json]:
+    return {name: one["spec"] for name, one in of_kind(objects, "NetworkPolicy").items()}
+
+
+def peers(objects: list[Json], name: str) -> list[tuple[Json, int]]:
+    """Return what this egress policy opens: each peer with its port."""
+    return [
+        (peer, port["port"])
+        for rule in policies(objects)[name]["egress"]
+        for peer in rule["to"]
+        for port in rule["ports"]
+    ]
+
+
+def test_nothing_passes_unless_it_is_declared() -> None:
+    objects = rendered()
+    ours = {"matchLabels": {"app.kubernetes.io/name": "touchstone"}}
+    expected = {"podSelector": ours, "policyTypes": ["Ingress", "Egress"]}
+    assert policies(objects)["nothing"] == expected
+    outside = [name for name, spec in policies(objects).items() if "ipBlock" in str(spec)]
     assert outside == ["webhooks-out"]
-    from_anywhere = [
+    open_to_all = [
         name
-        for name, spec in policies(overlay).items()
+        for name, spec in policies(objects).items()
         for rule in spec.get("ingress", [])
         if "from" not in rule
     ]
-    assert from_anywhere == ["clients-to-gateway"]
+    assert open_to_all == ["clients-to-gateway"]
 
 
-def test_webhooks_leave_for_public_addresses_only(overlay: str) -> None:
-    (rule,) = policies(overlay)["webhooks-out"]["egress"]
+def test_egress_opens_declared_networks_and_pods_and_guesses_none() -> None:
+    """The bucket `acme-touchstone`, `huggingface.co` and `openrouter.ai` are names outside."""
+    objects = rendered(**EVERYTHING)
+    outside = {"ipBlock": {"cidr": OUTSIDE["cidr"]}}
+    assert peers(objects, "egress-files") == [(outside, 443)]
+    assert [port for _, port in peers(objects, "egress-stores")] == [6379, 5432]
+    vllm = {
+        "podSelector": {"matchLabels": VLLM["pods"]},
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "models"}},
+    }
+    assert peers(objects, "egress-models") == [(vllm, 8000), (outside, 443)]
+    [(proxy, port)] = peers(objects, "egress-hub")
+    assert (proxy["podSelector"], port) == ({"matchLabels": PROXY["pods"]}, 3128)
+
+
+@pytest.mark.parametrize(
+    ("values", "missing"),
+    [
+        ({"files": MANAGED["files"]}, "network.egress.files"),
+        ({"backup": EVERYTHING["backup"]}, "network.egress.files"),
+        ({"stores": MANAGED["stores"]}, "network.egress.stores"),
+        ({"models": {"pull": True, "claim": {"name": "weights"}}}, "network.egress.hub"),
+        ({"network": {"egress": {"hub": [{"host": "huggingface.co", "port": 443}]}}}, "cidr"),
+        ({"network": {"egress": {"models": [{"namespace": "ai", "port": 443}]}}}, "pods"),
+        ({"metric": ["sor"]}, "metric"),
+    ],
+)
+def test_values_that_would_leave_a_process_cut_off_are_refused(values: Json, missing: str) -> None:
+    ran = helm(values)
+    assert ran.returncode != 0
+    assert missing in ran.stderr
+
+
+def test_webhooks_leave_for_public_addresses_only() -> None:
+    (rule,) = policies(rendered())["webhooks-out"]["egress"]
     assert [port["port"] for port in rule["ports"]] == [443, 8443]
     blocks: list[Any] = [peer["ipBlock"] for peer in rule["to"]]
-    walled = [ip_network(network) for network in blocks[0]["except"]]
+    excluded = [ip_network(network) for network in blocks[0]["except"]]
     routed = [network for network in INTERNAL_V4 if str(network) not in NOT_PUBLIC_USE]
-    private = [network for network in routed if network.is_private or network.is_multicast]
-    for network in private:
-        assert any(network.subnet_of(wall) for wall in walled), network  # type: ignore[arg-type]
+    for network in [one for one in routed if one.is_private or one.is_multicast]:
+        assert any(network.subnet_of(wall) for wall in excluded), network  # type: ignore[arg-type]
 
 
-def test_the_gpu_overlay_gives_model_rooms_a_device(overlay: str) -> None:
-    for found in of_kind(overlay, "Deployment"):
-        container = found["spec"]["template"]["spec"]["containers"][0]
-        service = found["metadata"]["name"].removeprefix("worker-")
-        has_device = "nvidia.com/gpu" in container["resources"]["limits"]
-        assert has_device is (overlay == "gpu" and service in MODEL_SERVICES)
+def test_dns_and_the_neighbours_namespaces_are_values() -> None:
+    dns = {"namespace": "openshift-dns", "ports": [5353], "cidrs": ["169.254.20.10/32"]}
+    objects = rendered(
+        network={"dns": dns, "monitoringNamespace": "observe"},
+        keda={"enabled": True, "namespace": "scaling"},
+    )
+    assert {port for _, port in peers(objects, "dns")} == {5353}
+    assert ({"ipBlock": {"cidr": "169.254.20.10/32"}}, 5353) in peers(objects, "dns")
+    assert "'observe'" in str(policies(objects)["prometheus-to-metrics"])
+    assert "'scaling'" in str(policies(objects)["postgres-from-processes"])
+    assert "'scaling'" not in str(policies(objects)["redis-from-processes"])
+
+
+@variants
+def test_each_process_has_a_secret_of_its_own(values: Json) -> None:
+    used: dict[str, set[str]] = {}
+    for name, spec in pod_specs(rendered(**values)).items():
+        for container in containers(spec):
+            used.setdefault(f"{name}/{container['name']}", set()).update(
+                source["secretRef"]["name"].removeprefix("touchstone-")
+                for source in container["envFrom"]
+                if "secretRef" in source
+            )
+            written = {entry["name"] for entry in container.get("env", []) if "value" in entry}
+            assert not {one for one in written if "KEY" in one or "PASSWORD" in one}
+    assert used["gateway/gateway"] == {"gateway", "files"}
+    assert used["gateway/migrate"] == used["scheduler/migrate"] == {"migrate"}
+    assert used["worker-models/worker"] == {"models", "model-servers"}
+    for pod, expected in {"postgres/postgres": {"postgres"}, "redis/redis": {"redis"}}.items():
+        assert used.get(pod, expected) == expected
+    assert used.get("backup/dump", {"backup", "files"}) == {"backup", "files"}
+    pulls = [names for pod, names in used.items() if pod.startswith("models-pull")]
+    assert pulls in ([], [{"hub"}])
+
+
+def test_no_default_needs_a_volume_that_several_nodes_write() -> None:
+    objects = rendered()
+    modes = {
+        name: one["spec"]["accessModes"]
+        for name, one in of_kind(objects, "PersistentVolumeClaim").items()
+    }
+    assert modes == {"files": ["ReadWriteOnce"]}
+    specs = pod_specs(objects)
+    assert specs["gateway"]["affinity"] == specs["scheduler"]["affinity"]
+    assert "podAffinity" in specs["gateway"]["affinity"]
+    remote = rendered(**MANAGED)
+    assert not of_kind(remote, "PersistentVolumeClaim")
+    assert "affinity" not in pod_specs(remote)["gateway"]
+
+
+@variants
+def test_every_deployment_is_spread_budgeted_and_probed(values: Json) -> None:
+    objects, chosen = rendered(**values), Settings()
+    for name, one in of_kind(objects, "Deployment").items():
+        selector = one["spec"]["selector"]
+        template = one["spec"]["template"]
+        assert selector["matchLabels"].items() <= template["metadata"]["labels"].items()
+        budget = of_kind(objects, "PodDisruptionBudget")[name]["spec"]
+        assert (budget["selector"], budget["maxUnavailable"]) == (selector, 1)
+        [spread] = template["spec"]["topologySpreadConstraints"]
+        assert spread["labelSelector"] == selector
+        [container] = template["spec"]["containers"]
+        term = template["spec"]["terminationGracePeriodSeconds"]
+        probe = container["livenessProbe"]
+        patience = probe["periodSeconds"] * probe["failureThreshold"]
+        assert chosen.heartbeat_seconds < patience <= 120
+        assert term >= 45
+        assert (
+            not name.startswith("worker-") or patience + term > chosen.lease_seconds + GRACE_SECONDS
+        )
+
+
+def test_one_pod_serves_both_kinds_of_models_on_one_gpu() -> None:
+    values = {"gpu": 1, "nodeSelector": {"gpu": "a100"}, "gpuResource": "nvidia.com/mig-1g.10gb"}
+    spec = pod_specs(rendered(models=values))["worker-models"]
+    [container] = spec["containers"]
+    assert container["image"].endswith("/touchstone-models-gpu:0.1.0")
+    assert container["resources"]["limits"]["nvidia.com/mig-1g.10gb"] == 1
+    assert set(parse(container["args"][1:])) == MODEL_SERVICES
+    assert spec["nodeSelector"] == {"gpu": "a100"}
+    others = [
+        one for name, one in pod_specs(rendered(models=values)).items() if "models" not in name
+    ]
+    assert "nvidia.com" not in str(others)
+
+
+def test_managed_stores_must_use_tls_and_every_process_has_their_authority() -> None:
+    objects = rendered(**MANAGED)
+    assert not of_kind(objects, "StatefulSet")
+    configuration = of_kind(objects, "ConfigMap")["touchstone"]["data"]
+    assert configuration["TOUCHSTONE_STORES_TLS"] == "required"
+    for name, spec in pod_specs(objects).items():
+        for container in containers(spec):
+            assert "/etc/stores" in [one["mountPath"] for one in container["volumeMounts"]], name
+    page = (ROOT / "docs" / "guide" / "deploy.md").read_text("utf-8")
+    addresses = re.findall(r"^(?:rediss|postgresql)://\S+", page, re.M)
+    assert len(addresses) == 2
+    assert unprotected_stores(*addresses) == []

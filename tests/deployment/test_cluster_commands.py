@@ -15,12 +15,12 @@ from cli.stack.servers import HOST, Child, free_port
 from shared.process.encryption import new_key
 from shared.process.settings import Settings
 from tests.deployment.containers import READY_SECONDS, answers, bare, own_model, they_score
-from tests.deployment.manifests import KUBECTL, ROOT, Json, of_kind
+from tests.deployment.manifests import ROOT, Json, needs_helm, of_kind, rendered
 from tests.end_to_end.service import COLD
 from tests.patience import SECONDS, busy, eventually
 
 pytestmark = [
-    pytest.mark.skipif(KUBECTL is None, reason="kubectl builds the overlays"),
+    needs_helm,
     pytest.mark.end_to_end,
     pytest.mark.nightly,  # by day the same commands of compose score, in `test_compose.py`
     pytest.mark.timeout(1_200),
@@ -29,24 +29,28 @@ LOCAL = "TOUCHSTONE_HOST", "TOUCHSTONE_METRICS_HOST"  # all addresses in a pod, 
 
 
 class Cluster:
-    """The overlay on this machine: secrets, and where each volume lies."""
+    """The chart's pods on this machine: their secrets, and the folder of each volume."""
 
     def __init__(self, chosen: Settings, folder: Path) -> None:
         self.volumes = {"models-file": own_model(folder).parent, "weights": folder / "models"}
         self.volumes |= {name: folder / name for name in ("tmp", "files")}
         for volume in self.volumes.values():
             volume.mkdir(exist_ok=True)
-        self._held: dict[str, dict[str, str]] = {
-            "touchstone-stores": {
-                "REDIS_URL": chosen.redis_url.get_secret_value(),
-                "DATABASE_URL": chosen.database_url.get_secret_value(),
-                "TOUCHSTONE_SECRET_KEYS": new_key(),
-            },
-            "touchstone-webhooks": {"TOUCHSTONE_WEBHOOK_KEYS": new_key()},
+        stores = {
+            "REDIS_URL": chosen.redis_url.get_secret_value(),
+            "DATABASE_URL": chosen.database_url.get_secret_value(),
+            "TOUCHSTONE_SECRET_KEYS": new_key(),
         }
-        for found in of_kind("cpu", "ConfigMap"):
-            if "models.toml" not in found["data"]:
-                self._held[found["metadata"]["name"]] = found["data"]
+        webhooks = {"TOUCHSTONE_WEBHOOK_KEYS": new_key()}
+        self._held = {
+            "touchstone-migrate": {"DATABASE_URL": stores["DATABASE_URL"]},
+            "touchstone-gateway": stores | webhooks,
+            "touchstone-scheduler": stores | webhooks,
+            "touchstone-metrics": stores,
+            "touchstone-models": stores,
+        }
+        self.objects = rendered(models={"file": "schema = 2\n", "claim": {"name": "weights"}})
+        self._held["touchstone"] = of_kind(self.objects, "ConfigMap")["touchstone"]["data"]
 
     def environment(self, container: Json) -> dict[str, str]:
         """As the container has it; a path is another one where a volume is mounted there."""
@@ -90,11 +94,11 @@ def command(container: Json) -> tuple[str, ...]:
 
 @pytest.fixture
 def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
-    """Every pod of the overlay, once; the gateway's address."""
+    """Every pod of the chart, once; the gateway's address."""
     cluster = Cluster(chosen, tmp_path)
     specs = {
-        found["metadata"]["name"]: found["spec"]["template"]["spec"]
-        for found in of_kind("cpu", "Deployment")
+        name: one["spec"]["template"]["spec"]
+        for name, one in of_kind(cluster.objects, "Deployment").items()
     }
     for spec in specs.values():
         for container in spec.get("initContainers", []):

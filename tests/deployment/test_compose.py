@@ -21,15 +21,24 @@ from redis.backoff import ConstantBackoff
 from redis.exceptions import AuthenticationError
 from redis.retry import Retry
 
-from cli.generators.manifests import HOLDER
 from cli.models.check import memory
 from cli.stack.servers import HOST, Child, free_port, redis_url
+from services import worker
 from services.registry import contracts
-from services.worker import MODEL_SERVICES
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.process.settings import Settings
 from tests.deployment.containers import READY_SECONDS, answers, bare, own_model, they_score
-from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
+from tests.deployment.manifests import (
+    COMPOSE_FILE,
+    ROOT,
+    Json,
+    compose,
+    containers,
+    needs_helm,
+    ours,
+    pod_specs,
+    rendered,
+)
 from tests.patience import SECONDS, busy, eventually
 
 SECRETS = {  # file → whose it is
@@ -54,21 +63,29 @@ def test_it_is_valid_by_the_compose_specification(tmp_path: Path) -> None:
     assert subprocess.run([*check, str(broken)], capture_output=True, check=False).returncode == 1
 
 
-def test_every_room_has_a_worker() -> None:
-    served = [service["command"][-1] for service in ours().values() if _module(service) == "worker"]
+def command(service: Json) -> list[str]:
+    """Return the service's command with the defaults of its variables."""
+    said = service["command"]
+    words = said.split() if isinstance(said, str) else said
+    return [DEFAULT.sub(r"\1", word) for word in words]
+
+
+def test_every_service_is_served_once_and_chosen_metrics_run_alone() -> None:
+    commands = [command(service) for service in ours().values()]
+    served = [
+        name
+        for words in commands
+        if words[2] == "services.worker"
+        for name in worker.parse(words[3:])
+    ]
     assert sorted(served) == list(contracts())
-
-
-def _module(service: Json) -> str:
-    return str(service["command"][2]).rpartition(".")[2]
-
-
-def test_every_command_names_a_module_and_nothing_is_started_twice() -> None:
-    commands = [tuple(service["command"]) for service in ours().values()]
-    assert len(set(commands)) == len(commands)
-    for command in commands:
-        assert command[:2] == ("python", "-m")
-        assert importlib.util.find_spec(command[2]) is not None
+    for words in commands:
+        assert words[:2] == ["python", "-m"]
+        assert importlib.util.find_spec(words[2]) is not None
+    chosen = compose()["services"]["worker"]["command"].replace(
+        "${TOUCHSTONE_SERVE:-metrics}", "hatexscore sor"
+    )
+    assert worker.parse(chosen.split()[3:]) == ["hatexscore", "sor"]
 
 
 def test_every_service_is_hardened_watched_and_given_time_to_end() -> None:
@@ -111,21 +128,21 @@ def test_a_profile_adds_its_services_and_without_one_the_models_run_on_cpus() ->
     assert profiles == {
         "tools": {"models"},
         "monitoring": {"prometheus", "grafana"},
-        "gpu": {f"{name}-gpu" for name in MODEL_SERVICES},
+        "gpu": {"model-worker-gpu"},
+        "gpu2": {"model-worker-gpu", "model-worker-gpu-2"},
     }
 
 
-def test_the_gpu_variants_replace_the_workers_on_cpus() -> None:
-    """They differ in image, memory and device, and answer to the host name that is scraped."""
-    for name in MODEL_SERVICES:
-        on_cpu, on_gpu = compose()["services"][name], compose()["services"][f"{name}-gpu"]
-        assert (on_cpu["scale"], on_gpu["scale"]) == ("${TOUCHSTONE_CPU_WORKERS:-1}", 1)
-        assert on_gpu["networks"] == {"default": {"aliases": [name]}}
-        assert (ROOT / on_gpu["build"]["dockerfile"]).is_file()
-        [device] = on_gpu["deploy"]["resources"]["reservations"]["devices"]
-        assert device == {"driver": "nvidia", "count": 1, "capabilities": ["gpu"]}
-        differing = {key for key in on_gpu if on_gpu[key] != on_cpu.get(key)}
-        assert differing == {"build", "image", "deploy", "scale", "profiles", "networks"}
+def test_each_gpu_worker_has_a_device_of_its_own_and_serves_all_models() -> None:
+    devices = []
+    for name in ("model-worker-gpu", "model-worker-gpu-2"):
+        service = compose()["services"][name]
+        assert set(worker.parse(command(service)[3:])) == worker.MODEL_SERVICES
+        assert (ROOT / service["build"]["dockerfile"]).is_file()
+        [device] = service["deploy"]["resources"]["reservations"]["devices"]
+        assert "count" not in device  # Docker then takes the first devices, for each service
+        devices += [DEFAULT.sub(r"\1", number) for number in device["device_ids"]]
+    assert devices == ["0", "1"]
 
 
 def mounts(service: Json) -> dict[str, tuple[str, bool]]:
@@ -159,9 +176,7 @@ def test_own_models_reach_every_process_and_only_their_service_writes_them() -> 
 
 def test_each_process_has_the_image_that_it_needs_and_no_more() -> None:
     targets = {name: service["build"]["target"] for name, service in ours().items()}
-    asking = set(contracts()) - MODEL_SERVICES
-    assert {name for name, target in targets.items() if target == "metrics"} == asking
-    assert {name for name, target in targets.items() if target == "models"} == MODEL_SERVICES
+    assert (targets["worker"], targets["model-worker"]) == ("metrics", "models")
     for name, service in ours().items():
         assert service["image"] == f"touchstone-{targets[name]}"
     stages = re.findall(r"^FROM \S+ AS (\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.M)
@@ -169,14 +184,10 @@ def test_each_process_has_the_image_that_it_needs_and_no_more() -> None:
 
 
 def test_the_default_memory_of_a_worker_holds_the_shipped_models() -> None:
-    """As `touchstone models check --memory` says; in the cluster as here."""
+    """As `touchstone models check --memory` says."""
     needed = memory(load_catalogue(ROOT / "models.toml"))
-    for name in sorted(MODEL_SERVICES):
-        said = compose()["services"][name]["deploy"]["resources"]["limits"]["memory"]
-        default = re.fullmatch(r"\$\{TOUCHSTONE_MODELS_MEMORY:-(\d+)g\}", said)
-        assert default is not None
-        assert needed <= int(default[1]) * 2**30
-    assert needed <= int(HOLDER["memory"].removesuffix("Gi")) * 2**30
+    said = compose()["services"]["model-worker"]["deploy"]["resources"]["limits"]["memory"]
+    assert needed <= int(DEFAULT.sub(r"\1", said).removesuffix("g")) * 2**30
 
 
 def test_each_secret_is_a_file_that_only_its_processes_have() -> None:
@@ -224,19 +235,49 @@ def test_every_process_is_watched_by_our_alerts_and_shown_on_our_dashboard() -> 
         name: yaml.safe_load(config["content"]) for name, config in compose()["configs"].items()
     }
     [scraped] = configs["prometheus"]["scrape_configs"]
-    [group] = scraped["static_configs"]
-    staying = [name for name, one in ours().items() if one["restart"] != "on-failure"]
-    assert sorted(group["targets"]) == sorted(f"{name}:9100" for name in staying)
+    [found] = scraped["dns_sd_configs"]
+    staying = {name for name, one in ours().items() if one["restart"] != "on-failure"}
+    assert set(found["names"]) == staying | {"model-worker-gpu", "model-worker-gpu-2"}
+    assert (found["type"], found["port"]) == ("A", 9100)  # every container of a scaled service
     assert compose()["x-environment"]["TOUCHSTONE_METRICS_PORT"] == "9100"
     services = compose()["services"]
     rules = f"/etc/prometheus/{configs['prometheus']['rule_files'][0]}"
     alerts, _ = services["prometheus"]["volumes"]
-    assert alerts == f"./k8s/components/monitoring/alerts.yaml:{rules}:ro"
+    assert alerts == f"./k8s/touchstone/alerts.yaml:{rules}:ro"
     [provider] = configs["grafana-dashboards"]["providers"]
     dashboard, _ = services["grafana"]["volumes"]
-    assert dashboard == f"./docs/grafana.json:{provider['options']['path']}/touchstone.json:ro"
+    assert (
+        dashboard
+        == f"./k8s/touchstone/grafana.json:{provider['options']['path']}/touchstone.json:ro"
+    )
     for volume in (alerts, dashboard):
         assert (ROOT / volume.partition(":")[0]).is_file()
+
+
+@needs_helm
+def test_the_same_script_makes_every_secret_that_the_chart_requires(tmp_path: Path) -> None:
+    script = ["sh", str(ROOT / "cli" / "secrets.sh"), "--cluster", str(tmp_path / "secrets")]
+    ran = subprocess.run(script, cwd=tmp_path, check=True, capture_output=True, text=True)
+    made = {one["metadata"]["name"]: one["stringData"] for one in yaml.safe_load_all(ran.stdout)}
+    egress = {"files": [{"cidr": "198.51.100.0/24", "port": 443}]}
+    objects = rendered(keda={"enabled": True}, backup={"url": "s3://b"}, network={"egress": egress})
+    required = {
+        source["secretRef"]["name"]
+        for spec in pod_specs(objects).values()
+        for container in containers(spec)
+        for source in container["envFrom"]
+        if "secretRef" in source and not source["secretRef"].get("optional")
+    }
+    assert made.keys() == required | {"touchstone-scaler"}
+    webhooks = {name for name, data in made.items() if "TOUCHSTONE_WEBHOOK_KEYS" in data}
+    assert webhooks == {"touchstone-gateway", "touchstone-scheduler"}
+    assert made["touchstone-migrate"].keys() == {"DATABASE_URL"}
+    password = made["touchstone-postgres"]["SCALER_PASSWORD"]
+    assert f"scaler:{password}@" in made["touchstone-scaler"]["connection"]
+    assert (
+        made["touchstone-postgres"]["POSTGRES_PASSWORD"]
+        not in made["touchstone-scaler"]["connection"]
+    )
 
 
 def test_passwords_of_before_stay(tmp_path: Path) -> None:
@@ -307,14 +348,14 @@ def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iter
     if own == "TOUCHSTONE_PORT":
         said["TOUCHSTONE_METRICS_PORT"] = str(free_port())
     said |= {own: str(port), "PYTHONPATH": str(ROOT)}
-    command = (sys.executable, *service["command"][1:])
+    words = (sys.executable, *command(service)[1:])
     if service.get("restart") == "on-failure":
-        subprocess.run(command, env=bare() | said, cwd=ROOT, check=True, timeout=SECONDS * busy())
+        subprocess.run(words, env=bare() | said, cwd=ROOT, check=True, timeout=SECONDS * busy())
         yield None
         return
     files = [variable for variable in said if variable.endswith("_FILE")]
     unset = [f"--unset={variable.removesuffix('_FILE')}" for variable in files]  # of other tests
-    child = Child(name, ("env", *unset, *command), bare() | said)
+    child = Child(name, ("env", *unset, *words), bare() | said)
     child.start(logs)
     try:
         path = probed.rpartition("/")[2].partition("'")[0]

@@ -12,11 +12,10 @@ from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
-import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.deployment.manifests import ROOT, compose
+from tests.deployment.manifests import CHART, ROOT, compose
 from tests.deployment.test_installs import TARGETS
 
 DIGEST = re.compile(r"[a-z0-9./-]+:[A-Za-z0-9.-]+@sha256:[0-9a-f]{64}")
@@ -34,26 +33,14 @@ def base_images() -> Iterator[tuple[str, str]]:
         yield from ((file.name, base) for base, _ in stages_of(file) if base not in stages)
     for name, service in compose()["services"].items():
         yield f"compose: {name}", service["image"]
-    for file in (ROOT / "k8s").rglob("*.yaml"):
-        found = list(yaml.safe_load_all(file.read_text("utf-8")))
-        yield from ((file.name, image) for image in images_in(found))
+    for file in CHART.glob("templates/*"):
+        images = re.findall(r"(?m)^\s*(?:image: )?([a-z]+:[^\s{]+)$", file.read_text("utf-8"))
+        yield from ((file.name, image) for image in images)
 
 
 def stages_of(file: Path) -> list[tuple[str, str]]:
     """(base, name) of each stage. The last stage may have no name."""
     return re.findall(r"^FROM (\S+)(?: AS (\S+))?$", file.read_text("utf-8"), re.M)
-
-
-def images_in(found: object) -> Iterator[str]:
-    if isinstance(found, dict):
-        for key, value in found.items():
-            if key == "image" and isinstance(value, str):
-                yield value
-            else:
-                yield from images_in(value)
-    elif isinstance(found, list):
-        for entry in found:
-            yield from images_in(entry)
 
 
 def test_every_base_image_is_named_by_its_digest() -> None:

@@ -54,6 +54,10 @@ ELSEWHERE = {
     "docs/guide/deploy.md": {
         "cp .env.example": "containers; .ci/run",
         "docker compose exec": "containers; the README's makes the same key",
+        "kubectl create": "a cluster; tests/deployment",
+        "helm install": "a cluster; tests/deployment/test_cluster.py",
+        "rediss:": "tests/deployment/test_cluster.py",
+        "# values.yaml": DOUBLED,
     },
     "docs/guide/errors.md": {"{": "made from the code; tests/stack/test_reference.py"},
     "docs/guide/side-by-side.md": {
@@ -74,9 +78,6 @@ ELSEWHERE = {
         "limit_conn_zone": "nginx",
         '{"event"': f"a line of the log; {OPERATOR}",
         "curl -s $TOUCHSTONE_URL": f"Langfuse; {OPERATOR} reads it",
-        "cp .env.example": "containers; .ci/run",
-        "kubectl create": "a cluster; tests/deployment",
-        "kubectl -n": "a cluster; tests/deployment/test_storage.py",
     },
     "docs/guide/pushes.md": {
         ". .venv": DOUBLED,
@@ -89,7 +90,9 @@ ELSEWHERE = {
         "import { client": "`make clients` compiles it",
     },
     "docs/guide/upgrade.md": {
-        "docker compose exec": "containers; tests/deployment/test_storage.py"
+        "docker compose exec": "containers; tests/deployment/test_storage.py",
+        "python -m cli.stack.backup": "a cluster; tests/deployment/test_storage.py",
+        "docker compose stop": "containers; tests/deployment/test_storage.py",
     },
     "docs/guide/webhooks.md": {
         "TOUCHSTONE_WEBHOOK_ALLOW": f"it starts the service; {OPERATOR} reads it",
@@ -106,7 +109,7 @@ ELSEWHERE = {
         "curl ": "tests/end_to_end/test_own_model.py",
         "touchstone models add openai:": OPERATOR,
         "docker compose run": f"containers; {OPERATOR} reads it",
-        "resources:": DOUBLED,
+        "# values.yaml": DOUBLED,
         "schema = 2": OPERATOR,
     },
     "examples/integrations/ci_gate/README.md": {"export": DOUBLED},

@@ -24,7 +24,7 @@ from services.explanations.contract import ExplanationsRequest
 from services.gateway.routes.webhooks import EndpointRequest
 from services.hatexscore.contract import HatexscoreRequest
 from shared.process.settings import Settings
-from tests.deployment.manifests import KUBECTL
+from tests.deployment.manifests import needs_helm, of_kind, rendered
 from tests.end_to_end.service import ROOT, Service, environment
 from tests.patience import SECONDS, eventually
 from tests.receivers import Receiver, receiving
@@ -249,14 +249,9 @@ def test_a_queue_of_its_own_is_read_from_the_environment(monkeypatch: pytest.Mon
     assert Settings().queue_redis is not None
 
 
-@pytest.mark.skipif(KUBECTL is None, reason="kubectl builds the overlays")
-def test_an_overlay_of_the_readers_is_built(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "k8s", tmp_path / "k8s")
-    mine = tmp_path / "k8s" / "overlays" / "mine"
-    mine.mkdir()
-    text = block("docs/guide/your-own-model.md", "resources:")
-    (mine / "kustomization.yaml").write_text(text, "utf-8")
-    shutil.copy(ROOT / "models.toml", mine)
-    ran = subprocess.run([str(KUBECTL), "kustomize", str(mine)], capture_output=True, check=True)
-    found = [one for one in yaml.safe_load_all(ran.stdout) if one]
-    assert any(one["metadata"]["name"] == "egress-hub" for one in found)
+@needs_helm
+@pytest.mark.parametrize("page", ["deploy", "your-own-model"])
+def test_the_values_of_the_guide_render(page: str) -> None:
+    values = yaml.safe_load(block(f"docs/guide/{page}.md", "# values.yaml"))
+    names = of_kind(rendered(**values), "NetworkPolicy")
+    assert [name for name in names if name.startswith("egress-")]

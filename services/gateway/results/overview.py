@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select, text
 
 from shared.ledger.claim_order import EXPIRED
 from shared.ledger.jobs import first_id
@@ -66,6 +66,12 @@ def oldest_seconds(connection: Connection) -> dict[str, float]:
         .group_by(jobs.c.metric)
     )
     return {metric: float(seconds) for metric, seconds in rows}
+
+
+def backlog(connection: Connection) -> dict[str, int]:
+    """Return the open jobs and unanswered batch lines of each service with any."""
+    rows = connection.execute(text("SELECT service, jobs FROM touchstone_backlog()"))
+    return {service: count for service, count in rows}
 
 
 def model_history(connection: Connection, tenant: str) -> ModelHistory:

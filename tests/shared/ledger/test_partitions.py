@@ -198,6 +198,12 @@ def test_jobs_lie_in_their_days_and_pages_are_in_order(engine: Engine) -> None:
     assert [job.id for job in found] == made
 
 
+def test_the_backlog_counts_open_jobs_of_every_day(engine: Engine) -> None:
+    job_of(engine, 4 * DAY)
+    accept(engine)
+    assert count(engine, "SELECT jobs FROM touchstone_backlog()") == 1
+
+
 def test_who_looks_for_open_jobs_leaves_out_the_days_that_have_ended(engine: Engine) -> None:
     old = job_of(engine, 4 * DAY)
     job = accept(engine)

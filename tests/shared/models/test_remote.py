@@ -36,7 +36,7 @@ from shared.contracts.errors import (
 )
 from shared.models import ports
 from shared.models import remote as call_module
-from shared.models.catalogue.catalogue import Catalogue
+from shared.models.catalogue.catalogue import READER, Catalogue
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.ports import Floats
 from shared.models.remote import (
@@ -80,6 +80,10 @@ def worker(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[s
     call_module.response_client.cache_clear()
     yield seen
     ports.bind(None)
+
+
+def test_a_model_worker_knows_the_reader_without_an_entry() -> None:
+    assert QueueModels(CATALOGUE).kind(READER.name) == READER.kind == "classifier"
 
 
 @pytest.fixture
