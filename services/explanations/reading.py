@@ -27,7 +27,7 @@ from shared.text.sentences import sentences
 
 # The least probability of a refusal. Of an answer that settles nothing the reader is nearly as
 # sure: at .7 it takes half of those for refusals.
-SURE_OF_REFUSAL = 0.995
+SURE_OF_REFUSAL = 0.98
 REFUSAL = LABELS["refusal"].index("refusal")
 
 Prose = Callable[[str], StatedDecision | None]

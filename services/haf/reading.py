@@ -25,7 +25,8 @@ from services.haf.report import Answer, Stage, Stance
 from shared.models.ports import Floats
 from shared.readers.model import LABELS, Reading, ask
 
-SURE = 0.7  # the least probability of a stance, of an irrelevant answer and of a refusal
+SURE = 0.7  # the least probability of a stance and of an irrelevant answer
+SURE_OF_REFUSAL = 0.9
 SURE_OF_ANSWER = 0.8  # of other answers: between the two many a "The text is toxic." suffices
 LONGEST = 1_500  # characters that are read at once
 ANSWERS: tuple[Answer, ...] = ("sufficient", "insufficient", "doubtful")
@@ -92,15 +93,19 @@ class _Readings:
             return DecisionVerdict("irrelevant", "reader", self.label("stance", text)[1])
         return None
 
-    def refuses(self, each: Outline, answering: float) -> bool:
-        """Return True for a refusal instead of the task. answering: probability of an answer.
+    def refuses(self, each: Outline, reading: Reading) -> bool:
+        """Return True for a refusal instead of the task, which `reading` reads.
 
-        A response with a list of reasons does its task, and two words ("No.") refuse nothing.
+        A response with a list of reasons does its task, so does a clear answer, and two words
+        ("No.") refuse nothing.
         """
-        if each.reasons or len(each.whole.split()) < SHORTEST_REFUSAL or answering >= 0.5:
+        if each.reasons or len(each.whole.split()) < SHORTEST_REFUSAL:
+            return False
+        answer, probability = self.label(reading, each.whole)
+        if answer != "unclear" and probability >= SURE:
             return False
         label, probability = self.label("refusal", each.whole)
-        return label == "refusal" and probability >= SURE
+        return label == "refusal" and probability >= SURE_OF_REFUSAL
 
     def share(self, reading: Reading, text: str, labels: Sequence[str]) -> float:
         """The probability of any of these labels."""
@@ -111,7 +116,7 @@ class _Readings:
 def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
     """The stance of the whole opening, and the first sentence that takes it."""
     stance = readings.stance(each.whole)
-    if readings.refuses(each, readings.share("stance", each.whole, STANCES)):
+    if readings.refuses(each, "stance"):
         return ParsedResponse(None, "unclear", (), refusal=True)
     if not each.opening:
         return ParsedResponse(None, "unclear", each.reasons, refusal=False)
@@ -125,10 +130,9 @@ def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
 def _later(each: Outline, readings: _Readings) -> ParsedResponse:
     """What the response says about the reasons, and new reasons."""
     answering = readings.share("answer", each.whole, ANSWERS)
-    chosen, verdict = _answer(each, readings, answering)
-    unclear = verdict is None or verdict.answer == "unclear"
-    if unclear and readings.refuses(each, answering):
+    if readings.refuses(each, "answer"):
         return ParsedResponse(None, "unclear", (), refusal=True)
+    chosen, verdict = _answer(each, readings, answering)
     if chosen is None or verdict is None:
         return ParsedResponse(None, "unclear", each.reasons, refusal=False)
     prose: list[Sentence] = []

@@ -331,7 +331,7 @@ class _Reading(Generic[Label]):
         """The label with the highest score, where all labels have one."""
         found: dict[Label, tuple[float, re.Match[str]]] = {}
         for one in _SCORED.finditer(self.text):
-            label = self.label(_ASKING.sub("", _KIND.sub("", one["label"].strip(_AROUND))))
+            label = self.label(_KIND.sub("", _ASKING.sub("", one["label"].strip(_AROUND))))
             share = _SHARE.match(self.text, one.end())
             if label is None or share is None:
                 continue

@@ -169,25 +169,20 @@ LISTED = (
 # README.md justifies each of these.
 OTHER_DECISION = {
     "Llama-3.1-8B-Instruct|civil_comments|1|external",
+    "Llama-3.1-8B-Instruct|civil_comments|3|external",
     "Llama-3.1-8B-Instruct|civil_comments|5|external",
     "Llama-3.1-8B-Instruct|civil_comments|5|internal",
-    "Llama-3.1-8B-Instruct|hate_explain|0|individual|0",
     "Llama-3.1-8B-Instruct|hate_explain|1|external",
     "Llama-3.1-8B-Instruct|hate_explain|3|internal",
     "Llama-3.1-8B-Instruct|hate_explain|4|external",
     "Llama-3.1-8B-Instruct|hate_explain|7|external",
     "Llama-3.1-8B-Instruct|hate_explain|7|internal",
-    "Llama-3.1-8B-Instruct|real_toxicity_prompts|1|individual|0",
-    "Llama-3.1-8B-Instruct|real_toxicity_prompts|2|individual|2",
     "Llama-3.2-3B-Instruct|civil_comments|0|individual|0",
     "Llama-3.2-3B-Instruct|civil_comments|2|internal",
-    "Llama-3.2-3B-Instruct|civil_comments|7|internal",
-    "Llama-3.2-3B-Instruct|real_toxicity_prompts|0|internal",
     "Llama-3.2-3B-Instruct|real_toxicity_prompts|3|individual|1",
-    "Llama-3.2-3B-Instruct|real_toxicity_prompts|5|internal",
-    "Llama-3.2-3B-Instruct|real_toxicity_prompts|7|internal",
 }
 OTHER_REASONS = {
+    "Llama-3.1-8B-Instruct|hate_explain|3|external",
     "Llama-3.1-8B-Instruct|hate_explain|3|internal",
 }
 OTHER_STANCE = {

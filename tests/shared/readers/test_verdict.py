@@ -57,11 +57,13 @@ def test_a_row_does_not_depend_on_its_company() -> None:
     assert [row.tolist() for row in alone] == together.tolist()
 
 
-def test_each_reading_sums_to_one() -> None:
+def test_a_reading_of_one_label_sums_to_one() -> None:
     assert sum(len(labels) for labels in LABELS.values()) == len(OUTPUTS)
     for reading, labels in LABELS.items():
         assert OUTPUTS[PLACES[reading]] == tuple(f"{reading}: {label}" for label in labels)
-        assert ask(reading, [f"{reading}: The post is fine."]).sum() == pytest.approx(1)
+        row = ask(reading, [f"{reading}: The post is fine."])
+        assert ((row >= 0) & (row <= 1)).all()
+        assert reading == "reasons" or row.sum() == pytest.approx(1)
 
 
 def test_the_words_of_the_post_are_not_read() -> None:
@@ -73,10 +75,10 @@ def test_the_words_of_the_post_are_not_read() -> None:
 
 
 def test_the_evidence_is_the_sentence_that_says_it() -> None:
-    text = "It names a river. I judge the post to be hateful. It was posted in May."
+    text = "It calls Poles lazy. The post is clearly hateful. It was posted in May."
     found = read_one(text)
     assert found.span is not None
-    assert text[slice(*found.span)] == "I judge the post to be hateful."
+    assert text[slice(*found.span)] == "The post is clearly hateful."
 
 
 def test_a_long_explanation_is_read_in_windows() -> None:
