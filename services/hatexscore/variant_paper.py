@@ -44,7 +44,7 @@ from services.hatexscore.group_terms import (
     compile_cue,
 )
 from services.hatexscore.lexicon import Lexicon, LexiconEntry
-from services.hatexscore.quote_search import Quote, fold, locate, word_spans
+from services.hatexscore.quote_search import Quote, as_sent, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations, quoted_spans
 from services.hatexscore.words import Language, Span, TextWord, words
 from shared.process.cached import cache_results
@@ -113,9 +113,9 @@ def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Itera
 def common_spans(text: str, explanation: str, language: Language) -> list[Span]:
     """Maximal runs of consecutive tokens of the text that are consecutive in the explanation."""
     tokens = [word for word in words(text, language) if word.is_word]
-    other = CommonSpans(_normal(word) for word in words(explanation, language) if word.is_word)
+    others = (_normal(word) for word in words(explanation, language) if word.is_word)
     spans: list[Span] = []
-    for first, last in other.maximal([_normal(word) for word in tokens]):
+    for first, last in common_runs([_normal(word) for word in tokens], others):
         run = tokens[first:last]
         if last - first >= SHORTEST_RUN and not all(word.is_stop for word in run):
             spans.append((run[0].start, max(word.end for word in run)))
@@ -123,74 +123,59 @@ def common_spans(text: str, explanation: str, language: Language) -> list[Span]:
 
 
 def _normal(word: TextWord) -> str:
-    return fold(word.text).text
+    return fold(as_sent(word.text)).text
 
 
-class CommonSpans:
-    """All runs of consecutive tokens of one sequence, found again in another in linear time.
+def common_runs(tokens: Sequence[str], others: Iterable[str]) -> list[Range]:
+    """The runs of `tokens` that occur in `others` and that no longer such run holds, in order."""
+    steps, links, lengths = _suffix_automaton(others)
+    state, length = 0, 0
+    ending: list[int] = []  # at each position the longest run up to it that occurs
+    for token in tokens:
+        while state and token not in steps[state]:
+            state = links[state]
+            length = lengths[state]
+        if token in steps[state]:
+            state = steps[state][token]
+            length += 1
+        ending.append(length)
+    return [
+        (end - length, end)
+        for end, (length, following) in enumerate(pairwise([*ending, 0]), start=1)
+        if length and following <= length
+    ]
 
-    Source: the suffix automaton of Blumer et al. (1985), Theoretical Computer Science 40.
+
+def _suffix_automaton(tokens: Iterable[str]) -> tuple[list[dict[str, int]], list[int], list[int]]:
+    """All runs of consecutive tokens, in linear time: each state's steps, link and length.
+
+    Source: Blumer et al. (1985), Theoretical Computer Science 40.
     """
-
-    def __init__(self, tokens: Iterable[str]) -> None:
-        self._next: list[dict[str, int]] = [{}]
-        self._link = [-1]
-        self._length = [0]
-        last = 0
-        for token in tokens:
-            last = self._append(token, last)
-
-    def maximal(self, tokens: Sequence[str]) -> list[Range]:
-        """The runs of `tokens` that occur here and that no longer such run holds, in order."""
-        lengths = [*self._longest_ending_at(tokens), 0]
-        return [
-            (end - length, end)
-            for end, (length, following) in enumerate(pairwise(lengths), start=1)
-            if length and following <= length
-        ]
-
-    def _longest_ending_at(self, tokens: Sequence[str]) -> list[int]:
-        """For each position, how many tokens up to it form a run that occurs here."""
-        state, length = 0, 0
-        lengths: list[int] = []
-        for token in tokens:
-            while state and token not in self._next[state]:
-                state = self._link[state]
-                length = self._length[state]
-            if token in self._next[state]:
-                state = self._next[state][token]
-                length += 1
-            lengths.append(length)
-        return lengths
-
-    def _append(self, token: str, last: int) -> int:
-        """Extend the automaton by one token; returns the state of the whole sequence."""
-        current = self._state({}, self._length[last] + 1)
-        state = last
-        while state >= 0 and token not in self._next[state]:
-            self._next[state][token] = current
-            state = self._link[state]
-        self._link[current] = 0 if state < 0 else self._split(state, token)
-        return current
-
-    def _split(self, state: int, token: str) -> int:
-        """The state that `state` reaches by `token`, made as short as the path to it."""
-        target = self._next[state][token]
-        if self._length[target] == self._length[state] + 1:
-            return target
-        clone = self._state(dict(self._next[target]), self._length[state] + 1)
-        self._link[clone] = self._link[target]
-        self._link[target] = clone
-        while state >= 0 and self._next[state].get(token) == target:
-            self._next[state][token] = clone
-            state = self._link[state]
-        return clone
-
-    def _state(self, transitions: dict[str, int], length: int) -> int:
-        self._next.append(transitions)
-        self._link.append(-1)
-        self._length.append(length)
-        return len(self._next) - 1
+    steps: list[dict[str, int]] = [{}]
+    links, lengths, last = [-1], [0], 0
+    for token in tokens:
+        current, state = len(steps), last
+        steps.append({})
+        lengths.append(lengths[last] + 1)
+        links.append(0)
+        while state >= 0 and token not in steps[state]:
+            steps[state][token] = current
+            state = links[state]
+        if state >= 0:
+            target = steps[state][token]
+            if lengths[target] != lengths[state] + 1:  # split it: as short as the path to it
+                clone = len(steps)
+                steps.append(dict(steps[target]))
+                lengths.append(lengths[state] + 1)
+                links.append(links[target])
+                links[target] = clone
+                while state >= 0 and steps[state].get(token) == target:
+                    steps[state][token] = clone
+                    state = links[state]
+                target = clone
+            links[current] = target
+        last = current
+    return steps, links, lengths
 
 
 def mentions_as_printed(passage: Passage, lexicon: Lexicon, *, hateful: bool) -> list[GroupMention]:
