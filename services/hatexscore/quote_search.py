@@ -354,11 +354,12 @@ class Haystack:
     def begins(self) -> list[int]:
         """Where a quoted span may begin, ascending: at a word, not at its "'s", or at any Han."""
         inner = {match.start() for match in _APOSTROPHE.finditer(self.text)}
+        endings = set() if self.marks else inner
         within = [False, *(a and b for a, b in pairwise(self._spaced))]
         return [
             place
             for place, is_within in enumerate(within[: len(self.text)])
-            if not (is_within or place in inner or place - 1 in inner)
+            if not (is_within or place in endings or place - 1 in inner)
         ]
 
     @cached_property
