@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
 from services.hatexscore import kernel
@@ -163,6 +163,7 @@ def parsed_explanation(
     stated = statement.label if statement else None
     label = request.decision or stated
     obstacle = None if read.is_read else NOT_SURE
+    named = {mention.in_text for mention in found if mention.counts}
     parsed = ParsedExplanation(
         languages=languages,
         statement=statement,
@@ -176,16 +177,10 @@ def parsed_explanation(
         warnings=(
             *(() if label else (LABEL_UNKNOWN,)),
             *((obstacle.detail,) if obstacle else ()),
-            *((OTHER_GROUPS,) if _names_only_others(found) else ()),
+            *((OTHER_GROUPS,) if named and not named & {True, None} else ()),
         ),
     )
     return where_read(request, parsed)
-
-
-def _names_only_others(mentions: Iterable[GroupMention]) -> bool:
-    """Whether the text names groups, and no mention that counts is of one of them."""
-    named = [mention.in_text for mention in mentions if mention.counts]
-    return False in named and not {True, None} & set(named)
 
 
 def detect_languages(
@@ -310,29 +305,14 @@ def quote_evidence(quotes: Iterable[Quote]) -> tuple[HatexscoreQuoteEvidence, ..
 def group_evidence(
     mentions: Iterable[GroupMention], explanation: str, plain: NormalizedText | None
 ) -> tuple[HatexscoreGroupEvidence, ...]:
-    spans = [
-        (
-            mention,
-            plain.original(mention.start, mention.end) if plain else (mention.start, mention.end),
-        )
-        for mention in mentions
-    ]
-    return tuple(
-        HatexscoreGroupEvidence(
-            start=start,
-            end=end,
-            text=explanation[start:end],
-            group=mention.group,
-            category=mention.category,
-            found_as=mention.found_as,
-            counts=mention.counts,
-            reason=mention.reason,
-            attacked=mention.attacked,
-            in_text=mention.in_text,
-            by=mention.by,
-        )
-        for mention, (start, end) in spans
-    )
+    found = []
+    for mention in mentions:
+        start, end = mention.start, mention.end
+        if plain is not None:
+            start, end = plain.original(start, end)
+        place = {"start": start, "end": end, "text": explanation[start:end]}
+        found.append(HatexscoreGroupEvidence(**asdict(mention) | place))
+    return tuple(found)
 
 
 def total_score(

@@ -190,12 +190,9 @@ class QuoteSearch:
         check()
         needle = self._folded(quotation.text)
         if needle not in self._near:
-            affordable = len(needle) < MIN_LENGTH or comparison_cost(needle) <= self.cells
-            regions = regions_of(self.haystack, needle) if affordable else []
-            cost = comparison_cost(needle) * len(regions)
-            if not affordable or cost > self.cells:
+            regions = self._affordable_regions(needle)
+            if regions is None:
                 return None
-            self.cells -= cost
             found = nearest_span(self.haystack, needle, regions)
             quote = found and self._quote(found[0], quotation, "fuzzy", found[1])
             self._near[needle] = (quote, found[0]) if found and quote else None
@@ -205,15 +202,22 @@ class QuoteSearch:
     def changed_passage(self, quotation: Quotation) -> str | None:
         """Return the passage of the text that a quotation changes, or None."""
         needle = self._folded(quotation.text)
-        if quotation in self.misquoted or len(needle) < MIN_LENGTH:
-            return self.misquoted.get(quotation)
-        regions = regions_of(self.haystack, needle)
-        cost = comparison_cost(needle) * len(regions)
-        if cost > self.cells:
-            return None
-        self.cells -= cost
+        if quotation in self.misquoted:
+            return self.misquoted[quotation]
+        regions = self._affordable_regions(needle) or []
         found = nearest_span(self.haystack, needle, regions, LOOSE_EDITS)
         return self.haystack.source_of(*found[0]) if found else None
+
+    def _affordable_regions(self, needle: str) -> list[int] | None:
+        """Return the regions to compare and take their cost off the budget; None if it is spent."""
+        if len(needle) < MIN_LENGTH:
+            return []
+        cost = len(needle) * (2 * int(MAX_EDITS * len(needle)) + 1)  # times the band of edits
+        regions = regions_of(self.haystack, needle) if cost <= self.cells else []
+        if cost * max(1, len(regions)) > self.cells:
+            return None
+        self.cells -= cost * len(regions)
+        return regions
 
     def _with_negation(self, needle: str) -> Span:
         """The nearest passage, with a negation shortly before it that the needle may omit."""
@@ -243,11 +247,6 @@ class QuoteSearch:
         start, end = self.haystack.folded.original(*span)
         text = self.haystack.source[start:end]
         return Quote(start, end, text, quotation.text, match, similarity)
-
-
-def comparison_cost(needle: str) -> int:
-    """What one comparison of the needle costs: its length times the band of allowed edits."""
-    return len(needle) * (2 * int(MAX_EDITS * len(needle)) + 1)
 
 
 SENTENCE_END = re.compile(r"[.!?](?=\s)|[\u3002\uff01\uff1f\n]")
@@ -606,8 +605,6 @@ def _nearby(borders: Sequence[int], position: int, reach: int, most: int) -> lis
 
 def regions_of(haystack: Haystack, needle: str) -> list[int]:
     """Positions where the needle may begin, those with the most pieces in place first."""
-    if len(needle) < MIN_LENGTH:
-        return []
     width = int(MAX_EDITS * len(needle)) + 1
     votes: Counter[int] = Counter()
     for offset in range(len(needle) - PIECE + 1):

@@ -9,7 +9,8 @@ Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3; README.md lists the dep
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -36,7 +37,7 @@ from shared.contracts.messages import Variant
 from shared.reports.metric import StatedDecision
 from shared.text.normalized import NormalizedText, normalize
 
-MOST_POINTLESS = 5  # function words that a warning names
+MOST_LISTED = 5  # quotations that a warning names
 
 NO_GROUP = (
     "the decision is non-hateful, and neither the text nor the explanation names a group of the "
@@ -47,31 +48,31 @@ NO_GROUP = (
 def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
     """Read a batch: the trained reader is asked for all verdicts, then for all mentions of groups.
 
-    Raises Unavailable where it is away.
+    Raises Unavailable where it is away. Neither is read in a language that the reader lacks.
     """
     languages = list(map(detect_languages, requests))
     quoting = list(map(read_quotations, requests, languages))
-    conclusions = list(map(_conclusion_text, requests, quoting, languages))
-    asked = iter(read_conclusions([one for one in conclusions if one is not None]))
-    read = [ConclusionRead(None) if one is None else next(asked) for one in conclusions]
+    is_read = [one.no_rules is None for one in languages]
+    asked = [
+        _conclusion_text(request, quoted)
+        for request, quoted, reads in zip(requests, quoting, is_read, strict=True)
+        if reads
+    ]
+    answers = iter(read_conclusions(asked))
+    conclusions = [next(answers) if reads else ConclusionRead(None) for reads in is_read]
     plains = [
         plain_format(request.explanation, normalize(request.text).text) for request in requests
     ]
     texts = list(map(_group_text, requests, languages, plains))
     hateful = [
-        (request.decision or (one.statement and one.statement.label)) != "non-hateful"
-        for request, one in zip(requests, read, strict=True)
+        (request.decision or one.label) != "non-hateful"
+        for request, one in zip(requests, conclusions, strict=True)
     ]
     mentions = read_mentions(texts, hateful)
-    return list(map(_parsed, requests, languages, read, quoting, mentions, texts, plains))
+    return list(map(_parsed, requests, languages, conclusions, quoting, mentions, texts, plains))
 
 
-def _conclusion_text(
-    request: HatexscoreRequest, quoting: QuotedSpans, languages: DetectedLanguages
-) -> ConclusionText | None:
-    """None where the language is not read."""
-    if languages.no_rules is not None:
-        return None
+def _conclusion_text(request: HatexscoreRequest, quoting: QuotedSpans) -> ConclusionText:
     explanation = normalize(request.explanation)
     quoted = [
         (bisect_left(explanation.starts, start), bisect_right(explanation.starts, end - 1))
@@ -83,11 +84,14 @@ def _conclusion_text(
 def _group_text(
     request: HatexscoreRequest, languages: DetectedLanguages, plain: NormalizedText
 ) -> GroupText:
-    """Without a word where the language is not read."""
-    lexicon = lexicon_of(request, languages.explanation_names)
+    """With the groups that the text names, by the policy's list in its language if there is one."""
+    names = languages.explanation_names
     text = plain.text if languages.no_rules is None else ""
-    moderated = read_text_groups(request, languages)
-    return GroupText(text, languages.explanation_names, lexicon, quoted_spans(text), moderated)
+    moderated = TextGroups(frozenset(), same_language=False)
+    with suppress(BadInput):
+        lexicon = lexicon_of(request, languages.text_names)
+        moderated = groups_of_text(request.text, languages.text_names, lexicon, names)
+    return GroupText(text, names, lexicon_of(request, names), quoted_spans(text), moderated)
 
 
 def _parsed(
@@ -99,27 +103,42 @@ def _parsed(
     text: GroupText,
     plain: NormalizedText,
 ) -> ParsedExplanation:
-    count = len(quoting.hallucinated)
-    said = "1 quotation is" if count == 1 else f"{count} quotations are"
     parsed = parsed_explanation(request, languages, read, quoting, mentions, plain)
-    if parsed.languages.no_rules is None:
+    if languages.no_rules is None:
         attacked = any(mention.attacked for mention in mentions)
         parsed = replace(parsed, attacked=attacked, reader=BY_READER)
-    parsed = replace(
-        parsed,
-        warnings=(
-            *parsed.warnings,
-            *_vocabulary_warnings(request),
-            *((f"{said} said to be of the text and not in it",) if count else ()),
-            *_negated_warnings(parsed),
-            *_pointless_warnings(parsed),
-            *_search_warnings(parsed),
-        ),
-    )
+    parsed = replace(parsed, warnings=(*parsed.warnings, *_warnings(request, quoting)))
     named = text.moderated is not None and text.moderated.groups
     if parsed.label != "non-hateful" or parsed.tgi != 0 or named:
         return parsed
     return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
+
+
+def _warnings(request: HatexscoreRequest, quoting: QuotedSpans) -> Iterator[str]:
+    if request.vocabulary.of_decision:
+        yield (
+            f"`predicted_label` chose the vocabulary {request.vocabulary.name}; the explanation is "
+            "read in its words and in the words of hate; set `labels` for another vocabulary"
+        )
+    if count := len(quoting.hallucinated):
+        said = "1 quotation is" if count == 1 else f"{count} quotations are"
+        yield f"{said} said to be of the text and not in it"
+    if quoting.negated:
+        yield f"the text has a negation before what is quoted of it: {_listed(quoting.negated)}"
+    if quoting.pointless:
+        yield (
+            "a function word quoted alone points at nothing, and is no evidence: "
+            f"{_listed(quoting.pointless)}"
+        )
+    if quoting.unsearched:
+        yield (
+            f"{quoting.unsearched} quotations were looked for word for word only: the search for "
+            "near passages had spent its budget"
+        )
+
+
+def _listed(quoted: Sequence[str]) -> str:
+    return ", ".join(f'"{one}"' for one in quoted[:MOST_LISTED])
 
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:
@@ -131,45 +150,6 @@ def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | Non
     span = stated.start, stated.end
     by: Literal["rules", "reader"] = "reader" if stated.by == "reader" else "rules"
     return StatedDecision(label=stated.label, start=span[0], end=span[1], words=span, by=by)
-
-
-def _vocabulary_warnings(request: HatexscoreRequest) -> tuple[str, ...]:
-    """One that nobody named is told of: other words for the same decision may have another."""
-    if not request.vocabulary.of_decision:
-        return ()
-    return (
-        f"`predicted_label` chose the vocabulary {request.vocabulary.name}; the explanation is "
-        "read in its words and in the words of hate; set `labels` for another vocabulary",
-    )
-
-
-def _pointless_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
-    """A quotation that vanishes is told of."""
-    named = parsed.quoting.pointless
-    if not named:
-        return ()
-    listed = ", ".join(f'"{one}"' for one in named[:MOST_POINTLESS])
-    return (f"a function word quoted alone points at nothing, and is no evidence: {listed}",)
-
-
-def _negated_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
-    listed = ", ".join(f'"{one}"' for one in parsed.quoting.negated[:MOST_POINTLESS])
-    return (f"the text has a negation before what is quoted of it: {listed}",) if listed else ()
-
-
-def _search_warnings(parsed: ParsedExplanation) -> tuple[str, ...]:
-    count = parsed.quoting.unsearched
-    said = f"{count} quotations were looked for word for word only: the search for near passages "
-    return (f"{said}had spent its budget",) if count else ()
-
-
-def read_text_groups(request: HatexscoreRequest, languages: DetectedLanguages) -> TextGroups:
-    """By the policy's list in the text's language; by none where there is no such list."""
-    try:
-        lexicon = lexicon_of(request, languages.text_names)
-    except BadInput:
-        return TextGroups(frozenset(), same_language=False)
-    return groups_of_text(request.text, languages.text_names, lexicon, languages.explanation_names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
