@@ -10,7 +10,6 @@ from typing import Any, get_args
 from services.hatexscore import kernel
 from services.hatexscore.conclusion import ConclusionRead, ConclusionStatement
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.group_terms import GroupMention
 from services.hatexscore.groups import target_group_identified
 from services.hatexscore.lexicon import (
     Lexicon,
@@ -152,7 +151,7 @@ def parsed_explanation(
     languages: DetectedLanguages,
     read: ConclusionRead,
     quoting: QuotedSpans,
-    found: Sequence[GroupMention],
+    found: Sequence[HatexscoreGroupEvidence],
     plain: NormalizedText | None = None,
 ) -> ParsedExplanation:
     """All that was read of an explanation; nothing of one in a language that is not read.
@@ -172,7 +171,7 @@ def parsed_explanation(
         label=label,
         stated_label=stated,
         quoting=quoting,
-        groups=group_evidence(found, request.explanation, plain),
+        groups=tuple(_as_sent(one, request.explanation, plain) if plain else one for one in found),
         tgi=float(target_group_identified(found)),
         warnings=(
             *(() if label else (LABEL_UNKNOWN,)),
@@ -289,30 +288,16 @@ def lexicon_of(request: HatexscoreRequest, language: NameLanguage) -> Lexicon:
 
 
 def quote_evidence(quotes: Iterable[Quote]) -> tuple[HatexscoreQuoteEvidence, ...]:
-    return tuple(
-        HatexscoreQuoteEvidence(
-            start=quote.start,
-            end=quote.end,
-            text=quote.text,
-            quoted_as=quote.quoted_as,
-            match=quote.match,
-            value=quote.similarity,
-        )
-        for quote in quotes
-    )
+    return tuple(HatexscoreQuoteEvidence(**asdict(quote)) for quote in quotes)
 
 
-def group_evidence(
-    mentions: Iterable[GroupMention], explanation: str, plain: NormalizedText | None
-) -> tuple[HatexscoreGroupEvidence, ...]:
-    found = []
-    for mention in mentions:
-        start, end = mention.start, mention.end
-        if plain is not None:
-            start, end = plain.original(start, end)
-        place = {"start": start, "end": end, "text": explanation[start:end]}
-        found.append(HatexscoreGroupEvidence(**asdict(mention) | place))
-    return tuple(found)
+def _as_sent(
+    mention: HatexscoreGroupEvidence, explanation: str, plain: NormalizedText
+) -> HatexscoreGroupEvidence:
+    """The mention with offsets into the explanation as sent."""
+    start, end = plain.original(mention.start or 0, mention.end or 0)
+    place = {"start": start, "end": end, "text": explanation[start:end]}
+    return mention.model_copy(update=place)
 
 
 def total_score(

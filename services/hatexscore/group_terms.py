@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from services.hatexscore.lexicon import Kind, Lexicon, LexiconEntry, NameLanguage, singular
-from services.hatexscore.report import Reader
 from services.hatexscore.words import Language, words
 from shared.process.cached import cache_results
 
@@ -109,30 +108,6 @@ def compile_cue(made: dict[str, Any]) -> Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupMention:
-    """`explanation[start:end] == text`.
-
-    group:    the term of the list that was found; of a demonym or a slur, what it stands for.
-    found_as: `term` as printed, `plural` or `lemma` of it, or one of the layers that we add.
-    counts:   does it identify the targeted group? `reason` says why, in words for a reader.
-    attacked: is it attacked, according to the explanation?
-    in_text:  does the moderated text name the same group? None where it names none.
-    """
-
-    group: str
-    category: str
-    start: int
-    end: int
-    text: str
-    found_as: FoundAs
-    counts: bool
-    reason: str
-    attacked: bool = False
-    in_text: bool | None = None
-    by: Reader = "rules"
-
-
-@dataclass(frozen=True, slots=True)
 class TermMatch:
     """An expression of the lexicon at start:end of the explanation."""
 
@@ -177,7 +152,7 @@ def _candidates_by_characters(
     inflected verb, whose lemma has a 다 that the text lacks, end one.
     """
     cues, table = load_cues(language), _character_table(lexicon)
-    starts, ends, word_ends = _borders(text, language, cues)
+    starts, ends, stops, word_ends = _borders(text, language, cues)
     places = [place for place, character in enumerate(text) if character not in SPACES]
     keys = [text[place].lower() for place in places]
     for first, start in enumerate(places):
@@ -188,7 +163,10 @@ def _candidates_by_characters(
             end = inner[-1] + 1
             people = end + len(cues.demonym_suffix)
             rest = text[end : word_ends.get(end, end)]
-            is_apart = any(right - left > LONGEST_SPACE for left, right in pairwise(inner))
+            is_apart = any(
+                right - left > LONGEST_SPACE or (right - left > 1 and left + 1 in stops)
+                for left, right in pairwise(inner)
+            )
             is_country = entry.kind == "demonym" and language == "zh"  # 韩国 of 韩国游客
             if is_apart or (is_country and not text.startswith(_groups_zh(), end)):
                 continue
@@ -208,19 +186,23 @@ def _candidates_by_characters(
 
 def _borders(
     text: str, language: Language, cues: Cues
-) -> tuple[set[int], set[int], dict[int, int]]:
-    """Where an expression may start, where it may end, and where the word of a character ends."""
-    starts, ends, word_ends = set(), set(), {}
+) -> tuple[set[int], set[int], set[int], dict[int, int]]:
+    """Where an expression may start, where it may end, where a determiner ends (이 주민 is not
+    이주민), and where the word of a character ends."""
+    starts, ends, stops, word_ends = set(), set(), set(), {}
     for word in words(text, language):
         word_ends.update(dict.fromkeys(range(word.start, word.end), word.end))
-        if language == "zh" or not word.is_stop or not text[word.start - 1 : word.start].strip():
+        is_separate = not text[max(0, word.start - 1) : word.start].strip()
+        if language == "zh" or not word.is_stop or is_separate:
             starts.add(word.start)
+        if word.is_stop and is_separate:
+            stops.add(word.end)
         attack = cues.predicates.match(word.text)  # 攻击性|少数 is 攻击 + 性少数
         if attack and attack.end() < len(word.text):
             starts.add(word.start + attack.end())
         if not word.lemma.endswith("다") or word.lemma == word.text:
             ends.add(word.end)
-    return starts, ends, word_ends
+    return starts, ends, stops, word_ends
 
 
 def _may_end(text: str, start: int, end: int, rest: str, cues: Cues) -> bool:

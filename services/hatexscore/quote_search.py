@@ -58,8 +58,8 @@ Value = TypeVar("Value")
 class Quote:
     """Where a quotation occurs in the text: `text == original[start:end]`.
 
-    similarity: 1 - edit distance / longer length, [0, 1]; 1 for an exact match. An inflected one is
-                one word of the text that differs by its ending only.
+    value: similarity, 1 - edit distance / longer length, [0, 1]; 1 for an exact match. An
+           inflected one is one word of the text that differs by its ending only.
     """
 
     start: int
@@ -67,7 +67,7 @@ class Quote:
     text: str
     quoted_as: str
     match: Match
-    similarity: float
+    value: float
 
 
 def is_trivial(quotation: Quotation, language: Language) -> bool:

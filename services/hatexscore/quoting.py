@@ -185,11 +185,11 @@ def _changed_by_ellipses(
         return None
     chain = [exact[group[0]][0]]
     for part in group[1:]:
-        after = [quote for quote in exact[part] if quote.start >= chain[-1].end]
-        if not after:
+        later = [quote for quote in exact[part] if quote.start >= chain[-1].end]
+        if not later:
             first = [exact[part][0] for part in group]
             return min(quote.start for quote in first), max(quote.end for quote in first)
-        chain.append(after[0])
+        chain.append(later[0])
     span = chain[0].start, chain[-1].end
     for before, after in pairwise(chain):
         gap = _WITH_NOTHING.sub("", text[before.end : after.start])

@@ -39,13 +39,13 @@ from services.hatexscore.explanation import (
 from services.hatexscore.group_terms import (
     FOLDER,
     FoundAs,
-    GroupMention,
     TermMatch,
     compile_cue,
 )
 from services.hatexscore.lexicon import Lexicon, LexiconEntry
 from services.hatexscore.quote_search import Quote, as_sent, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations, quoted_spans
+from services.hatexscore.report import HatexscoreGroupEvidence
 from services.hatexscore.words import Language, Span, TextWord, words
 from shared.process.cached import cache_results
 from shared.text.sentences import sentences
@@ -178,13 +178,15 @@ def _suffix_automaton(tokens: Iterable[str]) -> tuple[list[dict[str, int]], list
     return steps, links, lengths
 
 
-def mentions_as_printed(passage: Passage, lexicon: Lexicon, *, hateful: bool) -> list[GroupMention]:
+def mentions_as_printed(
+    passage: Passage, lexicon: Lexicon, *, hateful: bool
+) -> list[HatexscoreGroupEvidence]:
     """Every printed term among the n-grams, in order; of overlapping ones the first and longest."""
     mentions = []
     for match in _matches(passage, lexicon):
         tie = link(passage, match) if hateful else EQUATION_4
         mentions.append(
-            GroupMention(
+            HatexscoreGroupEvidence(
                 group=match.entry.group,
                 category=match.entry.category,
                 start=match.start,

@@ -26,12 +26,11 @@ from services.hatexscore.explanation import (
     lexicon_of,
     parsed_explanation,
 )
-from services.hatexscore.group_terms import GroupMention
 from services.hatexscore.groups import GroupText, groups_of_text, read_mentions
 from services.hatexscore.lexicon import TextGroups
 from services.hatexscore.quotes import merge_spans, plain_format, quoted_spans
 from services.hatexscore.quoting import read_quotations
-from services.hatexscore.report import ConsistencyRule
+from services.hatexscore.report import ConsistencyRule, HatexscoreGroupEvidence
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import Variant
 from shared.reports.metric import StatedDecision
@@ -99,7 +98,7 @@ def _parsed(
     languages: DetectedLanguages,
     read: ConclusionRead,
     quoting: QuotedSpans,
-    mentions: Sequence[GroupMention],
+    mentions: Sequence[HatexscoreGroupEvidence],
     text: GroupText,
     plain: NormalizedText,
 ) -> ParsedExplanation:

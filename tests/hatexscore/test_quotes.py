@@ -54,7 +54,7 @@ def test_a_near_quotation_reports_its_similarity() -> None:
     expected = Levenshtein.normalized_similarity(
         "imigrants are ruining our town", "immigrants are ruining our town"
     )
-    assert found[0].similarity == pytest.approx(expected)
+    assert found[0].value == pytest.approx(expected)
 
 
 def test_a_quotation_from_nowhere_is_missing() -> None:
@@ -89,8 +89,8 @@ def test_quotes_are_slices_of_the_text(text: str, explanation: str) -> None:
     located = locate(text, quoted)
     found, missing = located.quotes, located.missing
     assert all(text[q.start : q.end] == q.text and q.start < q.end for q in found)
-    assert all(0.85 <= q.similarity <= 1 for q in found)
-    assert all((q.match == "exact") == (q.similarity == 1) for q in found)
+    assert all(0.85 <= q.value <= 1 for q in found)
+    assert all((q.match == "exact") == (q.value == 1) for q in found)
     known = {fold(as_sent(q.quoted_as)).text for q in found}
     assert not known & {fold(as_sent(q.text)).text for q in missing}
 
@@ -285,7 +285,7 @@ def test_a_passage_with_a_few_letters_changed_is_found(alphabet: str) -> None:
         quoted = "".join(passage)
         [found] = locate(" ".join(words), [Quotation(0, len(quoted), quoted)]).quotes
         similarity = Levenshtein.normalized_similarity(quoted, there)
-        assert found.similarity >= similarity - 1e-9
+        assert found.value >= similarity - 1e-9
 
 
 @pytest.mark.parametrize("family", FAMILIES)
