@@ -28,7 +28,7 @@ from services.hatexscore.words import Language, words
 from shared.process.cached import cached_property
 from shared.queue.job_context import check, check_each
 from shared.text.changed_meaning import changes_meaning, negates
-from shared.text.normalized import NormalizedText, normalize, replaced
+from shared.text.normalized import NormalizedText, as_sent, normalize, replaced
 
 MAX_EDITS = 0.15  # of the quotation's length
 MIN_LENGTH = 8  # characters; shorter words are near to too much
@@ -255,11 +255,6 @@ _OMITTED = re.compile(
 )
 _SIMPLER = json.loads((DATA / "simplified.json").read_text("utf-8"))
 _SIMPLIFIED = str.maketrans(_SIMPLER["traditional"], _SIMPLER["simplified"])
-
-
-def as_sent(text: str) -> NormalizedText:
-    """Return the text unchanged, each character with its place."""
-    return NormalizedText(text, list(range(len(text))), list(range(1, len(text) + 1)), len(text))
 
 
 def searchable(text: str) -> NormalizedText:

@@ -43,11 +43,12 @@ from services.hatexscore.group_terms import (
     compile_cue,
 )
 from services.hatexscore.lexicon import Lexicon, LexiconEntry
-from services.hatexscore.quote_search import Quote, as_sent, fold, locate, word_spans
+from services.hatexscore.quote_search import Quote, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations, quoted_spans
 from services.hatexscore.report import HatexscoreGroupEvidence
 from services.hatexscore.words import Language, Span, TextWord, words
 from shared.process.cached import cache_results
+from shared.text.normalized import as_sent
 from shared.text.sentences import sentences
 
 SHORTEST_RUN = 2  # tokens

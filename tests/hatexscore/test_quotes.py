@@ -19,7 +19,6 @@ from services.hatexscore.explanation import QuotedSpans, detect_languages
 from services.hatexscore.quote_search import (
     Haystack,
     QuoteSearch,
-    as_sent,
     emoji_name,
     fold,
     is_trivial,
@@ -40,6 +39,7 @@ from services.hatexscore.quotes import (
 from services.hatexscore.quoting import read_quotations
 from services.hatexscore.variant_paper import common_runs
 from services.hatexscore.words import Language, Span
+from shared.text.normalized import as_sent
 from tests.linear.growth import seconds
 
 MARKED = st.text(alphabet="ab c'\"“”‘’«»「」《》.…!\n文이🙂", max_size=60)

@@ -31,7 +31,7 @@ from services.haf.transcript import from_response, make_exchange
 from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.groups import names_target
-from services.hatexscore.quote_search import as_sent, fold, locate
+from services.hatexscore.quote_search import fold, locate
 from services.hatexscore.quotes import count_units, plain_format, quotations
 from services.hatexscore.variant_paper import common_runs
 from services.hatexscore.variants import VARIANTS
@@ -53,6 +53,7 @@ from shared.models.word_rows import render_rows
 from shared.readers.structured import read_structured as structured
 from shared.reports.pages.word_changes import changes
 from shared.text.language import find_language
+from shared.text.normalized import as_sent
 from shared.text.sentences import sentences
 from shared.text.word_segmentation import word_spans
 from tests.hatexscore.fake import FakeClassifier, bound
