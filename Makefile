@@ -109,7 +109,7 @@ group-names: $(VENV)/guide  ## names of groups in eight languages, from CLDR and
 	work=$$(mktemp -d) && (cd $$work && npm pack --silent i18n-nationality@1.4.0 >name \
 		&& echo "4b47e16ebe647c9e77a6ffed4ab075475647e8698f0a4415d4261a0716835a85  $$(cat name)" | sha256sum -c - \
 		&& tar xzf "$$(cat name)") \
-		&& $(RUN) -m services.hatexscore.build_lexicons --nationalities $$work/package/langs && rm -r $$work
+		&& $(RUN) -m cli.generators.group_lists --nationalities $$work/package/langs && rm -r $$work
 
 $(VENV)/guide: $(VENV)/runtime requirements/guide.lock
 	sh requirements/install.sh $(BIN)/python guide

@@ -26,10 +26,7 @@ BOUNDED = {
     "services.hatexscore.conclusion_printed._NEGATION_EN": "600, by REACH",
     "services.hatexscore.groups": "240, by LONGEST_LINE",
     "services.hatexscore.group_terms._OTHERS": "5, by LONGEST_PREFIX",
-    "services.hatexscore.quote_spelling._DENIAL": "60, by LONGEST_NAME",
-    "services.hatexscore.quote_spelling._CONNECTIVE": "60, by LONGEST_NAME",
-    "services.hatexscore.quote_spelling._DENIED_AFTER_KO": "60, by LONGEST_NAME",
-    "services.hatexscore.quote_kinds": "160 on either side of a quotation, by REACH",
+    "services.hatexscore.quoting": "160 on either side of a quotation, by REACH",
     "shared.readers.structured._KIND": "60, by LONGEST_KEY and LONGEST_LABEL",
 }
 LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given

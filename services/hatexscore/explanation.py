@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
 from services.hatexscore import kernel
 from services.hatexscore.conclusion import ConclusionRead, ConclusionStatement
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.group_terms import GroupMention
 from services.hatexscore.groups import target_group_identified
 from services.hatexscore.lexicon import (
     Lexicon,
@@ -152,7 +151,7 @@ def parsed_explanation(
     languages: DetectedLanguages,
     read: ConclusionRead,
     quoting: QuotedSpans,
-    found: Sequence[GroupMention],
+    found: Sequence[HatexscoreGroupEvidence],
     plain: NormalizedText | None = None,
 ) -> ParsedExplanation:
     """All that was read of an explanation; nothing of one in a language that is not read.
@@ -163,6 +162,7 @@ def parsed_explanation(
     stated = statement.label if statement else None
     label = request.decision or stated
     obstacle = None if read.is_read else NOT_SURE
+    named = {mention.in_text for mention in found if mention.counts}
     parsed = ParsedExplanation(
         languages=languages,
         statement=statement,
@@ -171,21 +171,15 @@ def parsed_explanation(
         label=label,
         stated_label=stated,
         quoting=quoting,
-        groups=group_evidence(found, request.explanation, plain),
+        groups=tuple(_as_sent(one, request.explanation, plain) if plain else one for one in found),
         tgi=float(target_group_identified(found)),
         warnings=(
             *(() if label else (LABEL_UNKNOWN,)),
             *((obstacle.detail,) if obstacle else ()),
-            *((OTHER_GROUPS,) if _names_only_others(found) else ()),
+            *((OTHER_GROUPS,) if named and not named & {True, None} else ()),
         ),
     )
     return where_read(request, parsed)
-
-
-def _names_only_others(mentions: Iterable[GroupMention]) -> bool:
-    """Whether the text names groups, and no mention that counts is of one of them."""
-    named = [mention.in_text for mention in mentions if mention.counts]
-    return False in named and not {True, None} & set(named)
 
 
 def detect_languages(
@@ -294,45 +288,16 @@ def lexicon_of(request: HatexscoreRequest, language: NameLanguage) -> Lexicon:
 
 
 def quote_evidence(quotes: Iterable[Quote]) -> tuple[HatexscoreQuoteEvidence, ...]:
-    return tuple(
-        HatexscoreQuoteEvidence(
-            start=quote.start,
-            end=quote.end,
-            text=quote.text,
-            quoted_as=quote.quoted_as,
-            match=quote.match,
-            value=quote.similarity,
-        )
-        for quote in quotes
-    )
+    return tuple(HatexscoreQuoteEvidence(**asdict(quote)) for quote in quotes)
 
 
-def group_evidence(
-    mentions: Iterable[GroupMention], explanation: str, plain: NormalizedText | None
-) -> tuple[HatexscoreGroupEvidence, ...]:
-    spans = [
-        (
-            mention,
-            plain.original(mention.start, mention.end) if plain else (mention.start, mention.end),
-        )
-        for mention in mentions
-    ]
-    return tuple(
-        HatexscoreGroupEvidence(
-            start=start,
-            end=end,
-            text=explanation[start:end],
-            group=mention.group,
-            category=mention.category,
-            found_as=mention.found_as,
-            counts=mention.counts,
-            reason=mention.reason,
-            attacked=mention.attacked,
-            in_text=mention.in_text,
-            by=mention.by,
-        )
-        for mention, (start, end) in spans
-    )
+def _as_sent(
+    mention: HatexscoreGroupEvidence, explanation: str, plain: NormalizedText
+) -> HatexscoreGroupEvidence:
+    """The mention with offsets into the explanation as sent."""
+    start, end = plain.original(mention.start or 0, mention.end or 0)
+    place = {"start": start, "end": end, "text": explanation[start:end]}
+    return mention.model_copy(update=place)
 
 
 def total_score(

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from services.hatexscore.lexicon import Kind, Lexicon, LexiconEntry, NameLanguage, singular
-from services.hatexscore.report import Reader
-from services.hatexscore.words import Language, TextWord, words
+from services.hatexscore.words import Language, words
 from shared.process.cached import cache_results
 
 FOLDER = Path(__file__).with_name("data")
@@ -49,36 +48,20 @@ def find_terms(text: str, language: NameLanguage, lexicon: Lexicon) -> list[Term
     cues = load_cues(language)
     spoken = lexicon.language or language
     if spoken in ("zh", "ko"):
-        candidates = candidates_by_characters(
-            _Passage.of(text, "zh" if spoken == "zh" else "ko"), lexicon
-        )
+        candidates = _candidates_by_characters(text, "zh" if spoken == "zh" else "ko", lexicon)
     else:
-        candidates = candidates_by_words(text, lexicon)
+        candidates = _candidates_by_words(text, lexicon)
     kept: list[TermMatch] = []
     for match in candidates:
-        found = text[match.start : match.end]
-        if _OTHERS.search(text, max(0, match.start - LONGEST_PREFIX), match.start):
-            continue
-        if match.entry.term in cues.needs_upper and not found.isupper():
-            continue
-        if match.entry.term in cues.needs_capital and not found[0].isupper():
-            continue
-        if not kept or match.start >= kept[-1].end:
+        found, term = text[match.start : match.end], match.entry.term
+        if not (
+            _OTHERS.search(text, max(0, match.start - LONGEST_PREFIX), match.start)
+            or (term in cues.needs_upper and not found.isupper())
+            or (term in cues.needs_capital and not found[0].isupper())
+            or (kept and match.start < kept[-1].end)
+        ):
             kept.append(match)
     return kept
-
-
-@dataclass(frozen=True)
-class _Passage:
-    """A Chinese or Korean text and its words."""
-
-    text: str
-    language: Language
-    words: tuple[TextWord, ...]
-
-    @classmethod
-    def of(cls, text: str, language: Language) -> _Passage:
-        return cls(text, language, tuple(words(text, language)))
 
 
 @dataclass(frozen=True)
@@ -125,30 +108,6 @@ def compile_cue(made: dict[str, Any]) -> Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupMention:
-    """`explanation[start:end] == text`.
-
-    group:    the term of the list that was found; of a demonym or a slur, what it stands for.
-    found_as: `term` as printed, `plural` or `lemma` of it, or one of the layers that we add.
-    counts:   does it identify the targeted group? `reason` says why, in words for a reader.
-    attacked: is it attacked, according to the explanation?
-    in_text:  does the moderated text name the same group? None where it names none.
-    """
-
-    group: str
-    category: str
-    start: int
-    end: int
-    text: str
-    found_as: FoundAs
-    counts: bool
-    reason: str
-    attacked: bool = False
-    in_text: bool | None = None
-    by: Reader = "rules"
-
-
-@dataclass(frozen=True, slots=True)
 class TermMatch:
     """An expression of the lexicon at start:end of the explanation."""
 
@@ -183,52 +142,85 @@ class TermTable:
                 yield first + size, entry
 
 
-@dataclass(frozen=True)
-class Borders:
-    """Where words start and end, which ends are a determiner's, and who holds a character."""
-
-    starts: frozenset[int]
-    ends: frozenset[int]
-    stops: frozenset[int]
-    holder: dict[int, TextWord]
-
-
-def candidates_by_characters(passage: _Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
+def _candidates_by_characters(
+    text: str, language: Language, lexicon: Lexicon
+) -> Iterator[TermMatch]:
     """Chinese and Korean: the longest expression at each word border, overlaps not yet removed.
 
     Spaces are skipped (이주 노동자 is 이주노동자), borders are not: 非 is no group in 非仇恨, nor
-    印度教 in 印度|教育. A term may stop inside the analyser's word if a person suffix or an attack
-    is left over (黑人|群, 种族|歧视).
+    印度教 in 印度|教育. In Korean a particle or an ending starts no expression, nor does an
+    inflected verb, whose lemma has a 다 that the text lacks, end one.
     """
-    text, cues, borders = passage.text, load_cues(passage.language), _borders(passage)
-    table = _character_table(lexicon)
+    cues, table = load_cues(language), _character_table(lexicon)
+    starts, ends, stops, word_ends = _borders(text, language, cues)
     places = [place for place, character in enumerate(text) if character not in SPACES]
     keys = [text[place].lower() for place in places]
     for first, start in enumerate(places):
-        if start not in borders.starts:
+        if start not in starts:
             continue
         for size, entry in table.starting_at(keys, first):
             inner = places[first:size]
             end = inner[-1] + 1
-            if any(right - left > LONGEST_SPACE for left, right in pairwise(inner)):
+            people = end + len(cues.demonym_suffix)
+            rest = text[end : word_ends.get(end, end)]
+            is_apart = any(
+                right - left > LONGEST_SPACE or (right - left > 1 and left + 1 in stops)
+                for left, right in pairwise(inner)
+            )
+            is_country = entry.kind == "demonym" and language == "zh"  # 韩国 of 韩国游客
+            if is_apart or (is_country and not text.startswith(_groups_zh(), end)):
                 continue
-            if entry.kind == "demonym" and not _continues_name(passage, end):
+            if end not in ends and not _may_end(text, start, end, rest, cues):
                 continue
-            if _may_end(text, start, end, borders, cues):
-                people = _people(text, (end, entry), borders, cues)
-                found_as = "demonym" if people > 0 else entry.kind
-                yield TermMatch(entry, start, max(end, people), found_as)
-                break
+            if (  # a country's name goes on as its people: 미국 + 인
+                cues.demonym_suffix
+                and entry.kind == "term"
+                and people in ends
+                and text.startswith(cues.demonym_suffix, end)
+            ):
+                yield TermMatch(entry, start, people, "demonym")
+            else:
+                yield TermMatch(entry, start, end, entry.kind)
+            break
+
+
+def _borders(
+    text: str, language: Language, cues: Cues
+) -> tuple[set[int], set[int], set[int], dict[int, int]]:
+    """Where an expression may start, where it may end, where a determiner ends (이 주민 is not
+    이주민), and where the word of a character ends."""
+    starts, ends, stops, word_ends = set(), set(), set(), {}
+    for word in words(text, language):
+        word_ends.update(dict.fromkeys(range(word.start, word.end), word.end))
+        is_separate = not text[max(0, word.start - 1) : word.start].strip()
+        if language == "zh" or not word.is_stop or is_separate:
+            starts.add(word.start)
+        if word.is_stop and is_separate:
+            stops.add(word.end)
+        attack = cues.predicates.match(word.text)  # 攻击性|少数 is 攻击 + 性少数
+        if attack and attack.end() < len(word.text):
+            starts.add(word.start + attack.end())
+        if not word.lemma.endswith("다") or word.lemma == word.text:
+            ends.add(word.end)
+    return starts, ends, stops, word_ends
+
+
+def _may_end(text: str, start: int, end: int, rest: str, cues: Cues) -> bool:
+    """May a term stop inside a word, of which the rest is left: before 司机, 群, or 歧视?
+
+    A name that stands alone need not be a word of the analyser's.
+    """
+    if len(rest) > 1 and rest in chinese_person_nouns():
+        return True  # 女 in 女司机
+    if end - start < SHORTEST:
+        return False
+    alone = not any(map(str.isalnum, text[max(0, start - 1) : start] + text[end : end + 1]))
+    return alone or rest in cues.suffixes or bool(rest and cues.predicates.fullmatch(rest))
 
 
 @lru_cache(maxsize=1)
 def _groups_zh() -> tuple[str, ...]:
     return tuple(noun for noun in chinese_person_nouns() if len(noun) > 1)
-
-
-def _continues_name(passage: _Passage, end: int) -> bool:
-    """韩国 names a people in 韩国民族 and 韩国游客, and not in 韩国政府."""
-    return passage.language != "zh" or passage.text.startswith(_groups_zh(), end)
 
 
 def _table_bytes(_table: TermTable, lexicon: Lexicon) -> int:
@@ -239,7 +231,10 @@ def _table_bytes(_table: TermTable, lexicon: Lexicon) -> int:
 def _character_table(lexicon: Lexicon) -> TermTable:
     """Each expression without its spaces, in lower case."""
     table = TermTable()
-    keys = {entry: _characters(entry.term) for entry in lexicon.entries()}
+    keys = {
+        entry: tuple(one.lower() for one in entry.term if one not in SPACES)
+        for entry in lexicon.entries()
+    }
     held = frozenset(keys.values())
     for entry, key in keys.items():
         if key:
@@ -251,75 +246,7 @@ def _character_table(lexicon: Lexicon) -> TermTable:
     return table
 
 
-def _characters(term: str) -> Forms:
-    return tuple(character.lower() for character in term if character not in SPACES)
-
-
-def _borders(passage: _Passage) -> Borders:
-    """A particle or an ending starts no expression, nor does an inflected verb end one."""
-    starts = frozenset(_starts(passage))
-    ends = frozenset(
-        word.end
-        for word in passage.words
-        # a Korean verb stem has …다 in its lemma and not in the text
-        if not (word.lemma.endswith("다") and word.lemma != word.text)
-    )
-    stops = frozenset(
-        word.end for word in passage.words if word.is_stop and _is_separate(passage, word)
-    )
-    holder = {place: word for word in passage.words for place in range(word.start, word.end)}
-    return Borders(starts, ends, stops, holder)
-
-
-def _starts(passage: _Passage) -> Iterator[int]:
-    """Word starts, and where a word begins with an attack: 攻击性|少数 is 攻击 + 性少数."""
-    predicates = load_cues(passage.language).predicates
-    for word in passage.words:
-        if passage.language == "zh" or not word.is_stop or _is_separate(passage, word):
-            yield word.start
-        attack = predicates.match(word.text)
-        if attack and 0 < attack.end() < len(word.text):
-            yield word.start + attack.end()
-
-
-def _is_separate(passage: _Passage, word: TextWord) -> bool:
-    """Does white space, or nothing, stand before it? Then it is no particle and no ending."""
-    return not passage.text[max(0, word.start - 1) : word.start].strip()
-
-
-def _may_end(text: str, start: int, end: int, borders: Borders, cues: Cues) -> bool:
-    """At a word's end; or, two characters and more, before a suffix inside the word.
-
-    A name that stands alone need not be a word of the analyser's.
-    Never across a space that follows a determiner: 이 주민 (these residents) is not 이주민.
-    """
-    if any(text[place] in SPACES and place in borders.stops for place in range(start, end)):
-        return False
-    alone = not any(map(str.isalnum, text[max(0, start - 1) : start] + text[end : end + 1]))
-    if end in borders.ends or (alone and end - start >= SHORTEST):
-        return True
-    holder = borders.holder.get(end)
-    if holder is None:
-        return False
-    rest = text[end : holder.end]
-    if len(rest) > 1 and rest in chinese_person_nouns():
-        return True  # 女 in 女司机
-    if end - start < SHORTEST:
-        return False
-    return rest in cues.suffixes or bool(cues.predicates.fullmatch(rest))
-
-
-def _people(text: str, found: tuple[int, LexiconEntry], borders: Borders, cues: Cues) -> int:
-    """Where the mention ends if a country's name goes on as its people (미국 + 인), else -1."""
-    end, entry = found
-    suffix = cues.demonym_suffix
-    whole = end + len(suffix)
-    if suffix and entry.kind == "term" and text.startswith(suffix, end) and whole in borders.ends:
-        return whole
-    return -1
-
-
-def candidates_by_words(text: str, lexicon: Lexicon) -> Iterator[TermMatch]:
+def _candidates_by_words(text: str, lexicon: Lexicon) -> Iterator[TermMatch]:
     """All other languages: the longest expression at each word, overlaps not yet removed.
 
     Case, accents and hyphens do not matter. A German noun needs its capital: "Alte" and not "alte".
@@ -333,15 +260,11 @@ def candidates_by_words(text: str, lexicon: Lexicon) -> Iterator[TermMatch]:
             adjacent = all(
                 _GAP.fullmatch(text, left[1], right[0]) for left, right in pairwise(inner)
             )
-            if adjacent and (entry.term[0].islower() or not _is_lower(text[start], lexicon)):
+            is_small = lexicon.language is not None and text[start].islower()
+            if adjacent and (entry.term[0].islower() or not is_small):
                 last = slice(*inner[-1])
                 yield TermMatch(entry, start, last.stop, _found_as(entry, text[last].lower()))
                 break
-
-
-def _is_lower(character: str, lexicon: Lexicon) -> bool:
-    """Does the character break a rule on capitals? A list of the user's own has none."""
-    return lexicon.language is not None and character.islower()
 
 
 @cache_results(TABLE_BYTES, _table_bytes)

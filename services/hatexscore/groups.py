@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, takewhile
 
-from services.hatexscore.group_terms import GroupMention, TermMatch, find_terms
+from services.hatexscore.group_terms import TermMatch, find_terms
 from services.hatexscore.lexicon import Lexicon, NameLanguage, TextGroups, canonical_group
+from services.hatexscore.report import HatexscoreGroupEvidence
 from shared.readers.model import LABELS, ask, ask_group
 from shared.text.sentences import Span, sentences
 
@@ -54,7 +55,7 @@ class GroupText:
     moderated: TextGroups | None = None
 
 
-def target_group_identified(found: Sequence[GroupMention]) -> bool:
+def target_group_identified(found: Sequence[HatexscoreGroupEvidence]) -> bool:
     """TGI, Eq. 4: does any mention count?"""
     return any(mention.counts for mention in found)
 
@@ -69,7 +70,9 @@ def groups_of_text(
     return TextGroups(frozenset(canonical_group(entry.group) for entry in named), comparable)
 
 
-def read_mentions(texts: Sequence[GroupText], hateful: Sequence[bool]) -> list[list[GroupMention]]:
+def read_mentions(
+    texts: Sequence[GroupText], hateful: Sequence[bool]
+) -> list[list[HatexscoreGroupEvidence]]:
     """Every mention of a protected group, in order, with its verdict; one call of the reader.
 
     hateful: the prediction that is explained, which needs a link to hateful content, or an unknown
@@ -112,10 +115,10 @@ def _settled(one: GroupText, match: TermMatch) -> str | None:
 
 def _mention(
     one: GroupText, match: TermMatch, reason: str, attack: float, hateful: bool
-) -> GroupMention:
+) -> HatexscoreGroupEvidence:
     entry = match.entry
     in_field, is_attacked = reason == IN_FIELD, attack >= ATTACKED
-    mention = GroupMention(
+    mention = HatexscoreGroupEvidence(
         group=entry.group,
         category=entry.category,
         start=match.start,
@@ -131,8 +134,8 @@ def _mention(
     if hateful or in_field or reason in (SLUR, QUOTED, NO_TARGET):
         return mention
     if entry.kind == "category_term":
-        return replace(mention, counts=False, reason=GROUND)
-    return replace(mention, counts=True, reason=EQUATION_4)
+        return mention.model_copy(update={"counts": False, "reason": GROUND})
+    return mention.model_copy(update={"counts": True, "reason": EQUATION_4})
 
 
 def _asked(text: str, match: TermMatch, borders: Sequence[Span]) -> str:

@@ -7,7 +7,7 @@ Twitter and YouTube, or a dictionary of the user's own. What is printed and what
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -54,17 +54,15 @@ class Category:
 
     def entries(self) -> Iterator[LexiconEntry]:
         """The printed first."""
-        yield from (LexiconEntry(term, term, self.name, "term") for term in self.terms)
-        yield from (
-            LexiconEntry(term, group, self.name, "slur_alias") for term, group in self.slur_aliases
-        )
-        yield from (LexiconEntry(term, group, self.name, "added") for term, group in self.added)
-        yield from (
-            LexiconEntry(term, group, self.name, "demonym") for term, group in self.demonyms
-        )
-        yield from (
-            LexiconEntry(term, term, self.name, "category_term") for term in self.category_terms
-        )
+        pairs: list[tuple[Kind, Iterable[tuple[str, str]]]] = [
+            ("term", ((term, term) for term in self.terms)),
+            ("slur_alias", self.slur_aliases),
+            ("added", self.added),
+            ("demonym", self.demonyms),
+            ("category_term", ((term, term) for term in self.category_terms)),
+        ]
+        for kind, named in pairs:
+            yield from (LexiconEntry(term, group, self.name, kind) for term, group in named)
 
 
 @dataclass(frozen=True, slots=True)

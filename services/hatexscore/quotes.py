@@ -13,7 +13,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from shared.text.normalized import Edit, NormalizedText, edited, normalize
 
@@ -169,7 +169,7 @@ _OBJECT = re.compile(r"\{\s{0,40}([\"'])[^\"'\n{}]{1,60}\1\s{0,40}:")
 _TOKEN = re.compile(r"\\.|[\"'{}\[\],]", re.DOTALL)
 _CLOSES = re.compile(r"\s{0,40}(?:[:,}\]]|$)")
 _IS_KEY = re.compile(r"\s{0,40}:")
-_OPENS_AFTER = "{[,:"
+_OPENS_AFTER = re.compile(r"[{\[,:]\s*$")
 _QUOTING_KEY = re.compile(
     r"quot|evidence|span|phrase|excerpt|highlight|trigger|snippet|wording|expression|引用|引文|证据"
     r"|原文|词语|短语|인용|zitat|beleg|textstelle|\bcita|evidencia|extrait|preuve|frase|증거|근거_?표현|구절|문구|표현"
@@ -215,14 +215,15 @@ def plain_format(explanation: str, text: str = "") -> NormalizedText:
     text: normalised.
     """
     normalized = normalize(explanation)
-    found = _OTHER_MARKS.sub(_as_curly, normalized.text)
-    found = _plain_json(found, text) if _OBJECT.search(found) else found
-    return _marked_lines(replace(normalized, text=found), text)
+    plain = replace(normalized, text=_OTHER_MARKS.sub(_as_curly, normalized.text))
+    if _OBJECT.search(plain.text):
+        plain = edited(plain, _json_marks(plain.text, text))
+    return _marked_lines(plain, text)
 
 
 _MARKS_QUOTES = re.compile(r"[\"\uff02\u201c-\u201f\u00ab\u300c\u300e\u300a]")
 # "> …"; "- Quote: …", "引用：…", "| span | … |"; and the items of a list below such a key.
-_BLOCK = re.compile(r"[ \t]{0,9}>")
+_BLOCK = re.compile(r"[ \t]{0,9}>[ \t>]*")
 _KEYED_LINE = re.compile(
     r"[ \t]{0,9}(?:[-*\u2022|]{0,3}[ \t]{0,3}|\d{1,2}[.)][ \t]{1,3})"
     r"(?P<key>[^\s:\uff1a=|][^\n:\uff1a=|]{0,40}?)[ \t]{0,3}(?:[:\uff1a=|]|->|\u2192)"
@@ -238,47 +239,41 @@ def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
 
     Only where it stands in the text word for word: nobody is accused for what has no marks.
     """
-    folded = _folded(text)
+    there = f" {_bare(text)} "
     marks: list[Edit] = []
-    for line in _quoting_lines(plain.text):
-        for start, end in _values_in(plain.text, line, folded):
-            if plain.text[line[0] : start].strip() == ">":
-                marks.append((line[0], start, ""))
-            marks.append((start, start + 1, f"\u201c{plain.text[start]}"))
-            marks.append((end - 1, end, f"{plain.text[end - 1]}\u201d"))
+    for block, first, last in _quoting_lines(plain.text):
+        value = plain.text[first:last]
+        borders = [match.span() for match in _BETWEEN_VALUES.finditer(value)]
+        starts = [0, *(end for _, end in borders)]
+        ends = [*(start for start, _ in borders), len(value)]
+        for spans in ([(0, len(value))], list(zip(starts, ends, strict=True))):
+            items = [_stripped(plain.text, first + start, first + end) for start, end in spans]
+            if all(
+                len(bare := _bare(plain.text[a:b])) > 1 and f" {bare} " in there for a, b in items
+            ):
+                if block:
+                    marks.append((first - 1, items[0][0], ""))
+                for start, end in items:
+                    marks.append((start, start + 1, f"\u201c{plain.text[start]}"))
+                    marks.append((end - 1, end, f"{plain.text[end - 1]}\u201d"))
+                break
     return edited(plain, marks)
 
 
-def _quoting_lines(explanation: str) -> Iterator[Span]:
-    """What may be quoted on a line: behind its key, or behind the mark of a block."""
+def _quoting_lines(explanation: str) -> Iterator[tuple[bool, int, int]]:
+    """What may be quoted on a line without marks: behind a key, or, `True`, behind ">"."""
     listing = False  # do the items of the list quote?
     for line in _LINE.finditer(explanation):
         begin, end = line.span()
-        if block := _BLOCK.match(explanation, begin, end):
-            yield block.end() - 1, end
-        elif keyed := _KEYED_LINE.match(explanation, begin, end):
-            quotes = _QUOTING_KEY.search(keyed["key"].lower()) is not None
-            listing = quotes and not explanation[keyed.end() : end].strip()
-            if quotes and not listing:
-                yield keyed.end(), end
-        elif listing and (item := _ITEM.match(explanation, begin, end)):
-            yield item.end(), end
-        else:
-            listing = False
-
-
-def _values_in(explanation: str, line: Span, text: str) -> list[Span]:
-    """All of a line's value where the text holds it, or its items where the text holds each."""
-    if _MARKS_QUOTES.search(explanation, *line):
-        return []
-    borders = [match.span() for match in _BETWEEN_VALUES.finditer(explanation, *line)]
-    starts = [line[0], *(end for _, end in borders)]
-    ends = [*(start for start, _ in borders), line[1]]
-    for spans in ([line], list(zip(starts, ends, strict=True))):
-        values = [_stripped(explanation, *span) for span in spans]
-        if all(_holds(text, explanation[start:end]) for start, end in values):
-            return values
-    return []
+        block, keyed = _BLOCK.match(line.group()), _KEYED_LINE.match(line.group())
+        item = _ITEM.match(line.group())
+        quotes = keyed is not None and _QUOTING_KEY.search(keyed["key"].lower()) is not None
+        opening = block or (keyed if quotes else None) or (item if listing and not keyed else None)
+        listing = (quotes and keyed is not None and not line.group()[keyed.end() :].strip()) or (
+            listing and opening is item and item is not None
+        )
+        if opening and not _MARKS_QUOTES.search(line.group(), opening.end()):
+            yield opening is block, begin + opening.end(), end
 
 
 def _stripped(text: str, start: int, end: int) -> Span:
@@ -286,71 +281,33 @@ def _stripped(text: str, start: int, end: int) -> Span:
     return start + len(value) - len(value.lstrip(" \t>|")), start + len(value.rstrip(" \t|"))
 
 
-def _holds(text: str, value: str) -> bool:
-    """Does a folded text hold the value at word borders?"""
-    wanted = _folded(value).strip(_EDGES)
-    pattern = rf"(?<![{_MARK_LETTER}]){re.escape(wanted)}(?![{_MARK_LETTER}])"
-    return len(wanted) > 1 and re.search(pattern, text) is not None
+def _bare(text: str) -> str:
+    """The words of a text in lower case, and each Chinese character, with blanks between."""
+    return " ".join(text[slice(*span)].lower().replace("\u2019", "'") for span in count_units(text))
 
 
-def _folded(text: str) -> str:
-    return " ".join(text.lower().replace("\u2019", "'").split())
-
-
-@dataclass
-class _Fields:
-    """Where a pass over JSON stands. lists: of each open bracket whether it is a list's."""
-
-    lists: list[bool] = field(default_factory=list)
-    key: str = ""
-
-    @property
-    def names(self) -> bool:
-        """Does the key name a group, or a label?"""
-        return _NAMING_KEY.search(self.key) is not None
-
-    @property
-    def quotes(self) -> bool:
-        """Is the string that begins here a quotation of the text?"""
-        if _QUOTING_KEY.search(self.key):
-            return True
-        listed = bool(self.lists) and self.lists[-1]
-        return listed and not self.names
-
-
-def _plain_json(found: str, text: str) -> str:
-    characters = list(found)
-    fields = _Fields()
-    for start, end in _strings(found, fields, characters):
-        body = found[start + 1 : end - 1]
-        is_key = _IS_KEY.match(found, end) is not None
-        if is_key:
-            fields.key = body.lower()
-        copied = len(body.split()) > 1 and body.strip() in text and not fields.names
-        if is_key or not (fields.quotes or copied):
-            characters[start] = characters[end - 1] = " "
-    return "".join(characters)
-
-
-def _strings(text: str, fields: _Fields, characters: list[str]) -> Iterator[tuple[int, int]]:
-    """The strings of the objects, marks included; a comma between two fields becomes a new line."""
-    opened: int | None = None
-    for token in _TOKEN.finditer(text):
+def _json_marks(found: str, text: str) -> Iterator[Edit]:
+    """Blank the marks of strings that quote nothing; a comma between two fields is a new line."""
+    lists: list[bool] = []  # of each open bracket whether it is a list's
+    key, opened = "", None
+    for token in _TOKEN.finditer(found):
         mark, place = token.group(), token.start()
         if opened is not None:
-            if mark == text[opened] and _CLOSES.match(text, token.end()):
-                yield opened, token.end()
+            if mark == found[opened] and _CLOSES.match(found, token.end()):
+                body = found[opened + 1 : place]
+                is_key = _IS_KEY.match(found, token.end()) is not None
+                key = body.lower() if is_key else key
+                names = _NAMING_KEY.search(key) is not None
+                copied = len(body.split()) > 1 and body.strip() in text
+                quotes = not names and (copied or lists[-1])
+                if is_key or not (quotes or _QUOTING_KEY.search(key)):
+                    yield from ((opened, opened + 1, " "), (place, place + 1, " "))
                 opened = None
         elif mark in "{[":
-            fields.lists.append(mark == "[")
+            lists.append(mark == "[")
         elif mark in "}]":
-            del fields.lists[-1:]
-        elif mark == "," and fields.lists == [False]:
-            characters[place] = "\n"
-        elif mark in "\"'" and fields.lists and _before(text, place) in _OPENS_AFTER:
+            del lists[-1:]
+        elif mark == "," and lists == [False]:
+            yield place, place + 1, "\n"
+        elif mark in "\"'" and lists and _OPENS_AFTER.search(found, max(0, place - 40), place):
             opened = place
-
-
-def _before(text: str, place: int) -> str:
-    """The last character before that is no blank, of the nearest 40."""
-    return text[max(0, place - 40) : place].rstrip()[-1:] or "."

@@ -195,20 +195,13 @@ def _apply_completion(
         stated_label=stated,
         groups=groups,
         tgi=None if no_tgi or absent else tgi,
-        attacked=_is_attacked(parsed, groups),
+        attacked=None if parsed.attacked is None else any(group.attacked for group in groups),
         tgi_not_applicable=absent,
         no_htc=no_htc,
         no_tgi=no_tgi,
         reader=_use(request),
         warnings=tuple(_validity_warnings(request, parsed, label, lost=lost or no_htc is not None)),
     )
-
-
-def _is_attacked(
-    parsed: ParsedExplanation, groups: Sequence[HatexscoreGroupEvidence]
-) -> bool | None:
-    """Of a variant that asks for attacks."""
-    return None if parsed.attacked is None else any(group.attacked for group in groups)
 
 
 def _validity_warnings(
@@ -268,8 +261,13 @@ def _statement(
 def _groups(
     request: HatexscoreRequest, answer: ReaderAnswer, label: Label | None
 ) -> tuple[tuple[HatexscoreGroupEvidence, ...], bool]:
-    """The groups whose quotes and categories exist, and whether a quote does not."""
+    """The groups whose quotes and categories exist, and whether a quote does not.
+
+    A group is its category: what a model calls it may repeat the caller's words. Eq. 4 requires no
+    attack of a non-hateful decision.
+    """
     categories = {name.casefold(): name for name in _categories(request)}
+    free = label == "non-hateful"
     made: dict[tuple[int, str], HatexscoreGroupEvidence] = {}
     lost = False
     for group in answer.groups:
@@ -277,24 +275,16 @@ def _groups(
         lost |= start < 0
         category = categories.get(group.category.strip().casefold())
         if start >= 0 and category is not None:
-            made[start, category] = _mention(group, start, category, label)
+            made[start, category] = HatexscoreGroupEvidence(
+                start=start,
+                end=start + len(group.quote),
+                text=group.quote,
+                group=category,
+                category=category,
+                found_as="language model",
+                counts=group.attacked or free,
+                attacked=group.attacked,
+                reason=READ if group.attacked else NAMED if free else UNATTACKED,
+                by="llm",
+            )
     return tuple(made[key] for key in sorted(made)), lost
-
-
-def _mention(
-    group: NamedGroup, start: int, category: str, label: Label | None
-) -> HatexscoreGroupEvidence:
-    """Its group is the category: what a model calls it may repeat the caller's words."""
-    free = label == "non-hateful"  # Eq. 4 requires no link
-    return HatexscoreGroupEvidence(
-        start=start,
-        end=start + len(group.quote),
-        text=group.quote,
-        group=category,
-        category=category,
-        found_as="language model",
-        counts=group.attacked or free,
-        attacked=group.attacked,
-        reason=READ if group.attacked else NAMED if free else UNATTACKED,
-        by="llm",
-    )

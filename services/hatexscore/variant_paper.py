@@ -39,15 +39,16 @@ from services.hatexscore.explanation import (
 from services.hatexscore.group_terms import (
     FOLDER,
     FoundAs,
-    GroupMention,
     TermMatch,
     compile_cue,
 )
 from services.hatexscore.lexicon import Lexicon, LexiconEntry
 from services.hatexscore.quote_search import Quote, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations, quoted_spans
+from services.hatexscore.report import HatexscoreGroupEvidence
 from services.hatexscore.words import Language, Span, TextWord, words
 from shared.process.cached import cache_results
+from shared.text.normalized import as_sent
 from shared.text.sentences import sentences
 
 SHORTEST_RUN = 2  # tokens
@@ -113,9 +114,9 @@ def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Itera
 def common_spans(text: str, explanation: str, language: Language) -> list[Span]:
     """Maximal runs of consecutive tokens of the text that are consecutive in the explanation."""
     tokens = [word for word in words(text, language) if word.is_word]
-    other = CommonSpans(_normal(word) for word in words(explanation, language) if word.is_word)
+    others = (_normal(word) for word in words(explanation, language) if word.is_word)
     spans: list[Span] = []
-    for first, last in other.maximal([_normal(word) for word in tokens]):
+    for first, last in common_runs([_normal(word) for word in tokens], others):
         run = tokens[first:last]
         if last - first >= SHORTEST_RUN and not all(word.is_stop for word in run):
             spans.append((run[0].start, max(word.end for word in run)))
@@ -123,84 +124,82 @@ def common_spans(text: str, explanation: str, language: Language) -> list[Span]:
 
 
 def _normal(word: TextWord) -> str:
-    return fold(word.text).text
+    return fold(as_sent(word.text)).text
 
 
-class CommonSpans:
-    """All runs of consecutive tokens of one sequence, found again in another in linear time.
+def common_runs(tokens: Sequence[str], others: Iterable[str]) -> list[Range]:
+    """The runs of `tokens` that occur in `others` and that no longer such run holds, in order."""
+    steps, links, lengths = _suffix_automaton(others)
+    state, length = 0, 0
+    ending: list[int] = []  # at each position the longest run up to it that occurs
+    for token in tokens:
+        while state and token not in steps[state]:
+            state = links[state]
+            length = lengths[state]
+        if token in steps[state]:
+            state = steps[state][token]
+            length += 1
+        ending.append(length)
+    return [
+        (end - length, end)
+        for end, (length, following) in enumerate(pairwise([*ending, 0]), start=1)
+        if length and following <= length
+    ]
 
-    Source: the suffix automaton of Blumer et al. (1985), Theoretical Computer Science 40.
+
+def _suffix_automaton(tokens: Iterable[str]) -> tuple[list[dict[str, int]], list[int], list[int]]:
+    """All runs of consecutive tokens, in linear time: each state's steps, link and length.
+
+    Source: Blumer et al. (1985), Theoretical Computer Science 40.
     """
-
-    def __init__(self, tokens: Iterable[str]) -> None:
-        self._next: list[dict[str, int]] = [{}]
-        self._link = [-1]
-        self._length = [0]
-        last = 0
-        for token in tokens:
-            last = self._append(token, last)
-
-    def maximal(self, tokens: Sequence[str]) -> list[Range]:
-        """The runs of `tokens` that occur here and that no longer such run holds, in order."""
-        lengths = [*self._longest_ending_at(tokens), 0]
-        return [
-            (end - length, end)
-            for end, (length, following) in enumerate(pairwise(lengths), start=1)
-            if length and following <= length
-        ]
-
-    def _longest_ending_at(self, tokens: Sequence[str]) -> list[int]:
-        """For each position, how many tokens up to it form a run that occurs here."""
-        state, length = 0, 0
-        lengths: list[int] = []
-        for token in tokens:
-            while state and token not in self._next[state]:
-                state = self._link[state]
-                length = self._length[state]
-            if token in self._next[state]:
-                state = self._next[state][token]
-                length += 1
-            lengths.append(length)
-        return lengths
-
-    def _append(self, token: str, last: int) -> int:
-        """Extend the automaton by one token; returns the state of the whole sequence."""
-        current = self._state({}, self._length[last] + 1)
-        state = last
-        while state >= 0 and token not in self._next[state]:
-            self._next[state][token] = current
-            state = self._link[state]
-        self._link[current] = 0 if state < 0 else self._split(state, token)
-        return current
-
-    def _split(self, state: int, token: str) -> int:
-        """The state that `state` reaches by `token`, made as short as the path to it."""
-        target = self._next[state][token]
-        if self._length[target] == self._length[state] + 1:
-            return target
-        clone = self._state(dict(self._next[target]), self._length[state] + 1)
-        self._link[clone] = self._link[target]
-        self._link[target] = clone
-        while state >= 0 and self._next[state].get(token) == target:
-            self._next[state][token] = clone
-            state = self._link[state]
-        return clone
-
-    def _state(self, transitions: dict[str, int], length: int) -> int:
-        self._next.append(transitions)
-        self._link.append(-1)
-        self._length.append(length)
-        return len(self._next) - 1
+    steps: list[dict[str, int]] = [{}]
+    links, lengths, last = [-1], [0], 0
+    for token in tokens:
+        current, state = len(steps), last
+        steps.append({})
+        lengths.append(lengths[last] + 1)
+        links.append(0)
+        while state >= 0 and token not in steps[state]:
+            steps[state][token] = current
+            state = links[state]
+        if state >= 0:
+            target = steps[state][token]
+            if lengths[target] != lengths[state] + 1:  # split it: as short as the path to it
+                clone = len(steps)
+                steps.append(dict(steps[target]))
+                lengths.append(lengths[state] + 1)
+                links.append(links[target])
+                links[target] = clone
+                while state >= 0 and steps[state].get(token) == target:
+                    steps[state][token] = clone
+                    state = links[state]
+                target = clone
+            links[current] = target
+        last = current
+    return steps, links, lengths
 
 
-def mentions_as_printed(passage: Passage, lexicon: Lexicon, *, hateful: bool) -> list[GroupMention]:
+def mentions_as_printed(
+    passage: Passage, lexicon: Lexicon, *, hateful: bool
+) -> list[HatexscoreGroupEvidence]:
     """Every printed term among the n-grams, in order; of overlapping ones the first and longest."""
-    context = read_context(passage)
-    found = []
+    mentions = []
     for match in _matches(passage, lexicon):
-        tie = link(context, match) if hateful else EQUATION_4
-        found.append(reported(passage, match, tie is not None, tie or NO_LINK))
-    return found
+        tie = link(passage, match) if hateful else EQUATION_4
+        mentions.append(
+            HatexscoreGroupEvidence(
+                group=match.entry.group,
+                category=match.entry.category,
+                start=match.start,
+                end=match.end,
+                text=passage.text[match.start : match.end],
+                found_as=match.found_as,
+                counts=tie is not None,
+                reason=tie or NO_LINK,
+                attacked=tie is not None,
+            )
+        )
+    return mentions
 
 
 def _matches(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
@@ -248,73 +247,80 @@ def _listed(lexicon: Lexicon, language: Language) -> dict[Gram, LexiconEntry]:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence: its words outside quotation marks, and whether it holds a quotation."""
+    """One sentence, and whether it holds a quotation.
+
+    attacks: attack predicates outside quotations that are not denied.
+    rejects: it says of somebody "does not respect", "不尊重", "존중하지 않".
+    """
 
     start: int
     end: int
-    words: tuple[TextWord, ...]
     quotes: bool
+    attacks: tuple[Span, ...]
+    rejects: bool
 
 
 @dataclass(frozen=True)
 class Passage:
-    """An explanation cut into sentences and words, with its quotations kept apart.
-
-    words:      all of them, quoted or not.
-    quotations: sorted spans that do not overlap.
-    """
+    """An explanation cut into sentences and words, quoted or not."""
 
     text: str
     language: Language
     words: tuple[TextWord, ...]
     sentences: tuple[Sentence, ...]
-    quotations: tuple[Span, ...]
-
-    def quoted(self, start: int, end: int) -> bool:
-        """Does any part of the span lie inside a quotation?"""
-        return _overlaps(self.quotations, start, end)
-
-    def sentence_at(self, position: int) -> int:
-        """Index of the sentence that holds the character at `position`."""
-        return max(0, bisect_right(self.sentences, position, key=lambda s: s.start) - 1)
 
 
 def read_passage(explanation: str, language: Language, quotations: Sequence[Span]) -> Passage:
     found = words(explanation, language)
-    spans = _disjoint(quotations)
-    cut = [_sentence(span, found, spans) for span in sentences(explanation)]
-    openings, quoted = {start for start, _ in spans}, frozenset(spans)
+    spans = merge_spans(span for span in quotations if span[0] < span[1])
+    cut = [_sentence(explanation, language, one, found, spans) for one in sentences(explanation)]
+    openings = {start for start, _ in spans}
     for place, (one, following) in enumerate(pairwise(cut)):
         if following.start in openings and explanation[one.end - 1] in ":\uff1a":
             cut[place] = replace(one, quotes=True)  # "It says of X:", and the quotation below
-        elif (one.start, one.end) in quoted and "\n" in explanation[one.end : following.start]:
+        elif (one.start, one.end) in spans and "\n" in explanation[one.end : following.start]:
             cut[place + 1] = replace(following, quotes=True)  # on the block above
-    return Passage(explanation, language, tuple(found), tuple(cut), spans)
+    return Passage(explanation, language, tuple(found), tuple(cut))
 
 
-def _sentence(span: Span, found: Sequence[TextWord], quotations: Sequence[Span]) -> Sentence:
+def _sentence(
+    explanation: str,
+    language: Language,
+    span: Span,
+    found: Sequence[TextWord],
+    quotations: Sequence[Span],
+) -> Sentence:
+    """Read a sentence. In English and Chinese a denial runs forward from its negator to the end of
+    the clause; in Korean the negator stands at the end, so a denial runs backward. "not only" and
+    "no doubt" deny nothing; "does not respect" is an attack."""
     start, end = span
+    cues = load_cues(language)
     first = bisect_left(found, start, key=lambda word: word.start)
     last = bisect_left(found, end, key=lambda word: word.start)
     plain = [word for word in found[first:last] if not _overlaps(quotations, word.start, word.end)]
-    return Sentence(start, end, tuple(plain), _overlaps(quotations, start, end))
+    denied = list((_backward if language == "ko" else _forward)(plain, cues))
+    predicates = cues.patterns["predicates"].finditer(explanation[start:end])
+    spans = ((start + one.start(), start + one.end()) for one in predicates)
+    return Sentence(
+        start,
+        end,
+        quotes=_overlaps(quotations, start, end),
+        attacks=tuple(
+            one
+            for one in spans
+            if not (_overlaps(quotations, *one) or any(a <= one[0] < b for a, b in denied))
+        ),
+        rejects=any(
+            _is_negator(plain, place, cues) and _has_neighbors(plain, place, cues.rejecting)
+            for place in range(len(plain))
+        ),
+    )
 
 
 def _overlaps(disjoint: Sequence[Span], start: int, end: int) -> bool:
     """Do any of the sorted spans and start:end share a character?"""
     place = bisect_right(disjoint, start, key=lambda span: span[1])
     return place < len(disjoint) and disjoint[place][0] < end
-
-
-def _disjoint(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """The same characters as spans that are sorted and do not overlap; empty ones dropped."""
-    joined: list[Span] = []
-    for start, end in sorted(span for span in spans if span[0] < span[1]):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return tuple(joined)
 
 
 @dataclass(frozen=True)
@@ -340,10 +346,6 @@ class Cues:
     deniable: frozenset[str]
     patterns: dict[str, re.Pattern[str]]
 
-    def matches(self, name: str, text: str) -> bool:
-        """Does the pattern `name` occur in `text`?"""
-        return bool(self.patterns[name].search(text))
-
 
 @lru_cache(maxsize=3)
 def load_cues(language: Language) -> Cues:
@@ -360,106 +362,38 @@ NO_LINK = "no link to the hateful content"
 EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
 
 
-def reported(passage: Passage, match: TermMatch, counts: bool, reason: str) -> GroupMention:
-    entry = match.entry
-    text = passage.text[match.start : match.end]
-    place = (match.start, match.end, text)
-    return GroupMention(
-        entry.group, entry.category, *place, match.found_as, counts, reason, attacked=counts
-    )
-
-
-@dataclass(frozen=True)
-class SentenceClaims:
-    """What one sentence attacks, worked out once for all its mentions."""
-
-    attacks: tuple[Span, ...]
-    rejects: bool
-
-
-@dataclass(frozen=True)
-class ExplanationContext:
-    """A passage with the claims of its sentences, in order."""
-
-    passage: Passage
-    cues: Cues
-    claims: tuple[SentenceClaims, ...]
-
-
-def read_context(passage: Passage) -> ExplanationContext:
-    cues = load_cues(passage.language)
-    claims = tuple(_claims(passage, sentence, cues) for sentence in passage.sentences)
-    return ExplanationContext(passage, cues, claims)
-
-
-def _claims(passage: Passage, sentence: Sentence, cues: Cues) -> SentenceClaims:
-    """Attack predicates count outside quotations, and where they are not denied."""
-    denied = tuple(denials(passage.language, sentence, cues))  # 非 in 非裔 denies nothing
-    text = passage.text[sentence.start : sentence.end]
-    found = (match.span() for match in cues.patterns["predicates"].finditer(text))
-    spans = ((sentence.start + start, sentence.start + end) for start, end in found)
-    attacks = tuple(
-        span for span in spans if not (passage.quoted(*span) or _inside(denied, span[0]))
-    )
-    return SentenceClaims(attacks, rejections(sentence, cues))
-
-
-def _inside(spans: tuple[Span, ...], position: int) -> bool:
-    return any(start <= position < end for start, end in spans)
-
-
-def link(context: ExplanationContext, match: TermMatch) -> str | None:
+def link(passage: Passage, match: TermMatch) -> str | None:
     """How the mention is tied to the hateful content (§3.3); None if it is not.
 
     Deviates: the paper uses "NER and part-of-speech patterns"; here a mention is tied if its
     sentence holds an attack predicate that is not denied, or a quotation, or if the next sentence
     refers back to it ("they", 该群体, 이들) with such a predicate. The released code has no check.
     """
-    passage = context.passage
-    place = passage.sentence_at(match.start)
-    if _attacks(context, place, match):
+    found = passage.sentences
+    place = max(0, bisect_right(found, match.start, key=lambda one: one.start) - 1)
+    if _attacks(found[place], match):
         return IN_SENTENCE
-    if passage.sentences[place].quotes:
+    if found[place].quotes:
         return WITH_QUOTE
-    if place + 1 == len(passage.sentences) or not _attacks(context, place + 1, match):
+    if place + 1 == len(found) or not _attacks(found[place + 1], match):
         return None
-    following = passage.sentences[place + 1]
-    text = passage.text[following.start : following.end]
-    return IN_NEXT if context.cues.matches("follow_up", text) else None
+    text = passage.text[found[place + 1].start : found[place + 1].end]
+    follows = load_cues(passage.language).patterns["follow_up"].search(text)
+    return IN_NEXT if follows else None
 
 
-def _attacks(context: ExplanationContext, place: int, match: TermMatch) -> bool:
+def _attacks(sentence: Sentence, match: TermMatch) -> bool:
     """Does the sentence hold an attack predicate other than the mention itself?
 
     "racist" and "islamophobic" are both at once; a printed term is only a group.
     """
-    claims = context.claims[place]
     own = (match.start, match.end) if match.entry.kind == "term" else (0, 0)
-    others = (not (own[0] <= start and end <= own[1]) for start, end in claims.attacks)
-    return claims.rejects or any(others)
+    others = (not (own[0] <= start and end <= own[1]) for start, end in sentence.attacks)
+    return sentence.rejects or any(others)
 
 
 REACH_DENIABLE = 5  # morphemes between what is denied and a Korean negator
 REACH_DIRECT = 2  # morphemes: noun + particle right before a Korean negator
-
-
-def denials(language: Language, sentence: Sentence, cues: Cues) -> Iterator[Span]:
-    """Spans of the explanation that the sentence denies: "not to any race, religion or gender".
-
-    In English and Chinese a denial runs forward from its negator to the end of the clause, and a
-    mention may be denied afterwards ("Muslims are not attacked"). In Korean the negator stands at
-    the end, so a denial runs backward. "not only" and "no doubt" deny nothing; "does not respect"
-    is an attack.
-    """
-    direction = _backward if language == "ko" else _forward
-    return direction(sentence.words, cues)
-
-
-def rejections(sentence: Sentence, cues: Cues) -> bool:
-    """Does the sentence say of somebody "does not respect", "不尊重", "존중하지 않"?"""
-    found = sentence.words
-    negators = (place for place in range(len(found)) if _is_negator(found, place, cues))
-    return any(_has_neighbors(found, place, cues.rejecting) for place in negators)
 
 
 def _forward(found: Sequence[TextWord], cues: Cues) -> Iterator[Span]:
@@ -476,31 +410,25 @@ def _forward(found: Sequence[TextWord], cues: Cues) -> Iterator[Span]:
 
 
 def _backward(found: Sequence[TextWord], cues: Cues) -> Iterator[Span]:
-    """From the start of the clause to a negator, if a predicate stands right before that."""
+    """From the start of the clause to a negator, if a predicate stands right before that.
+
+    A contrast, or a linking ending before a comma, is where a clause ends. Denied are an attack,
+    and being the object or the content of one.
+    """
     opened = 0
     for place, word in enumerate(found):
-        if _is_backward_end(found, place, cues):
+        is_linking = word.text in cues.linking
+        if _text_at(found, place + 1) == "," if is_linking else word.text in cues.clause_ends:
             opened = place + 1
         if not _starts_denial(found, place, cues):
             continue
-        before = found[max(opened, place - REACH_DENIABLE) : place]
-        deniable = any(_is_deniable(morpheme, cues) for morpheme in before)
+        deniable = any(
+            not cues.deniable.isdisjoint((one.text, one.lemma))
+            or cues.patterns["predicates"].search(one.text)
+            for one in found[max(opened, place - REACH_DENIABLE) : place]
+        )
         first = opened if deniable else max(opened, place - REACH_DIRECT)
         yield found[min(first, place)].start, word.end
-
-
-def _is_deniable(word: TextWord, cues: Cues) -> bool:
-    """What a Korean explanation denies: an attack, or being the object or the content of one."""
-    listed = word.text in cues.deniable or word.lemma in cues.deniable
-    return listed or cues.matches("predicates", word.text)
-
-
-def _is_backward_end(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
-    """A contrast, or a linking ending before a comma, is where a Korean clause ends."""
-    word = found[place]
-    if word.text in cues.linking:
-        return _text_at(found, place + 1) == ","
-    return word.text in cues.clause_ends
 
 
 def _starts_denial(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
@@ -532,7 +460,7 @@ def _has_neighbors(found: Sequence[TextWord], place: int, listed: frozenset[str]
 def _is_clause_end(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
     """Does the clause end before this word?"""
     word = found[place]
-    if _ends_clause(word, cues):
+    if _lower(word) in cues.clause_ends:
         return True
     following = _text_at(found, place + 1)
     if word.text == ",":
@@ -542,11 +470,7 @@ def _is_clause_end(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
 
 def _is_finite(text: str, cues: Cues) -> bool:
     """ "…, attacking Muslims", "and attacks Muslims": a new predicate, not one more object."""
-    return text.endswith(("s", "ing")) and cues.matches("predicates", text)
-
-
-def _ends_clause(word: TextWord, cues: Cues) -> bool:
-    return _lower(word) in cues.clause_ends
+    return text.endswith(("s", "ing")) and cues.patterns["predicates"].search(text) is not None
 
 
 def _lower(word: TextWord) -> str:

@@ -1,8 +1,7 @@
 """Label vocabularies: words that name the two sides of a decision, built in or a caller's own.
 
 Source: our own; Hu & Lee, arXiv:2601.13547, Table 8 asks for "hateful" and "non-hateful" alone, and
-callers ask for other words. The built-in ones are `data/vocabularies/{name}.json`. `base_forms` are
-the English words that a word may be an inflection of.
+callers ask for other words. The built-in ones are `data/vocabularies/{name}.json`.
 """
 
 from __future__ import annotations
@@ -14,11 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from services.hatexscore.report import Label, VocabularyName
 from shared.process.cached import cache_results
 
+KINDS = ("first", "second", "one_way", "verbs", "actions")  # of a file: the first of a word holds
 FOLDER = Path(__file__).parent / "data" / "vocabularies"
 LONGEST_WORD = 60  # characters, after folding
 KEPT_BYTES, WORD_BYTES = 2**22, 4_000  # of what is kept of callers; a word with its patterns
@@ -32,13 +32,12 @@ GAP = "*"
 
 _HYPHENS = re.compile(r"[\s\-\u2010-\u2015_]+")
 _GAP = r"[\s\-\u2010-\u2015_]{0,3}"
-_BLANKS = re.compile(_GAP)
+_BLANKS = re.compile(r"[\s\-\u2010-\u2015_]{1,3}")
+_ENGLISH = re.compile(r"[a-z]{2,24}")
 _NEGATED = re.compile(r"(?:(?:does|do|is)\s+)?(?:not|no|non|非|不是|비)[\s]*")
 _NOUN = re.compile(r"(?:\s(?:speech|content|comment|post|text|language|message)|言论|内容)?")
 _DENIES = re.compile(r"\b(?:none|no|neither)\b")  # in a gap: "breaks none of the rules"
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]")
-
-Kind = Literal["first", "second", "one_way", "verbs", "actions"]
 
 
 def fold(word: str) -> str:
@@ -50,15 +49,14 @@ def fold(word: str) -> str:
 class LabelWord:
     """A word of a vocabulary, as its owner writes it.
 
-    kind:      `first` decides before `second`; `one_way` says nothing where it is denied; `verbs`
-               need no other predicate; `actions` may have the text as their object.
+    one_way:   it says nothing where it is denied.
     capitals:  it is the word in capitals only.
     line_only: it is the word in a label line only.
     """
 
     text: str
     side: Label
-    kind: Kind = "first"
+    one_way: bool = False
     capitals: bool = False
     line_only: bool = False
 
@@ -76,7 +74,7 @@ class WordInText:
         """The side, turned by every denial; None for a one-way word that is denied."""
         if (denials + self.denied) % 2 == 0:
             return self.word.side
-        return None if self.word.kind == "one_way" else other_side(self.word.side)
+        return None if self.word.one_way else other_side(self.word.side)
 
 
 @dataclass(frozen=True)
@@ -171,10 +169,10 @@ def other_side(label: Label) -> Label:
 def built_in(name: VocabularyName) -> Vocabulary:
     held = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     words = [
-        LabelWord(text, side, kind)
+        LabelWord(text, side, kind == "one_way")
         for side in SIDES
         for of_language in held[side].values()
-        for kind in get_args(Kind)
+        for kind in KINDS
         for text in of_language.get(kind, ())
     ]
     return _compiled(name, words)
@@ -199,17 +197,16 @@ def _compile_custom(words: tuple[LabelWord, ...]) -> Vocabulary:
 def _participles(words: tuple[LabelWord, ...]) -> list[LabelWord]:
     """ "Should be removed" where the label is "remove"."""
     return [
-        LabelWord(form, one.side)
+        LabelWord(re.sub("y$", "i", one.text.removesuffix("e")) + "ed", one.side)
         for one in words
-        if one.text.islower() and ENGLISH_WORD.fullmatch(one.text)
-        for form in participles(one.text)
+        if _ENGLISH.fullmatch(one.text)
     ]
 
 
 def _custom_word(text: str, side: Label) -> LabelWord:
     short = len(text) == 1 or text.isdigit()
     capitals = text.isupper() and len(text) > 1
-    return LabelWord(text, side, "actions", capitals=capitals, line_only=short)
+    return LabelWord(text, side, capitals=capitals, line_only=short)
 
 
 def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | None:
@@ -220,38 +217,12 @@ def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, st
             folded = fold(word)
             if not 1 <= len(folded) <= LONGEST_WORD or not any(map(str.isalnum, folded)):
                 return side, place, f"a word has 1 to {LONGEST_WORD} characters"
-            if GAP in folded or not _matches_itself(word, folded):
+            # Explanations are read in lower case without other folding.
+            if GAP in folded or _BLANKS.split(lowered(word).strip()) != folded.split(" "):
                 return side, place, f"{word!r} would not be found where it is written so"
             if seen.setdefault(folded, side) != side:
                 return side, place, f"{word!r} stands on both sides"
     return None
-
-
-def _matches_itself(word: str, folded: str) -> bool:
-    """Explanations are read in lower case, character for character, without other folding.
-
-    What its pattern would say, which takes milliseconds to compile: too long for a request that is
-    only being checked.
-    """
-    plain = lowered(word)
-    return any(_matches_at(place, folded, plain) for place in range(len(plain)))
-
-
-def _matches_at(place: int, folded: str, plain: str) -> bool:
-    """Whether the pattern of this word matches there."""
-    if _CJK.search(folded) is None and _is_within_a_word(plain[:place][-1:]):
-        return False
-    end = place
-    for number, part in enumerate(folded.split(" ")):
-        end = _BLANKS.match(plain, end).end() if number else end  # type: ignore[union-attr]
-        if not plain.startswith(part, end):
-            return False
-        end += len(part)
-    return _CJK.search(folded) is not None or not _is_within_a_word(plain[end : end + 1])
-
-
-def _is_within_a_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
 
 
 def vocabulary_of_decision(word: str) -> Vocabulary:
@@ -262,16 +233,13 @@ def vocabulary_of_decision(word: str) -> Vocabulary:
 
 @cache
 def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
-    """Of the second rank, affirmed or denied: a verdict in the task's own words goes before them.
-
-    Unlike a caller who names the vocabulary, one who sends "KEEP" has not said that "not hateful"
-    is no verdict.
-    """
-    hate = {fold(one.text): replace(one, kind="second") for one in built_in("hate").words}
+    """Affirmed or denied: unlike a caller who names the vocabulary, one who sends "KEEP" has not
+    said that "not hateful" is no verdict."""
+    hate = {fold(one.text): replace(one, one_way=False) for one in built_in("hate").words}
     own = [
         one
         for one in built_in(name).words
-        if one.kind != "one_way" or one.side != "hateful" or fold(one.text) not in hate
+        if not one.one_way or one.side != "hateful" or fold(one.text) not in hate
     ]
     return replace(_compiled(name, [*own, *hate.values()]), of_decision=True)
 
@@ -282,12 +250,12 @@ def vocabulary_of_word(word: str) -> VocabularyName:
     folded = fold(word)
     if built_in("hate").label_of(folded) is not None:
         return "default"
-    tasks = [name for name in TASKS if _counts(built_in(name), folded)]
+    tasks = [
+        name
+        for name in TASKS
+        if any(fold(one.text) == folded and not one.one_way for one in built_in(name).words)
+    ]
     return tasks[0] if len(tasks) == 1 else "default"
-
-
-def _counts(vocabulary: Vocabulary, folded: str) -> bool:
-    return any(fold(one.text) == folded and one.kind != "one_way" for one in vocabulary.words)
 
 
 def _compiled(
@@ -326,68 +294,3 @@ def _word_pattern(text: str) -> str:
     escaped = _GAP.join(map(re.escape, text.split(" ")))
     within = r"[^\s，。；：、,;:]{0,14}?" if _CJK.search(text) else r"(?:\s[\w'\u2019-]{1,20}){0,3}"
     return escaped.replace(_GAP + re.escape(GAP), within)
-
-
-FORMS = Path(__file__).parent / "data" / "irregular_forms.en.json"
-
-# English words that are forms of one: by the endings of nouns and verbs, or by a list.
-ENGLISH_WORD = re.compile(r"[A-Za-z]{2,24}(?:['\u2019][A-Za-z]{1,2})?")
-POSSESSIVE = re.compile(r"['\u2019][sS]\Z")
-_VOWEL = re.compile("[aeiouy]")
-SHORTEST_FORM = 3  # letters: "bring" is no "br"
-
-
-def base_forms(word: str) -> frozenset[str]:
-    """The words that it may be an inflection of, itself among them: parasites, cheats, running.
-
-    Endings of nouns and verbs, and irregular forms from a list; nothing that makes another part of
-    speech of a word: "dirtiness" is not "dirty".
-    """
-    plain = POSSESSIVE.sub("", word.lower())
-    found = {form for form in _stems(plain) if len(form) >= SHORTEST_FORM and _VOWEL.search(form)}
-    return frozenset({plain, irregular_forms().get(plain, plain)} | found)
-
-
-def _stems(word: str) -> Iterator[str]:
-    for ending, put in _ENDINGS:
-        if word.endswith(ending):
-            stem = word[: len(word) - len(ending)]
-            yield stem + put
-            if not put and ending in ("ed", "ing") and len(stem) > 2 and stem[-1] == stem[-2]:
-                yield stem[:-1]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        yield word[:-1]
-
-
-_ENDINGS = (
-    ("ies", "y"),
-    *((f"{sibilant}es", sibilant) for sibilant in ("s", "x", "z", "ch", "sh", "o")),
-    ("ves", "f"),
-    ("ves", "fe"),
-    ("ied", "y"),
-    ("ed", ""),
-    ("ed", "e"),
-    ("ing", ""),
-    ("ing", "e"),
-)
-
-
-@cache
-def irregular_forms() -> dict[str, str]:
-    """Irregular form → base form: "took" → "take"."""
-    content = json.loads(FORMS.read_text(encoding="utf-8"))
-    return {form: base for base, forms in content.items() for form in forms.split()}
-
-
-_DOUBLED = re.compile(r"[^aeiou]?[aeiou][bdgklmnprt]\Z")
-
-
-def participles(word: str) -> tuple[str, ...]:
-    """What a verb may be in "should be ...": removed, flagged, denied, kept."""
-    irregular = tuple(form for form, base in irregular_forms().items() if base == word)
-    if word.endswith("e"):
-        return (*irregular, f"{word}d")
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return (*irregular, f"{word[:-1]}ied")
-    doubled = (f"{word}{word[-1]}ed",) if _DOUBLED.search(word) else ()
-    return (*irregular, f"{word}ed", *doubled)

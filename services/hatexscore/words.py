@@ -9,6 +9,7 @@ Deviates: Korean goes through kiwipiepy, because KoNLPy needs a Java runtime and
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
@@ -42,11 +43,6 @@ class TextWord:
     is_stop: bool
     is_word: bool
 
-    def cut_from(self, text: str) -> TextWord:
-        """The same word with the characters of the string as sent."""
-        cut = text[self.start : self.end]
-        return self if cut == self.text else replace(self, text=cut)
-
 
 def words(text: str, language: Language) -> list[TextWord]:
     """The words and punctuation marks of `text`, in order; white space alone is no word."""
@@ -62,18 +58,14 @@ def _cached(text: str, language: Language) -> tuple[TextWord, ...]:
 
 def _tokenize(text: str, language: Language) -> list[TextWord]:
     """Run the language's analyser; a lone surrogate reaches none of them."""
-    found = _ANALYSERS[language](without_surrogates(text))
-    return [word.cut_from(text) for word in found if text[word.start : word.end].strip()]
+    found = _ANALYSERS[language](_SURROGATE.sub("\ufffd", text))
+    cut = (replace(word, text=text[word.start : word.end]) for word in found)
+    return [word for word in cut if word.text.strip()]
 
 
 def is_word(text: str) -> bool:
     """Does it hold a letter or a digit of any script?"""
     return any(character.isalnum() for character in text)
-
-
-def without_surrogates(text: str) -> str:
-    """The same length, each lone surrogate replaced by U+FFFD: no analyser can encode one."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 _LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+(?:['\u2019-][A-Za-z\u00c0-\u024f]+)*")
@@ -126,91 +118,57 @@ def _pipeline() -> Any:
     return pipeline
 
 
-def _words_en(text: str) -> list[TextWord]:
+def _words_en(text: str) -> Iterator[TextWord]:
     """Tokens of `text` with lemmas.
 
     One thread at a time: spaCy holds the interpreter lock anyway, and a memory zone, which keeps
     the shared vocabulary from growing with every text, must not be left while another reads.
     """
-    found: list[TextWord] = []
     with _english_lock:
         pipeline = _pipeline()
-        for start, end in segments(text, LONGEST_ENGLISH_RUN):
+        for begin, end in segments(text, LONGEST_ENGLISH_RUN):
             with pipeline.memory_zone():
-                document = pipeline(straighten_apostrophes(text[start:end]))
-                found.extend(_word_en(token, start) for token in document)
-    return found
+                for token in pipeline(straighten_apostrophes(text[begin:end])):
+                    start, word = begin + int(token.idx), str(token.text)
+                    lemma = str(token.lemma_ or word).lower()
+                    stop = start + len(word)
+                    yield TextWord(word, lemma, start, stop, bool(token.is_stop), is_word(word))
 
 
-def _word_en(token: Any, offset: int) -> TextWord:
-    text = str(token.text)
-    lemma = str(token.lemma_ or text).lower()
-    start = offset + int(token.idx)
-    return TextWord(text, lemma, start, start + len(text), bool(token.is_stop), is_word(text))
-
-
-STOP_CHARACTERS = frozenset(
+_STOP_CHARACTERS = (
     "的了和与及或而且也都就在是有对于从到被把将这那之其它他她我你一并以因但为着过地得吗呢吧啊上"
     "下中里等不没很更最还又再只由向"
 )
-STOP_WORDS = STOP_CHARACTERS | {
-    "对于",
-    "这个",
-    "那个",
-    "其中",
-    "他们",
-    "她们",
-    "它们",
-    "我们",
-    "你们",
-    "自己",
-    "一个",
-    "一种",
-    "这种",
-    "这些",
-    "那些",
-    "并且",
-    "以及",
-    "因为",
-    "所以",
-    "但是",
-    "如果",
-    "通过",
-    "为了",
-    "没有",
-    "可以",
-    "可能",
-}
+_LONGER_STOP_WORDS = (
+    "对于 这个 那个 其中 他们 她们 它们 我们 你们 自己 一个 一种 这种 这些 那些 并且 以及 因为 "
+    "所以 但是 如果 通过 为了 没有 可以 可能"
+)
+STOP_WORDS = frozenset(_STOP_CHARACTERS).union(_LONGER_STOP_WORDS.split())
 
 
-def _words_zh(text: str) -> list[TextWord]:
+def _words_zh(text: str) -> Iterator[TextWord]:
     """Tokens of `text` by jieba; a Chinese word is its own lemma."""
-    return [
-        TextWord(found, found.lower(), start, end, found in STOP_WORDS, is_word(found))
-        for found, start, end in chinese_tokens(text)
-    ]
+    for word, start, end in chinese_tokens(text):
+        yield TextWord(word, word.lower(), start, end, word in STOP_WORDS, is_word(word))
 
 
 # Particles, endings, suffixes, copula, auxiliary verbs, determiners, pronouns.
 FUNCTION_TAGS = ("J", "E", "XS", "VCP", "VX", "MM", "NP")
 
 
-def _words_ko(text: str) -> list[TextWord]:
+def _words_ko(text: str) -> Iterator[TextWord]:
     """Morphemes of `text`, so that a noun stands apart from its particle: 무슬림은 is 무슬림 + 은.
 
     Verbs and adjectives have the dictionary form (…다) as lemma. One that owns no character is
     dropped.
     """
-    found = (_word_ko(text, token, begin) for token, begin in korean_tokens(text))
-    return [word for word in found if word.start < word.end]
-
-
-def _word_ko(text: str, token: Any, begin: int) -> TextWord:
-    start = begin + int(token.start)
-    end = start + int(token.len)
-    cut = text[start:end]
-    is_stop = str(token.tag).startswith(FUNCTION_TAGS)
-    return TextWord(cut, str(token.lemma).lower(), start, end, is_stop, is_word(cut))
+    for token, begin in korean_tokens(text):
+        start = begin + int(token.start)
+        word = text[start : start + int(token.len)]
+        is_stop = str(token.tag).startswith(FUNCTION_TAGS)
+        if word:
+            end = start + len(word)
+            yield TextWord(word, str(token.lemma).lower(), start, end, is_stop, is_word(word))
 
 
 _ANALYSERS = {"en": _words_en, "zh": _words_zh, "ko": _words_ko}

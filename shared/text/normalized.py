@@ -37,11 +37,14 @@ class NormalizedText:
         return position, position
 
 
+def as_sent(text: str) -> NormalizedText:
+    """Return the text unchanged, each character with its place."""
+    return NormalizedText(text, list(range(len(text))), list(range(1, len(text) + 1)), len(text))
+
+
 def normalize(text: str) -> NormalizedText:
     """Return the normalised text. Takes linear time; normalised text stays as it is."""
-    normalized = NormalizedText(
-        text, list(range(len(text))), list(range(1, len(text) + 1)), len(text)
-    )
+    normalized = as_sent(text)
     for _ in range(ROUNDS):
         before = normalized.text
         for step in _STEPS:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from services.hatexscore.group_terms import GroupMention
 from services.hatexscore.groups import GroupText, read_mentions, target_group_identified
 from services.hatexscore.lexicon import NameLanguage, load_lexicon
 from services.hatexscore.words import Span, detect_language
@@ -16,7 +16,7 @@ def quoted(text: str) -> list[Span]:
 
 def found_in(
     text: str, policy: str = "un", *, hateful: bool = True, language: NameLanguage | None = None
-) -> list[GroupMention]:
+) -> list[Any]:
     spoken = language or detect_language(text)
     lexicon = load_lexicon(policy, spoken)
     [found] = read_mentions([GroupText(text, spoken, lexicon, quoted(text))], [hateful])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from services.hatexscore.build_lexicons import LANGUAGES, build_printed
+from cli.generators.group_lists import LANGUAGES, build_printed
 from services.hatexscore.group_terms import find_terms
 from services.hatexscore.lexicon import (
     FOLDER,

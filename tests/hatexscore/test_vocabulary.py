@@ -106,7 +106,7 @@ def test_a_word_is_refused_where_its_pattern_would_not_find_it(word: str) -> Non
     lowered = "".join(one.lower() if len(one.lower()) == 1 else one for one in word)
     own = custom_vocabulary({"hateful": [word], "non-hateful": ["zz"]})
     finds = any(one.word.side == "hateful" for one in own.find(lowered, word, in_line=True))
-    assert (found is None) == (finds and "*" not in word)
+    assert found is not None or (finds and "*" not in word)
 
 
 def test_checking_words_compiles_no_pattern(monkeypatch: pytest.MonkeyPatch) -> None:

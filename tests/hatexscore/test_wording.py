@@ -11,12 +11,10 @@ import pytest
 from services.hatexscore.contract import HatexscoreProbabilities, HatexscoreRequest
 from services.hatexscore.explanation import detect_languages
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.quote_kinds import attributed
-from services.hatexscore.quote_search import locate
-from services.hatexscore.quote_spelling import Spellings
-from services.hatexscore.quotes import plain_format, quotations
+from services.hatexscore.quote_search import Haystack, QuoteSearch, locate, searchable
+from services.hatexscore.quotes import Quotation, plain_format, quotations
+from services.hatexscore.quoting import clauses_of, is_attributed, read_quotations
 from services.hatexscore.report import HatexscoreResult
-from services.hatexscore.variants import read_quotations
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.wording import Row, check, check_pairs, load
 
@@ -92,7 +90,8 @@ def test_a_changed_word_is_shown_with_its_passage(text: str, quotation: str, pas
 
 
 def attribution(row: Row) -> bool:
-    return bool(attributed(row["explanation"], quotations(row["explanation"])))
+    clauses = clauses_of(row["explanation"], quotations(row["explanation"]))
+    return any(map(is_attributed, clauses.values()))
 
 
 def lines(row: Row) -> list[str]:
@@ -103,7 +102,9 @@ def lines(row: Row) -> list[str]:
 
 
 def spellings(row: Row) -> list[str]:
-    return [row["text"][a:b] for a, b in Spellings(row["text"]).find(row["explanation"])]
+    search = QuoteSearch(Haystack(row["text"], searchable(row["text"])))
+    quoted = Quotation(0, len(row["explanation"]), row["explanation"])
+    return [quote.text for quote in search.respelled(quoted)]
 
 
 def other_sources(row: Row) -> list[str]:
@@ -128,6 +129,14 @@ READERS = {
 def test_what_is_quoted_and_by_whom() -> None:
     rows = load(DATA / "quoting.jsonl")
     check(rows, lambda row: READERS[row["reader"]](row), floor=0.954, inverted=0.0115)
+
+
+def test_a_function_word_that_is_quoted_alone_is_told_of() -> None:
+    text = "Poles fill the bus again."
+    for quoted, is_told in (("the", True), ("fill the bus", False)):
+        found = score({"text": text, "explanation": f'The words "{quoted}" insult Poles. Hateful.'})
+        told = [one for one in found.warnings if "function word" in one]
+        assert [f'"{quoted}"' in one for one in told] == [True] * is_told
 
 
 @needs_golden

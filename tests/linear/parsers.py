@@ -33,7 +33,7 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.groups import names_target
 from services.hatexscore.quote_search import fold, locate
 from services.hatexscore.quotes import count_units, plain_format, quotations
-from services.hatexscore.variant_paper import CommonSpans
+from services.hatexscore.variant_paper import common_runs
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import detect_language
@@ -53,6 +53,7 @@ from shared.models.word_rows import render_rows
 from shared.readers.structured import read_structured as structured
 from shared.reports.pages.word_changes import changes
 from shared.text.language import find_language
+from shared.text.normalized import as_sent
 from shared.text.sentences import sentences
 from shared.text.word_segmentation import word_spans
 from tests.hatexscore.fake import FakeClassifier, bound
@@ -96,9 +97,9 @@ def parsers() -> dict[str, Parser]:
         "hatexscore quotations": quotations,
         "hatexscore notation": plain_format,
         "hatexscore found quotations": lambda text: locate(text, quotations(QUOTING)),
-        "hatexscore folding": fold,
+        "hatexscore folding": lambda text: fold(as_sent(text)),
         "hatexscore units": count_units,
-        "hatexscore runs": lambda text: CommonSpans(text).maximal(text[::-1]),
+        "hatexscore runs": lambda text: common_runs(text, text[::-1]),
         "language identified": find_language,
         "page changes": lambda text: changes(text, text[::-1]),
         "request repeated in a warning": lambda text: repeats(text, [text[::-1] + "x"]),
