@@ -72,9 +72,9 @@ class DestinationPolicy:
         self._check_https_and_port(destination)
 
     async def check_name(self, destination: Destination, resolver: Resolve) -> None:
-        """Where only an allowed network may be reached so, or under such a name, the name must
-        lead into one, as it will have to at each attempt. Raises ForbiddenDestination; a name without an answer is let pass:
-        nothing can be sent to it."""
+        """Check that a name leads into an allowed network, where only such a network may be
+        reached so or has such a name. Raises ForbiddenDestination. A name that cannot be resolved
+        passes: nothing can be sent to it."""
         if _parse_host(destination.host) is not None:
             return  # judged as it is
         with suppress(ForbiddenDestination):
