@@ -77,7 +77,8 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls. key: None where keys are not asked for: then no limits apply either."""
+    """Who calls. key: None where keys are not asked for: then only the
+    limit of open jobs applies."""
 
     tenant: str
     scopes: frozenset[Scope]
@@ -99,7 +100,7 @@ class Caller:
     def owner(self, chosen: Settings) -> Owner:
         """The owner of what this caller makes."""
         if self.key is None:
-            return Owner(self.tenant)
+            return Owner(self.tenant, most_open=chosen.open_jobs)
         return Owner(
             self.tenant,
             most_open=chosen.open_jobs,

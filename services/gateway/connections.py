@@ -35,6 +35,7 @@ LINGER_BYTES = 1_048_576
 READ_SECONDS = 60.0  # a client that does not take what we write for so long is gone
 READ_BYTES = 16_384  # at a time: between two reads others have their turn
 HEAD_LINES = 128
+HEAD_BYTES = 16_384  # h11 counts only what is there before the last read
 CHUNKS = 256  # of a body, of any size; all others have
 CHUNK_BYTES = 32  # on the average
 CLOSED = "the connection is closed"
@@ -98,13 +99,22 @@ class StrictConnection(h11.Connection):
     """
 
     def __init__(self) -> None:
-        super().__init__(h11.SERVER)
+        super().__init__(h11.SERVER, HEAD_BYTES)
         self._chunks, self._bytes = 0, 0
+        self.head_is_too_large = False
 
     def next_event(self) -> Any:
         """h11's next event. Raises RemoteProtocolError."""
-        event = super().next_event()
+        waits = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
+        try:
+            event = super().next_event()
+        except h11.RemoteProtocolError as error:
+            self.head_is_too_large = error.error_status_hint == HeaderFieldsTooLarge.status
+            raise
         if isinstance(event, h11.Request):
+            if waits - len(self.trailing_data[0]) > HEAD_BYTES:
+                self.head_is_too_large = True
+                raise h11.RemoteProtocolError("the head is too long")
             self._chunks, self._bytes = 0, 0
             if {name for name, _ in event.headers} >= {b"content-length", b"transfer-encoding"}:
                 raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
@@ -141,6 +151,7 @@ class StrictProtocol(H11Protocol):
     """uvicorn's HTTP/1.1 with limits; `connections` is shared by all of a server."""
 
     connections_open: ConnectionCounter
+    conn: StrictConnection
 
     def __init__(
         self,
@@ -291,7 +302,8 @@ class StrictProtocol(H11Protocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            self._send_error(NotHttp(CLOSED))
+            too_large = self.conn.head_is_too_large
+            self._send_error(HeaderFieldsTooLarge(CLOSED) if too_large else NotHttp(CLOSED))
             self.transport.close()
         else:
             self.transport.abort()

@@ -63,7 +63,11 @@ class JudgementRequest(Message):
     )
     about: Words = Field(default=SCORE, description="`score`, or the name of a part")
     human_score: float | None = Field(default=None, ge=0, le=1, description="what it should be")
-    human_label: Words | None = Field(default=None, description="what the label should be")
+    human_label: Words | None = Field(
+        default=None,
+        description="what the label should be; only a canonical one, such as `hateful`, for jobs "
+        "whose texts are not kept",
+    )
     spans: tuple[MarkedSpan, ...] = Field(
         default=(),
         max_length=MOST_SPANS,

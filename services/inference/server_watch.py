@@ -18,6 +18,7 @@ import httpx
 from redis.exceptions import RedisError
 
 from shared.models import server_records
+from shared.models.bounded_client import HEAD_BYTES, bounded_client, receive
 from shared.models.catalogue.availability import ModelStates
 from shared.models.catalogue.catalogue import Catalogue
 from shared.models.catalogue.entry import ModelEntry
@@ -115,7 +116,9 @@ def _repeat(look: Callable[[], None]) -> None:
 def connection_error(url: str) -> str | None:
     """Why nobody answers there; None: somebody does."""
     try:
-        httpx.head(url, timeout=CONNECT_SECONDS)
+        with bounded_client(httpx.Timeout(CONNECT_SECONDS), httpx.Limits()) as client:
+            request = client.build_request("HEAD", url)
+            receive(client, request, seconds=CONNECT_SECONDS, most_bytes=HEAD_BYTES)
     except httpx.ConnectError as error:
         return str(error) or "no connection"
     except httpx.ConnectTimeout:

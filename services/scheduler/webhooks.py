@@ -6,8 +6,9 @@ at least once, under the same `webhook-id`.
 
 An attempt is one request: of one event, or of many scores where their destination's format joins
 them; what becomes of it becomes of each. It signs the exact bytes and posts them. Success is 2xx
-and nothing else; a redirect is a failure and is not followed; of the answer's body at most 64 kB
-are read, and none of it is kept or shown. Source: Standard Webhooks 1.0.0.
+and nothing else; a redirect is a failure and is not followed; of the answer at most 64 kB are
+read, its head and `100 Continue` included, and none of its body is kept or shown.
+Source: Standard Webhooks 1.0.0.
 
 No request reaches an internal address: the name is resolved once, every address judged, and the
 socket opened to the very address that was judged, so a name that changes its mind (DNS rebinding)
@@ -288,6 +289,8 @@ class Sender:
             return DeliveryRefusal("the host's name cannot be resolved")
         except (httpcore.ConnectError, ssl.SSLError):
             return DeliveryRefusal("no connection, or its certificate is not valid")
+        except AnswerTooLong:
+            return DeliveryRefusal("the head of its answer is longer than 64 kB")
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError):
             return DeliveryRefusal("the connection broke off, or the answer is not HTTP")
 
@@ -378,17 +381,50 @@ def retry_after(value: str, now: datetime) -> timedelta | None:
 
 async def _read_rest(answer: httpcore.Response) -> None:
     """Let a civil receiver finish its answer; the status counts, whatever goes wrong here."""
-    read_bytes = 0
     try:
         async with asyncio.timeout(DRAIN_SECONDS):
-            async for chunk in answer.aiter_stream():
-                read_bytes += len(chunk)
-                if read_bytes >= MOST_ANSWER_BYTES:
-                    return
+            async for _chunk in answer.aiter_stream():
+                pass
     except (TimeoutError, httpcore.NetworkError, httpcore.ProtocolError):
         return
     finally:
         await answer.aclose()
+
+
+class AnswerTooLong(httpcore.ReadError):
+    """The receiver sent more than MOST_ANSWER_BYTES."""
+
+
+class BoundedStream(httpcore.AsyncNetworkStream):
+    """A socket that reads no more than MOST_ANSWER_BYTES, informational answers included."""
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._bytes_left = MOST_ANSWER_BYTES
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self._bytes_left <= 0:
+            raise AnswerTooLong
+        content = await self._stream.read(min(max_bytes, self._bytes_left), timeout)
+        self._bytes_left -= len(content)
+        return content
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        return BoundedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
 
 
 class UnknownName(httpcore.ConnectError):
@@ -421,8 +457,10 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         failed: Exception = UnknownName("the name has no address")
         for address in await self.resolve(host, port):
             try:
-                return await self._sockets.connect_tcp(
-                    str(address), port, timeout, local_address, socket_options
+                return BoundedStream(
+                    await self._sockets.connect_tcp(
+                        str(address), port, timeout, local_address, socket_options
+                    )
                 )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failed = error

@@ -63,6 +63,8 @@ OPEN_BATCHES = "open-batches"
 STORED_FILES = "stored-files"
 STORED_BYTES = "stored-bytes"
 RETRY_SECONDS = 5
+LONGEST_RETRY_SECONDS = 300
+ROOM_SHARE = 0.01  # of the open jobs
 DELETE_SECONDS = 60  # whoever must delete something first need not ask so soon
 
 # Nobody is let in unseen this close below the quota: more than two gateways commit at once.
@@ -379,16 +381,16 @@ def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) ->
 
     A worker that still computes it is fenced off: its finish finds the job no longer running.
     """
-    find(connection, job_id, tenant=tenant)
+    own = true() if tenant is None else jobs.c.tenant == tenant
     rows = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, IS_OPEN)
+        .where(jobs.c.id == job_id, IS_OPEN, own)
         .values(status="cancelled", finished_at=func.now(), lease_expires_at=None)
         .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
     for row in rows:
         job_ended(connection, row)
-    return find(connection, job_id)
+    return find(connection, job_id, tenant=tenant)
 
 
 def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
@@ -411,22 +413,28 @@ def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
     """
     if owner.most_open is None or (count == 1 and _has_space(owner)):
         return
-    if count == 1 and _count_open(connection, owner, 0) < owner.most_open - UNSEEN:
+    if count == 1 and _count_open(connection, owner, 0)[0] < owner.most_open - UNSEEN:
         return
     _take_turns(connection, OPEN_JOBS, owner)
-    if _count_open(connection, owner, count) + count <= owner.most_open:
+    found, oldest_seconds = _count_open(connection, owner, count)
+    too_many = found + count - owner.most_open
+    if too_many <= 0:
         return
     detail = f"{owner.most_open} jobs are queued or running; wait until some have ended"
     if count > 1:
         detail = f"{owner.most_open} jobs may be queued or running, and these {count} do not fit"
-    raise QuotaExceeded(detail, policy=OPEN_JOBS, retry_after=RETRY_SECONDS)
+    # In the time that the oldest job has been open about all open ones end (Little's law). The
+    # hundredth part at least must end, so that a crowd does not come back for one place.
+    share = max(too_many / max(found, 1), ROOM_SHARE)
+    wait = min(max(oldest_seconds * share, RETRY_SECONDS), LONGEST_RETRY_SECONDS)
+    raise QuotaExceeded(detail, policy=OPEN_JOBS, retry_after=math.ceil(wait))
 
 
-def _count_open(connection: Connection, owner: Owner, more: int) -> int:
-    """How many open jobs there are; remembered with those that are about to be."""
-    found = _open(connection, owner)
+def _count_open(connection: Connection, owner: Owner, more: int) -> tuple[int, float]:
+    """As `_open`; the count is remembered with the jobs that are about to be."""
+    found, oldest_seconds = _open(connection, owner)
     _lately[owner.tenant] = (time.monotonic(), found + more)
-    return found
+    return found, oldest_seconds
 
 
 def take_batch_turn(connection: Connection, owner: Owner) -> None:
@@ -485,13 +493,14 @@ def _has_space(owner: Owner) -> bool:
     return is_fresh and owner.most_open is not None and owner.most_open - count > ROOMY
 
 
-def _open(connection: Connection, owner: Owner) -> int:
-    """How many open jobs there are, counted no further than the quota.
+def _open(connection: Connection, owner: Owner) -> tuple[int, float]:
+    """How many open jobs there are, counted no further than the quota, and the age of the oldest
+    in seconds.
 
     Those of batches do not count: they are fed through a window of their own.
     """
     some = (
-        select(jobs.c.id)
+        select(jobs.c.created_at)
         .where(
             jobs.c.tenant == owner.tenant,
             IS_OPEN,
@@ -500,4 +509,6 @@ def _open(connection: Connection, owner: Owner) -> int:
         .limit(owner.most_open)
         .subquery()
     )
-    return connection.execute(select(func.count()).select_from(some)).scalar_one()
+    age = func.extract("epoch", func.now() - func.min(some.c.created_at))
+    count, oldest_seconds = connection.execute(select(func.count(), age).select_from(some)).one()
+    return count, float(oldest_seconds or 0)

@@ -41,6 +41,7 @@ from sqlalchemy import (
 )
 
 from shared.contracts.errors import BadInput, NotThere, QuotaExceeded
+from shared.contracts.labels import CANONICAL
 from shared.ledger import webhooks
 from shared.ledger.jobs import is_kept
 from shared.ledger.tables import Instant, Json, jobs, metadata
@@ -53,6 +54,7 @@ MOST_NOTE = 2_000  # characters
 MOST_SPANS = 50  # of a judgement
 MOST_OF_JOB = 1_000  # rows, superseded ones too
 POLICY = "judgements"
+PLAIN_LABELS = tuple(sorted({label for labels in CANONICAL.values() for label in labels}))
 SAID = ("verdict", "human_score", "human_label", "note")
 
 judgements = Table(
@@ -165,7 +167,8 @@ def write(
     person gave on the same subject before is superseded. values: the row's, from `verdict` to
     `source`.
 
-    Raises NoResultToJudge, QuotaExceeded, BadInput for a note on a job whose texts are not kept.
+    Raises NoResultToJudge, QuotaExceeded, BadInput for a note, or a label in words of one's own, on
+    a job whose texts are not kept.
     """
     job = connection.execute(
         select(
@@ -180,6 +183,10 @@ def write(
         raise NoResultToJudge(f"the job {job_id!r} has no result of a metric")
     if job.is_private and values.get("note"):
         raise BadInput("the job's texts are not kept, and notes quote", pointer="/note")
+    if job.is_private and values.get("human_label") not in (None, "", *PLAIN_LABELS):
+        names = ", ".join(PLAIN_LABELS)
+        detail = f"the job's texts are not kept, and a label may quote them: send one of {names}"
+        raise BadInput(detail, pointer="/human_label")
     own = {"about": values.get("about") or SCORE, "note": values.get("note") or None}
     values = {**values, **own}
     if (same := _find_same(connection, job_id, values, origin)) is not None:

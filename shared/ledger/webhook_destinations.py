@@ -72,19 +72,20 @@ class DestinationPolicy:
         self._check_https_and_port(destination)
 
     async def check_name(self, destination: Destination, resolver: Resolve) -> None:
-        """Where only an allowed network may be reached so, the name must lead into one, as it will
-        have to at each attempt. Raises ForbiddenDestination; a name without an answer is let pass:
-        nothing can be sent to it."""
+        """Check that a name leads into an allowed network, where only such a network may be
+        reached so or has such a name. Raises ForbiddenDestination. A name that cannot be resolved
+        passes: nothing can be sent to it."""
         if _parse_host(destination.host) is not None:
             return  # judged as it is
-        try:
-            self._check_https_and_port(destination)
-        except ForbiddenDestination:
-            with suppress(OSError, UnicodeError):  # TimeoutError is an OSError
-                async with asyncio.timeout(RESOLVE_SECONDS):
-                    found = await resolver(destination.host, destination.port)
-                for text in found:
-                    self.check_address(canonical(text), destination)
+        with suppress(ForbiddenDestination):
+            if not is_inside(destination.host):
+                self._check_https_and_port(destination)
+                return
+        with suppress(OSError, UnicodeError):  # TimeoutError is an OSError
+            async with asyncio.timeout(RESOLVE_SECONDS):
+                found = await resolver(destination.host, destination.port)
+            for text in found:
+                self.check_address(canonical(text), destination)
 
     def _check_https_and_port(self, destination: Destination) -> None:
         if destination.scheme != "https":

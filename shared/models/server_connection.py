@@ -5,9 +5,10 @@ Paced (`ServerRateLimiter`): in any sixty seconds there are at most as many requ
 waits. Without Redis each process counts for itself.
 Sent again: a connection that fails, 429 and 5xx, after what `Retry-After` says or a growing pause.
 Not sent again: every other 4xx, a quota or credit that is used up, and a request that the server
-took but did not answer in time: it works on it, and a second one would double its load. Redirects
-are not followed: they would carry texts and keys to somebody else. Keys are in no message and no
-log. Source: specs "models" §1, §5.1.
+took but did not answer in time: it works on it, and a second one would double its load. An answer
+of more than `answer_bytes` is refused (`bounded_client`). Redirects are not followed: they would
+carry texts and keys to somebody else. Keys are in no message and no log.
+Source: specs "models" §1, §5.1.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from tenacity import (
 )
 
 from shared.contracts.errors import BadInput, ScoringError, TextTooLong, Unavailable
+from shared.models.bounded_client import AnswerRefused, bounded_client, receive
 from shared.models.catalogue.entry import ModelEntry
 from shared.process.redis_client import client
 from shared.process.settings import secret
@@ -59,9 +61,8 @@ TOO_LONG = re.compile(  # OpenAI, vLLM, SGLang, llama.cpp, text-embeddings-infer
     r"(prompt|input|text|sequence)\b[^.]{0,40}too (long|many tokens)",
     re.IGNORECASE,
 )
+BYTES_OF_A_VALUE = 16  # of JSON, on average at least: reading 4 MB of `[],` takes 2 GB and 12 s
 VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]*)")
-MOST_BYTES = 100_000_000  # of an answer; 32,000 tokens with 20 listed at each have a third of it
-KEPT_HEADERS = ("content-type", "retry-after")  # the content is decoded by then
 READ_FOR_REASON = 2_000  # characters of a server's message
 
 Json = dict[str, Any]
@@ -169,10 +170,10 @@ class Connection:
         self._attempts = ATTEMPTS
         self._pace = ServerRateLimiter(entry)
         self._seconds, at_once = entry.timeout_seconds, entry.requests_at_once
-        self._client = httpx.Client(
-            timeout=httpx.Timeout(self._seconds, connect=CONNECT_SECONDS),
-            limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=KEPT),
-            follow_redirects=False,
+        self._most_bytes = entry.answer_bytes
+        self._client = bounded_client(
+            httpx.Timeout(self._seconds, connect=CONNECT_SECONDS),
+            httpx.Limits(max_connections=at_once, max_keepalive_connections=KEPT),
         )
         weakref.finalize(self, self._client.close)
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="server")
@@ -221,11 +222,15 @@ class Connection:
         headers, query = self._address.sent_headers(), self._address.sent_query()
         asked = self._client.build_request(method, url, json=body, headers=headers, params=query)
         try:
-            response = self._received(asked)
+            response = receive(
+                self._client, asked, seconds=self._seconds, most_bytes=self._most_bytes
+            )
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.NetworkError) as error:
             raise _RetryError(f"no connection ({type(error).__name__})") from error
         except httpx.RemoteProtocolError as error:
             raise _RetryError("it broke the connection off") from error
+        except AnswerRefused as error:
+            raise Unavailable(f"the server of {self.name!r} did not answer: {error}") from error
         except httpx.HTTPError as error:
             name, kind = self.name, type(error).__name__
             raise Unavailable(f"the server of {name!r} did not answer ({kind})") from error
@@ -236,22 +241,6 @@ class Connection:
         if status >= 300:
             raise self._to_error(response)
         return self._read(response)
-
-    def _received(self, asked: httpx.Request) -> httpx.Response:
-        """The whole answer, in its time and of no more bytes than an answer has. Raises
-        Unavailable, and what httpx raises."""
-        until, pieces, size = time.monotonic() + self._seconds, [], 0
-        with contextlib.closing(self._client.send(asked, stream=True)) as response:
-            for piece in response.iter_bytes():
-                pieces.append(piece)
-                size += len(piece)
-                if size > MOST_BYTES or time.monotonic() > until:
-                    more = f"more than {MOST_BYTES:,} bytes" if size > MOST_BYTES else "no end"
-                    name = self.name
-                    raise Unavailable(f"the server of {name!r} did not answer: {more}")
-        kept = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-        content = b"".join(pieces)
-        return httpx.Response(response.status_code, headers=kept, content=content, request=asked)
 
     def _to_error(self, response: httpx.Response) -> ScoringError:
         status, server = response.status_code, f"the server of {self.name!r}"
@@ -279,6 +268,8 @@ class Connection:
 
     def _read(self, response: httpx.Response) -> Any:
         """A JSON object, or the list of text-embeddings-inference."""
+        if response.content.count(b",") > self._most_bytes // BYTES_OF_A_VALUE:
+            raise Unavailable(f"the server of {self.name!r} did not answer: too many JSON values")
         try:
             answer = response.json()
         except (ValueError, RecursionError) as error:

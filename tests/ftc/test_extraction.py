@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from services.ftc import phrases
 from services.ftc.counterfactuals import same_words
 from services.ftc.extraction import PATTERNS, extract
 from services.ftc.grammar import finish, is_sentence
@@ -122,3 +123,19 @@ def counterfactuals(row: Row) -> list[str | None]:
 
 def test_a_pattern_makes_the_counterfactual_that_the_logic_asks_for() -> None:
     check(load(Path(__file__).parent / "data" / "extraction.jsonl"), counterfactuals, floor=0.96)
+
+
+def test_a_sentence_of_many_parts_costs_no_more_than_one_of_a_dozen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[str] = []
+    parse = phrases.parse
+
+    def counted(sentence: str) -> phrases.Words:
+        parsed.append(sentence)
+        return parse(sentence)
+
+    monkeypatch.setattr(phrases, "parse", counted)
+    said = ", ".join(f"dog{number} implies cat{number}" for number in range(33))
+    extract("entailment", "A man plays guitar outside.", said, printed=False)
+    assert 0 < len(parsed) < 45

@@ -212,6 +212,23 @@ def test_the_quota_of_open_jobs_is_the_tenants_and_ends_with_the_jobs(opens: Ope
     assert two.post(URL, json=GOOD).status_code == 202
 
 
+def test_the_quota_holds_without_keys_and_says_when_there_is_room(
+    chosen: Settings, engine: Engine
+) -> None:
+    few = chosen.model_copy(update={"open_jobs": 2})
+    with serving(few) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
+        ids = [client.post(URL, json=GOOD).json()["id"] for _ in range(2)]
+        assert client.post(URL, json=GOOD).headers["Retry-After"] == "5"
+        with engine.begin() as connection:  # a backlog: the oldest job has waited for 40 s
+            old = "UPDATE jobs SET created_at = created_at - interval '40 s' WHERE id = :id"
+            connection.execute(text(old), {"id": ids[0]})
+        refused = client.post(URL, json=GOOD)
+        assert (refused.status_code, 20 <= int(refused.headers["Retry-After"]) < 40) == (429, True)
+        waits = [int(client.get(f"/v1/jobs/{one}").headers["Retry-After"]) for one in ids]
+        assert waits[0] in range(4, 10)
+        assert waits[1] < waits[0]
+
+
 def test_a_replay_needs_no_room_in_the_quota(opens: Opens) -> None:
     client, key = opens(), {"Idempotency-Key": '"one"'}
     first = client.post(URL, json=GOOD, headers=key).json()["id"]

@@ -120,7 +120,8 @@ def test_a_job_that_keeps_no_text_takes_no_note(client: httpx.Client, engine: En
         kept = select(jobs.c.request).where(jobs.c.id == job_id)
         request = connection.execute(kept).scalar_one() | {"do_not_store_text": True}
         connection.execute(update(jobs).where(jobs.c.id == job_id).values(request=request))
-    for name, value in {"note": "as it says", "spans": [{"start": 0, "end": 4}]}.items():
+    quoting = {"note": "as it says", "human_label": "as it says", "spans": [{"start": 0, "end": 4}]}
+    for name, value in quoting.items():
         body = {"verdict": "agree", name: value, **ANN}
         answer = client.post(f"/v1/jobs/{job_id}/judgements", json=body)
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, f"#/{name}")

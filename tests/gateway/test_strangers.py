@@ -325,6 +325,18 @@ def test_too_many_header_fields_are_refused(gateway: Process) -> None:
         assert status_of(received(stranger)) == 431
 
 
+@pytest.mark.parametrize(("size", "status"), [(15_000, 200), (17_000, 431), (20_000, 431)])
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_a_head_has_at_most_16_kb(gateway: Process, size: int, status: int, pieces: int) -> None:
+    whole = head("GET", "/healthz", "X-Field: " + "x" * size)
+    with gateway.connect() as stranger:
+        for start in range(0, len(whole), len(whole) // pieces + 1):
+            stranger.sendall(whole[start : start + len(whole) // pieces + 1])
+            time.sleep(0.2 * (pieces - 1))
+        stranger.shutdown(socket.SHUT_WR)
+        assert status_of(received(stranger)) == status
+
+
 @pytest.mark.parametrize("size", [CHUNK_BYTES, 100, 5_000])
 def test_small_chunks_of_an_honest_client_are_read(gateway: Process, size: int) -> None:
     form = b"csrf=" + b"a" * 6_000

@@ -6305,7 +6305,10 @@ class JudgementRequest(Message):
     about: Annotated[str, Field(description='`score`, or the name of a part')] = 'score'
     human_score: Annotated[float | None, Field(description='what it should be')] = None
     human_label: Annotated[
-        str | None, Field(description='what the label should be')
+        str | None,
+        Field(
+            description='what the label should be; only a canonical one, such as `hateful`, for jobs whose texts are not kept'
+        ),
     ] = None
     spans: Annotated[
         list[MarkedSpan],

@@ -12,6 +12,7 @@ from services.gateway import views
 from services.gateway.auth import Canceller, Reader
 from services.gateway.http_requests import Limit, check_filters, list_json, page_after
 from services.gateway.refusals import AlreadyFinal
+from services.gateway.routes.scores import retry_header
 from services.gateway.state import Gateway, State
 from services.registry import all_contracts
 from shared.contracts.errors import BadInput, UnknownJob
@@ -46,7 +47,7 @@ def validate_id(job_id: str) -> str:
 async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
     """The job with this id; those of other tenants are not there."""
     job = await find_job(job_id, gateway, caller.tenant)
-    return JSONResponse(job_json(job), headers={} if job.is_final else {"Retry-After": "1"})
+    return JSONResponse(job_json(job), headers={} if job.is_final else retry_header(job))
 
 
 async def find_job(job_id: str, gateway: State, tenant: str) -> Job:

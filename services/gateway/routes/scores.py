@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Annotated, Any
 
@@ -33,6 +33,7 @@ from shared.process.telemetry import JOBS_ACCEPTED
 
 LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace
 
+MOST_RETRY_SECONDS = 30
 LISTED_JOBS_BYTES = 4 * 1_048_576
 
 Take = Callable[[ServiceContract, Request, State, Caller], Awaitable[Response]]
@@ -75,7 +76,14 @@ async def take_one(
     job = await wait_for_job(accepted, gateway, seconds)
     if seconds and job.is_final:
         return JSONResponse(job_json(job), 200, headers)
-    return JSONResponse(job_json(job), 202, headers | {"Retry-After": "1"})
+    return JSONResponse(job_json(job), 202, headers | retry_header(job))
+
+
+def retry_header(job: jobs.Job) -> dict[str, str]:
+    """When to look at an open job again: after a tenth of its age, from 1 to 30 s. So a backlog is
+    not polled by everybody every second."""
+    age = (datetime.now(UTC) - job.created_at).total_seconds()
+    return {"Retry-After": str(round(min(max(age / 10, 1), MOST_RETRY_SECONDS)))}
 
 
 def most_bytes(contract: ServiceContract, gateway: State) -> int:

@@ -87,6 +87,9 @@ class ServerKeys(Message):
     )
     query: dict[str, HeaderValue] = Field(default_factory=dict, description="likewise")
     timeout_seconds: float = Field(default=120, gt=0, le=86_400)
+    answer_bytes: int = Field(
+        default=4_000_000, ge=1_000, le=100_000_000, description="size of one answer, at most"
+    )
     requests_at_once: int = Field(default=16, ge=1, le=1_024)
     requests_per_minute: int | None = Field(default=None, ge=1)
     protocol: Literal["auto", "vllm", "sglang", "tei", "infinity", "kserve-v2"] = Field(

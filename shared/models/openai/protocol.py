@@ -347,7 +347,7 @@ class _Usage(BaseModel):
 class ServerResponse(BaseModel):
     """What was written, how much was read for it, and by which build of the server."""
 
-    choices: list[ServerChoice] = Field(min_length=1)
+    choices: list[ServerChoice] = Field(min_length=1, max_length=128, fail_fast=True)
     usage: _Usage | None = None
     system_fingerprint: str | None = None
 

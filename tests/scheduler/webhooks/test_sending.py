@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import socket
 import threading
@@ -19,6 +20,7 @@ from services.scheduler.webhooks import Sender, SendSuccess, retry_after
 from shared.ledger.webhook_deliveries import DeliveryRefusal
 from shared.process.encryption import Sealer, new_key, new_secret
 from tests.patience import SECONDS
+from tests.raw_server import raw_server
 from tests.receivers import Receiver, receiving, until
 from tests.scheduler.webhooks.conftest import BODY, SECRET, delivery_to
 
@@ -201,3 +203,11 @@ def test_proxies_of_the_environment_are_not_used(
 )
 def test_retry_after_is_read_in_both_forms(value: str, wait: timedelta | None) -> None:
     assert retry_after(value, NOW) == wait
+
+
+def test_endless_informational_answers_end_soon(sender: Sender) -> None:
+    with raw_server(itertools.repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000)) as url:
+        started = time.monotonic()
+        found = attempt(sender, url)
+    assert found == DeliveryRefusal("the head of its answer is longer than 64 kB")
+    assert time.monotonic() - started < 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from ipaddress import ip_network
 from socket import inet_aton
 
@@ -208,3 +209,19 @@ def test_a_url_is_read_into_what_is_sent(url: str, host: str, header: str, targe
 def test_a_name_without_a_dot_is_of_a_network_inside(host: str) -> None:
     with pytest.raises(ForbiddenDestination, match="name is not public"):
         PUBLIC.check(f"https://{host}/hooks")
+
+
+@pytest.mark.parametrize(("address", "may"), [("10.1.2.3", True), ("169.254.169.254", False)])
+def test_an_inside_name_must_lead_into_an_allowed_network(address: str, may: bool) -> None:
+    """Where networks are allowed, registration resolves such a name and judges its address."""
+
+    async def resolver(_host: str, _port: int) -> list[str]:
+        return [address]
+
+    policy = DestinationPolicy(allowed=[ip_network("10.0.0.0/8")], ports=(443,))
+    check = policy.check_name(policy.check("https://metadata.internal/"), resolver)
+    if may:
+        asyncio.run(check)
+    else:
+        with pytest.raises(ForbiddenDestination, match="address is not public"):
+            asyncio.run(check)
