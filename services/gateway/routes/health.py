@@ -41,6 +41,9 @@ class ReadinessSchema(HealthSchema):
 
     ledger: Literal["ok"] = "ok"
     broker: Literal["ok"] = "ok"
+    files: str = Field(
+        description="`ready`, or why the file store is away: batches wait, uploads are refused"
+    )
     workers: dict[str, str] = Field(
         description="service → `ready`, or why its jobs wait: their worker starts, or there is none"
     )
@@ -103,7 +106,8 @@ async def get_health() -> JSONResponse:
     responses={200: {"model": ReadinessSchema}, 503: {"model": ProblemSchema}},
 )
 async def get_readiness(gateway: Gateway) -> JSONResponse:
-    """503 names what is away. Jobs are accepted while no worker is ready; `workers` says so."""
+    """503 names what is away. Jobs are accepted while no worker is ready; `workers` says so. Jobs
+    need no file store; `files` says whether batches wait for it."""
     away = []
     try:
         await gateway.in_ledger(lambda connection: connection.execute(text("SELECT 1")).all())
@@ -116,7 +120,15 @@ async def get_readiness(gateway: Gateway) -> JSONResponse:
             make("unavailable", "A part of the service is unavailable", 503, detail)
         )
     workers = dict(gateway.models.workers)
-    return JSONResponse({"status": "ok", "ledger": "ok", "broker": "ok", "workers": workers})
+    return JSONResponse(
+        {
+            "status": "ok",
+            "ledger": "ok",
+            "broker": "ok",
+            "files": gateway.file_store.state,
+            "workers": workers,
+        }
+    )
 
 
 @router.get("/metrics", operation_id="metrics", summary="Prometheus", include_in_schema=False)
