@@ -13,6 +13,7 @@ from services.registry import process_settings
 from services.scheduler import recovery
 from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import BatchFileWorker
+from services.scheduler.clock import ClockWatch
 from services.scheduler.facts import Facts
 from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.health import TaskMonitor, start_server
@@ -73,6 +74,7 @@ def periodic_tasks(chosen: Settings, isolation: FailureIsolation) -> list[Period
     filing = BatchFileWorker(engine, chosen, catalogue, isolation=isolation)
     tick = chosen.tick_seconds
     return [
+        PeriodicTask("clock", ClockWatch(engine, chosen).round, tick),
         PeriodicTask("recovery", lambda: recovery.recover(engine, chosen), tick),
         PeriodicTask("wakeups", Wakeups(engine).round, tick),
         PeriodicTask("feeding", lambda: feeder.round() and None, tick),

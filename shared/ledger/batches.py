@@ -34,6 +34,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from shared.contracts.errors import UnknownBatch, UnknownJob
 from shared.ledger import jobs
+from shared.ledger.clock import IS_STEADY
 from shared.ledger.engine import Slice, fetch_page
 from shared.ledger.jobs import (
     ANYBODY,
@@ -335,6 +336,7 @@ def expire(connection: Connection, only: Only = None) -> int:
     late = (
         batches.c.status.in_(("validating", "in_progress")),
         batches.c.expires_at <= func.now(),
+        IS_STEADY,
         *of(only),
     )
     _cancel_open(connection, _ids(connection, *late), "expired", ("queued", "running"))
@@ -353,9 +355,8 @@ def wind_up(connection: Connection, patience: timedelta, only: Only = None) -> i
     cancelling = (batches.c.status == "cancelling", batches.c.ending.is_(None), *of(only))
     late = or_(batches.c.cancelling_at < func.now() - patience, batches.c.expires_at <= func.now())
     _cancel_open(connection, _ids(connection, *cancelling), "cancelled", ("queued",))
-    _cancel_open(
-        connection, _ids(connection, *cancelling, late), "cancelled", ("queued", "running")
-    )
+    overdue = _ids(connection, *cancelling, late, IS_STEADY)
+    _cancel_open(connection, overdue, "cancelled", ("queued", "running"))
     return _turn(connection, (*cancelling, ~STILL_OPEN), {"ending": "cancelled"})
 
 

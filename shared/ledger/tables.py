@@ -422,6 +422,14 @@ deliveries = Table(
     Index("ix_webhook_deliveries_ended", "ended_at", postgresql_where=text("status <> 'pending'")),
 )
 
+clock = Table(  # one row: when a scheduler last compared the database's clock with its own
+    "clock",
+    metadata,
+    Column("id", Boolean, primary_key=True),
+    Column("seen_at", Instant, nullable=False, server_default=func.now()),
+    CheckConstraint("id", name="one_row"),
+)
+
 webhook_tests = Table(  # of each endpoint the last one, or the one that runs
     "webhook_tests",
     metadata,

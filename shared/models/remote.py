@@ -197,15 +197,15 @@ def call_model(service: ModelService, model: str, operation: Any) -> Any:
 
 
 def _call(service: ModelService, model: str, operation: Any) -> bytes:
-    began, longest, call_id = time.time(), settings().call_seconds, secrets.token_hex(16)
-    job, given_up = current(), began + SENDINGS * longest
+    began, longest, call_id = time.monotonic(), settings().call_seconds, secrets.token_hex(16)
+    job, until = current(), began + SENDINGS * longest
     for sending, seconds in enumerate(iter_retries(SENDINGS, longest)):
         call = RemoteCall(
             id=call_id,
             model=model,
             operation=operation,
             deadline=time.time() + seconds,
-            given_up=given_up,
+            given_up=time.time() + until - time.monotonic(),  # anew: the clock may have been set
             tenant=job.tenant if job else "",
             batch=job is not None and job.batch,
             private=job is not None and job.private,
@@ -214,7 +214,7 @@ def _call(service: ModelService, model: str, operation: Any) -> bytes:
         if raw is not None:
             return raw
         logger.warning("call.unanswered", model=model, call=call_id, sending=sending + 1)
-    raise Unavailable(f"the model {model!r} gave no answer in {time.time() - began:.0f} s")
+    raise Unavailable(f"the model {model!r} gave no answer in {time.monotonic() - began:.0f} s")
 
 
 def _send_and_wait(service: ModelService, call: RemoteCall, seconds: float) -> bytes | None:
