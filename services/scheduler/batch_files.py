@@ -28,7 +28,7 @@ from services.registry import contracts
 from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.fair_allocation import Rotation
 from services.scheduler.steps import Steps
-from shared.contracts.errors import BadInput, FileStoreAway, TooCostly
+from shared.contracts.errors import BadInput, FileStoreAway, TooCostly, Unavailable
 from shared.contracts.messages import JobRequest, Message, with_untrained_languages
 from shared.contracts.problems import (
     parse_strict,
@@ -349,6 +349,8 @@ class Reader:
             )
         except InvalidLine as error:
             return Fault(error.slug, error.detail, number, error.pointer)
+        except Unavailable:  # says nothing about the line: it is read again
+            raise
         except Exception as error:  # whatever a line can hold, it is this line's fault alone
             told = untold(error) if PRIVATE.search(raw) else error
             logger.error("batch.line_crashed", line=number, exc_info=told)

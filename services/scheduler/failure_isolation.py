@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from services.scheduler.attempts import MOST, Attempts, TooManyDeaths
-from shared.contracts.errors import FileStoreAway, Unavailable
+from shared.contracts.errors import FileStoreAway, ModelNotReady, Unavailable
 from shared.ledger import batch_attempts, batches
 from shared.ledger.batches import Fault, find
 from shared.ledger.engine import transaction
@@ -102,7 +102,7 @@ class FailureIsolation:
         """Errors in the block are logged. Raises Unavailable where the ledger is away."""
         try:
             yield
-        except FileStoreAway as error:
+        except (FileStoreAway, ModelNotReady) as error:
             logger.warning("batch.waits", batch=batch_id, step=step, detail=error.detail)
             self._record_error(step, batch_id, away=1)
             with transaction(self._engine) as connection:

@@ -14,8 +14,9 @@ from sqlalchemy import text
 from services.scheduler import failure_isolation
 from services.scheduler.failure_isolation import FailureIsolation, StepErrors
 from services.scheduler.retention import PrivateInputs
-from shared.contracts.errors import FileStoreAway
+from shared.contracts.errors import FileStoreAway, ModelNotReady
 from shared.ledger.file_store import FileStore
+from shared.models.catalogue.catalogue import Catalogue
 from tests.batches import Json, Scene, line, store_folder, upload
 
 LINES = [line(str(number), f"text {number}") for number in range(6)]
@@ -185,4 +186,17 @@ def test_a_full_disk_keeps_a_batch_from_its_end_only_while_it_is_full(
         patch.setattr(FileStore, "_unfinished", on_a_full_disk)
         assert wait_for_files(scene, batch)["status"] == "finalizing"
     assert not list((store_folder(scene.chosen) / "incoming").iterdir())
+    all_answered(scene, batch)
+
+
+def test_a_line_is_not_at_fault_for_a_model_whose_folder_is_away(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise ModelNotReady("the folder of the model 'm' is not there", model="m", state="away")
+
+    batch = scene.make(LINES)
+    with monkeypatch.context() as patch:
+        patch.setattr(Catalogue, "check_request", away)
+        assert wait_for_files(scene, batch)["status"] == "validating"
     all_answered(scene, batch)
