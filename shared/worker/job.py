@@ -66,7 +66,7 @@ from shared.worker.watchdog import GRACE_SECONDS, Interrupted, watchdog
 HAND_BACK_SECONDS = 0.5  # before a message is sent again whose jobs may not be taken yet
 RETRY_SECONDS = 5.0  # before the second attempt; doubled for each further attempt
 MODEL_WAIT_SECONDS = 10.0  # between two looks of a waiting job at its model
-MODEL_WAIT_HOURS = 24.0  # of looks: after them, a job that still waits for its model fails
+MODEL_WAIT_HOURS = 24.0  # after its acceptance, a job that still waits for its model fails
 TENANT_SHARE = 0.75  # of a worker's threads, for the jobs of one tenant
 LARGE_CHARACTERS = 10_000  # of a request; reading so many takes about 0.1 s of a processor
 
@@ -393,8 +393,7 @@ def _retry_or_wait(claim: Claim, error: Unavailable) -> Failure | Retry | Wait:
 
 def _wait_or_fail(claim: Claim, error: ModelNotReady) -> Failure | Wait:
     """The job waits for its model, for so many hours after its acceptance."""
-    looks = claim.attempt - claim.tried  # not the clock, which may have been set
-    if looks * MODEL_WAIT_SECONDS > MODEL_WAIT_HOURS * 3_600:
+    if claim.waited_seconds > MODEL_WAIT_HOURS * 3_600:
         return Failure(problem(ModelUnusable(error.detail) if error.state in UNUSABLE else error))
     logger.info("job.waits", job=claim.job_id, model=error.model, detail=error.detail)
     return Wait(error.model, error.detail, MODEL_WAIT_SECONDS, error.state)

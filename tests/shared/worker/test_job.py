@@ -33,14 +33,7 @@ from shared.queue.thread_scheduling import Interpreter
 from shared.worker import job
 from shared.worker import watchdog as watchdog_module
 from shared.worker.batch_queues import TenantShares
-from shared.worker.job import (
-    MODEL_WAIT_HOURS,
-    MODEL_WAIT_SECONDS,
-    Heartbeat,
-    Score,
-    context_of,
-    run_job,
-)
+from shared.worker.job import MODEL_WAIT_HOURS, Heartbeat, Score, context_of, run_job
 from shared.worker.watchdog import Watchdog
 from tests.echo_metric import ECHO, EchoRequest, echo
 from tests.patience import SECONDS, eventually
@@ -189,8 +182,8 @@ def test_a_job_whose_model_does_not_come_fails_with_the_models_reason(
 ) -> None:
     job_id = accept(engine, content)
     with engine.begin() as connection:
-        late = text("UPDATE jobs SET attempts = :looks, waits = :looks")
-        connection.execute(late, {"looks": int(MODEL_WAIT_HOURS * 3_600 / MODEL_WAIT_SECONDS) + 1})
+        late = text("UPDATE jobs SET created_at = now() - make_interval(secs => :age)")
+        connection.execute(late, {"age": MODEL_WAIT_HOURS * 3_600 + 60})
     run_job(job_id, ECHO, echo)
     job = find(engine, job_id)
     assert job.status == "failed"
