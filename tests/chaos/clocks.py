@@ -22,10 +22,10 @@ BEFORE_SECONDS = 5.0  # with the function, before it says another time: schedule
 CLOCK = "clock"  # under the service's folder: what is added to the clocks of our processes
 INSTALL = """
 CREATE SCHEMA IF NOT EXISTS chaos;
-CREATE TABLE IF NOT EXISTS chaos.clock AS SELECT interval '0' AS step;
-UPDATE chaos.clock SET step = '0';
+CREATE TABLE IF NOT EXISTS chaos.steps AS SELECT interval '0' AS step;
+UPDATE chaos.steps SET step = '0';
 CREATE OR REPLACE FUNCTION chaos.now() RETURNS timestamptz LANGUAGE sql STABLE AS
-    'SELECT pg_catalog.now() + (SELECT step FROM chaos.clock)';
+    'SELECT pg_catalog.now() + (SELECT step FROM chaos.steps)';
 """
 PATH = 'ALTER DATABASE {} SET search_path = chaos, pg_catalog, "$user", public'
 ATTEMPTS = "SELECT coalesce(max(attempts), 0), count(*) FILTER (WHERE attempts > 1) FROM jobs"
@@ -43,9 +43,9 @@ def database_stepped(step: str) -> Callable[[Trial], str]:
             connection.execute(END_OURS, (OURS,))
             try:
                 time.sleep(BEFORE_SECONDS)
-                connection.execute("UPDATE chaos.clock SET step = %s", (step,))
+                connection.execute("UPDATE chaos.steps SET step = %s", (step,))
                 time.sleep(AWAY_SECONDS)
-                connection.execute("UPDATE chaos.clock SET step = '0'")
+                connection.execute("UPDATE chaos.steps SET step = '0'")
                 time.sleep(BEFORE_SECONDS)
             finally:
                 connection.execute(f"ALTER DATABASE {name} RESET search_path")
