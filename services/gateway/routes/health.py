@@ -12,6 +12,7 @@ from sqlalchemy import text
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.auth import Reader
+from services.gateway.file_store_watch import READY
 from services.gateway.refusals import problem_response
 from services.gateway.server import render_metrics
 from services.gateway.state import Gateway, State, requires_key
@@ -42,6 +43,7 @@ class ReadinessSchema(HealthSchema):
     ledger: Literal["ok"] = "ok"
     broker: Literal["ok"] = "ok"
     files: str = Field(
+        default=READY,
         description="`ready`, or why the file store is away: batches wait, uploads are refused"
     )
     workers: dict[str, str] = Field(
