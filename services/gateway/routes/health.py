@@ -44,7 +44,7 @@ class ReadinessSchema(HealthSchema):
     broker: Literal["ok"] = "ok"
     files: str = Field(
         default=READY,
-        description="`ready`, or why the file store is away: batches wait, uploads are refused"
+        description="`ready`, or why the file store is away: batches wait, uploads are refused",
     )
     workers: dict[str, str] = Field(
         description="service → `ready`, or why its jobs wait: their worker starts, or there is none"
