@@ -60,6 +60,7 @@ WHOLE = re.compile(r"^def test_\w+\([^)]*\b(whole_service: |service: |ts: )", re
 OWN = re.compile(r"^def service\(", re.MULTILINE)
 SETTINGS = {"TOUCHSTONE_WEBHOOK_ALLOW": "127.0.0.1/32"}  # settings of the service that tests share
 TABLES = (  # what names another table stands before it
+    "clock",
     "webhook_tests",
     "webhook_deliveries",
     "result_facts",

@@ -21,6 +21,7 @@ from services.gateway.caller import (
     RateLimitMiddleware,
     SessionStore,
 )
+from services.gateway.file_store_watch import FileStoreWatch
 from services.gateway.pages import assets as pages
 from services.gateway.pages import guide
 from services.gateway.request_limits import BodyTimeoutMiddleware, RequestLimitMiddleware
@@ -40,7 +41,7 @@ from services.gateway.routes import (
 )
 from services.gateway.site_security import SameOriginMiddleware
 from services.gateway.spool import Spool
-from services.gateway.state import JobWatcher, MessageSender, State
+from services.gateway.state import JobWatcher, MessageSender, State, running
 from shared.ledger.engine import connect, libpq_url
 from shared.ledger.file_store import FileStore
 from shared.models.catalogue.catalogue import load_catalogue
@@ -103,9 +104,11 @@ def create_app(settings: Settings) -> FastAPI:
 
 def _state(settings: Settings) -> State:
     database_url = settings.database_url.get_secret_value()
+    engine = connect(database_url, pool_size=LEDGER_CONNECTIONS)
+    store = FileStore(settings.files_url, engine)
     return State(
         settings=settings,
-        engine=connect(database_url, pool_size=LEDGER_CONNECTIONS),
+        engine=engine,
         catalogue=load_catalogue(settings.models_file),
         job_watcher=JobWatcher(libpq_url(database_url)),
         messages=MessageSender(),
@@ -116,7 +119,8 @@ def _state(settings: Settings) -> State:
         previews=ConcurrentLimiter(PREVIEWS),
         sessions=SessionStore(settings),
         sealer=sealer_of(settings),
-        files=FileStore(settings.files_url),
+        files=store,
+        file_store=FileStoreWatch(store),
         spool=Spool(settings),
     )
 
@@ -129,7 +133,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if threading.current_thread() is threading.main_thread():
         reread.on_signal()
     with gateway.messages.run():
-        async with gateway.job_watcher.listen(), gateway.models.watch():
+        async with (
+            gateway.job_watcher.listen(),
+            gateway.models.watch(),
+            running(gateway.file_store.run(), "file-store"),
+        ):
             yield
     await run_in_threadpool(painter().close)
     await gateway.limiter.close()

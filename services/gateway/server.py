@@ -17,7 +17,7 @@ from services.gateway.http_requests import MAX_WAIT_SECONDS
 from services.gateway.results import overview
 from services.gateway.state import State
 from shared.contracts.errors import Unavailable
-from shared.ledger import jobs
+from shared.ledger import batches, jobs
 from shared.ledger.engine import transaction
 from shared.process import telemetry
 from shared.process.settings import Settings
@@ -104,17 +104,24 @@ def render_metrics(engine: Engine) -> bytes:
         ["metric"],
         registry=registry,
     )
+    waiting = Gauge(
+        "touchstone_batches_waiting_for_files",
+        "Open batches whose input or output waits for the file store",
+        registry=registry,
+    )
     try:
         with transaction(engine) as connection:
             backlogs = overview.backlog(connection)
             counts = jobs.open_counts(connection)
             waits = overview.oldest_seconds(connection)
+            held_up = batches.count_waiting(connection)
     except Unavailable:  # the process's own counters are still worth a scrape
-        backlogs, counts, waits = {}, {}, {}
+        backlogs, counts, waits, held_up = {}, {}, {}, 0
     for metric, count in backlogs.items():
         backlog.labels(metric).set(count)
     for metric, seconds in waits.items():
         oldest.labels(metric).set(seconds)
+    waiting.set(held_up)
     for (metric, status), count in counts.items():
         gauge.labels(metric, status).set(count)
     return generate_latest() + generate_latest(registry)

@@ -33,6 +33,7 @@ from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.caller import ConcurrentLimiter, KeyCache, Limiter, SessionStore
+from services.gateway.file_store_watch import FileStoreWatch
 from services.gateway.results.overview import ModelHistory
 from services.gateway.results.result_pages import ResultSummary
 from services.gateway.spool import Spool
@@ -145,6 +146,7 @@ class State:
     sessions: SessionStore
     sealer: Sealer | None  # None: no webhooks
     files: FileStore
+    file_store: FileStoreWatch
     spool: Spool
     models: ModelBoard = field(default_factory=ModelBoard)
     signs: TTLCache[str, ModelHistory] = field(  # by tenant; for the event loop's thread

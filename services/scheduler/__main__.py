@@ -13,6 +13,7 @@ from services.registry import process_settings
 from services.scheduler import recovery
 from services.scheduler.batch_feed import Feeder
 from services.scheduler.batch_files import BatchFileWorker
+from services.scheduler.clock import ClockWatch
 from services.scheduler.facts import Facts
 from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.health import TaskMonitor, start_server
@@ -21,6 +22,7 @@ from services.scheduler.wakeups import Wakeups
 from services.scheduler.webhooks import delivering
 from shared.contracts.errors import Unavailable
 from shared.ledger.engine import ledger
+from shared.ledger.file_store import FileStore
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.reload import CatalogueReload
 from shared.process import telemetry
@@ -30,6 +32,7 @@ from shared.queue.priority import NICENESS
 
 DUTY_SECONDS = 3_600.0  # a duty that took longer than this makes the scheduler unhealthy
 PURGE_EVERY_SECONDS = 600
+STORE_EVERY_SECONDS = 10.0
 FACTS_EVERY_SECONDS = 2.0
 PRIVATE_EVERY_SECONDS = 5.0
 BUSY_SECONDS = 0.01
@@ -71,10 +74,12 @@ def periodic_tasks(chosen: Settings, isolation: FailureIsolation) -> list[Period
     filing = BatchFileWorker(engine, chosen, catalogue, isolation=isolation)
     tick = chosen.tick_seconds
     return [
+        PeriodicTask("clock", ClockWatch(engine, chosen).round, tick),
         PeriodicTask("recovery", lambda: recovery.recover(engine, chosen), tick),
         PeriodicTask("wakeups", Wakeups(engine).round, tick),
         PeriodicTask("feeding", lambda: feeder.round() and None, tick),
         PeriodicTask("filing", filing.round, tick),
+        PeriodicTask("file store", FileStore(chosen.files_url, engine).check, STORE_EVERY_SECONDS),
         PeriodicTask("facts", Facts(engine).round, FACTS_EVERY_SECONDS),
         PeriodicTask("private inputs", PrivateInputs(engine, chosen).round, PRIVATE_EVERY_SECONDS),
         PeriodicTask("purging", Retention(engine, chosen).round, PURGE_EVERY_SECONDS),

@@ -28,7 +28,7 @@ from services.registry import contracts
 from services.scheduler.failure_isolation import FailureIsolation
 from services.scheduler.fair_allocation import Rotation
 from services.scheduler.steps import Steps
-from shared.contracts.errors import BadInput, TooCostly, UnknownFile
+from shared.contracts.errors import BadInput, FileStoreAway, TooCostly, Unavailable
 from shared.contracts.messages import JobRequest, Message, with_untrained_languages
 from shared.contracts.problems import (
     parse_strict,
@@ -103,7 +103,7 @@ class BatchFileWorker:
         self._engine = engine
         self._chosen = chosen
         self._catalogue = catalogue
-        self._store = FileStore(chosen.files_url)
+        self._store = FileStore(chosen.files_url, engine)
         self._isolation = isolation or FailureIsolation(engine)
         self._patience = patience
         self._duties = (
@@ -147,19 +147,23 @@ class BatchFileWorker:
             batch = batch_validation.take(connection, batch_id)
             if batch is None:
                 return False
-            batch_validation.save_step(connection, batch, self._step(batch))
+            size = files.size_of(connection, batch.input_file_id)
+            batch_validation.save_step(connection, batch, self._step(batch, size))
         return True
 
-    def _step(self, batch: Batch) -> ValidationStep:
+    def _step(self, batch: Batch, size: int | None) -> ValidationStep:
+        """size: bytes of the input file; None: it was deleted. Raises FileStoreAway."""
+        if size is None:
+            return _failed(batch, Fault("unknown_file", "the input file was deleted"))
         try:
             reader = reader_for(batch, self._chosen, self._catalogue)
-            with self._store.open_read(batch.input_file_id, batch.read_bytes) as stream:
-                return reader.step(stream, batch)
-        except (UnknownFile, InvalidLine) as error:
-            fault = Fault(error.slug.replace("-", "_"), error.detail)
-            return ValidationStep(
-                [], [fault], batch.read_bytes, batch.read_lines, at_end=True, fatal=True
-            )
+        except InvalidLine as error:
+            return _failed(batch, Fault(error.slug, error.detail))
+        with self._store.open_read(batch.input_file_id, batch.read_bytes) as stream:
+            step = reader.step(stream, batch)
+        if step.at_end and not step.fatal and step.read_bytes < size:
+            raise FileStoreAway("the file store has only a part of this file at the moment")
+        return step
 
     def _write(self, batch_id: str) -> bool:
         with transaction(self._engine) as connection:
@@ -214,6 +218,11 @@ class BatchFileWorker:
         if batch.keeps_text:
             return False
         return bool(files.delete_unused(connection, [batch.input_file_id]))
+
+
+def _failed(batch: Batch, fault: Fault) -> ValidationStep:
+    """The step that ends the validation with a fault of the file as a whole."""
+    return ValidationStep([], [fault], batch.read_bytes, batch.read_lines, at_end=True, fatal=True)
 
 
 def _line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
@@ -340,6 +349,8 @@ class Reader:
             )
         except InvalidLine as error:
             return Fault(error.slug, error.detail, number, error.pointer)
+        except Unavailable:  # says nothing about the line: it is read again
+            raise
         except Exception as error:  # whatever a line can hold, it is this line's fault alone
             told = untold(error) if PRIVATE.search(raw) else error
             logger.error("batch.line_crashed", line=number, exc_info=told)

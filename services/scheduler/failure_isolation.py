@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from services.scheduler.attempts import MOST, Attempts, TooManyDeaths
-from shared.contracts.errors import FileStoreAway, Unavailable
+from shared.contracts.errors import FileStoreAway, ModelNotReady, Unavailable
 from shared.ledger import batch_attempts, batches
 from shared.ledger.batches import Fault, find
 from shared.ledger.engine import transaction
@@ -29,6 +29,7 @@ TRIES = 3  # a batch's step may fail so often; a store that answers with nonsens
 REST_SECONDS = 1.0  # after the first, then longer
 LONGEST_REST_SECONDS = 60.0
 SCHEMA = {"42703", "42704", "42883", "42P01"}  # SQLSTATE: no such column, type, function, table
+MOST_DOUBLINGS = 16  # of the first pause: a store may be away for a day
 MOST_REMEMBERED = 10_000  # batches in trouble; who comes after them is tried anew
 
 logger = telemetry.logger(__name__)
@@ -50,7 +51,7 @@ class StepErrors:
 
     def postpone(self, first_seconds: float) -> None:
         """Before the next try: twice as long as before the one before."""
-        seconds = first_seconds * 2.0 ** (self.away + self.errors - 1)
+        seconds = first_seconds * 2.0 ** min(self.away + self.errors - 1, MOST_DOUBLINGS)
         self.until = time.monotonic() + min(seconds, LONGEST_REST_SECONDS)
 
 
@@ -101,9 +102,11 @@ class FailureIsolation:
         """Errors in the block are logged. Raises Unavailable where the ledger is away."""
         try:
             yield
-        except FileStoreAway as error:
+        except (FileStoreAway, ModelNotReady) as error:
             logger.warning("batch.waits", batch=batch_id, step=step, detail=error.detail)
             self._record_error(step, batch_id, away=1)
+            with transaction(self._engine) as connection:
+                batches.set_waiting(connection, batch_id, error.detail)
         except Unavailable:
             raise
         except Exception as error:

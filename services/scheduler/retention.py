@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Connection, Engine
 
-from shared.contracts.errors import FileStoreAway, Unavailable, UnknownFile
+from shared.contracts.errors import FileStoreAway, Unavailable
 from shared.contracts.redaction import PRIVATE, PRIVATE_BYTES
 from shared.ledger import files, partitions, retention, score_hours
 from shared.ledger.engine import transaction
@@ -39,7 +39,7 @@ class Retention:
     def __init__(self, engine: Engine, chosen: Settings) -> None:
         self._engine = engine
         self._chosen = chosen
-        self._store = FileStore(chosen.files_url)
+        self._store = FileStore(chosen.files_url, engine)
 
     def round(self) -> None:
         """Forget everything whose term is over. Raises Unavailable."""
@@ -130,13 +130,16 @@ class Retention:
         while True:
             with transaction(self._engine) as connection:
                 expired = files.delete_unused(connection, files.expired(connection, FILES_AT_ONCE))
-            self._remove(expired)
+            for file_id in expired:
+                self._store.remove(file_id)
             total += len(expired)
             if not expired:
                 return total
 
     def _delete_unknown_files(self) -> int:
-        """Blobs without a row: their writer, or who removed their row, died before the rest."""
+        """Blobs without a row: their writer, or who removed their row, died before the rest, or the
+        store was away."""
+        self._store.remove_unfinished(STRAY_AGE)
         old = list(self._store.list_by_age(STRAY_AGE))
         strays = []
         for start in range(0, len(old), FILES_AT_ONCE):
@@ -144,18 +147,9 @@ class Retention:
             with transaction(self._engine) as connection:
                 known = files.known(connection, some)
             strays += [file_id for file_id in some if file_id not in known]
-        return self._remove(strays)
-
-    def _remove(self, file_ids: list[str]) -> int:
-        """How many blobs went; one that stays has no row, and is a stray from now on."""
-        gone = 0
-        for file_id in file_ids:
-            try:
-                self._store.remove(file_id)
-                gone += 1
-            except FileStoreAway as error:
-                logger.warning("retention.not_removed", file=file_id, detail=error.detail)
-        return gone
+        for file_id in strays:
+            self._store.remove(file_id)
+        return len(strays)
 
 
 def _run_one(kind: str, purge: Callable[[], int]) -> int:
@@ -176,15 +170,21 @@ class PrivateInputs:
 
     def __init__(self, engine: Engine, chosen: Settings) -> None:
         self._engine = engine
-        self._store = FileStore(chosen.files_url)
+        self._store = FileStore(chosen.files_url, engine)
+        self._after = ""  # the last batch of a full round: files that are away block no others
 
     def round(self) -> int:
         """How many files were deleted. Raises Unavailable."""
         with transaction(self._engine) as connection:
-            found = retention.finished_inputs(connection, AT_ONCE)
+            found = retention.finished_inputs(connection, AT_ONCE, self._after)
+        self._after = found[-1].batch_id if len(found) == AT_ONCE else ""
         gone = 0
         for one in found:
-            keeps_text = one.keeps_text and not self._contains_field(one)
+            try:
+                keeps_text = one.keeps_text and not self._contains_field(one)
+            except FileStoreAway as error:
+                logger.warning("private_inputs.waits", file=one.file_id, detail=error.detail)
+                continue
             with transaction(self._engine) as connection:
                 retention.mark_read(connection, one, keeps_text=keeps_text)
                 forgotten = [] if keeps_text else files.delete_unused(connection, [one.file_id])
@@ -195,14 +195,17 @@ class PrivateInputs:
         return gone
 
     def _contains_field(self, one: FinishedInput) -> bool:
-        """Whether what nobody read says anywhere that its text must not be stored."""
-        try:
-            with self._store.open_read(one.file_id, one.read_bytes) as stream:
-                kept = b""
-                while piece := stream.read(PIECE_BYTES):
-                    if PRIVATE.search(kept + piece):
-                        return True
-                    kept = piece[-PRIVATE_BYTES:]
-        except UnknownFile:
-            return False
+        """Whether what nobody read says anywhere that its text must not be stored.
+
+        Raises FileStoreAway.
+        """
+        with self._store.open_read(one.file_id, one.read_bytes) as stream:
+            kept, size = b"", one.read_bytes
+            while piece := stream.read(PIECE_BYTES):
+                if PRIVATE.search(kept + piece):
+                    return True
+                kept = piece[-PRIVATE_BYTES:]
+                size += len(piece)
+        if size < one.bytes:
+            raise FileStoreAway("the file store has only a part of this file at the moment")
         return False

@@ -105,7 +105,8 @@ def _values_after(batch: Batch, step: ValidationStep, repeated: Sequence[Fault])
         "total": total,
         "errors": errors or None,
         "keeps_text": batch.keeps_text and step.keeps_text,
-        "revision": batch.revision + 1,
+        "waits": None,
+        "revision": batches.c.revision + 1,
     }
     if over and errors:
         values |= {"status": "failed", "failed_at": func.now(), "total": 0}

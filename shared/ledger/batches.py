@@ -34,6 +34,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from shared.contracts.errors import UnknownBatch, UnknownJob
 from shared.ledger import jobs
+from shared.ledger.clock import IS_STEADY
 from shared.ledger.engine import Slice, fetch_page
 from shared.ledger.jobs import (
     ANYBODY,
@@ -95,6 +96,7 @@ class Batch:
     keeps_text: bool
     accept_untrained_languages: bool
     report_job_id: str | None
+    waits: str | None  # why its step waits, in words
     created_at: datetime
     in_progress_at: datetime | None
     finalizing_at: datetime | None
@@ -334,6 +336,7 @@ def expire(connection: Connection, only: Only = None) -> int:
     late = (
         batches.c.status.in_(("validating", "in_progress")),
         batches.c.expires_at <= func.now(),
+        IS_STEADY,
         *of(only),
     )
     _cancel_open(connection, _ids(connection, *late), "expired", ("queued", "running"))
@@ -352,9 +355,8 @@ def wind_up(connection: Connection, patience: timedelta, only: Only = None) -> i
     cancelling = (batches.c.status == "cancelling", batches.c.ending.is_(None), *of(only))
     late = or_(batches.c.cancelling_at < func.now() - patience, batches.c.expires_at <= func.now())
     _cancel_open(connection, _ids(connection, *cancelling), "cancelled", ("queued",))
-    _cancel_open(
-        connection, _ids(connection, *cancelling, late), "cancelled", ("queued", "running")
-    )
+    overdue = _ids(connection, *cancelling, late, IS_STEADY)
+    _cancel_open(connection, overdue, "cancelled", ("queued", "running"))
     return _turn(connection, (*cancelling, ~STILL_OPEN), {"ending": "cancelled"})
 
 
@@ -410,6 +412,7 @@ def close(connection: Connection, batch: Batch, output: str | None, error: str |
                 f"{batch.ending}_at": func.now(),
                 "output_file_id": output,
                 "error_file_id": error,
+                "waits": None,
                 "revision": batches.c.revision + 1,
             }
         )
@@ -455,6 +458,23 @@ def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
     return "finalizing"
 
 
+def set_waiting(connection: Connection, batch_id: str, reason: str) -> None:
+    """Say why the batch's next step waits; the step clears it when it is done."""
+    is_news = batches.c.waits.is_distinct_from(reason)
+    connection.execute(
+        update(batches)
+        .where(batches.c.id == batch_id, batches.c.status.in_(OPEN), is_news)
+        .values(waits=reason, revision=batches.c.revision + 1)
+        .returning(NOTICE)
+    )
+
+
+def count_waiting(connection: Connection) -> int:
+    """The open batches whose step waits for the file store."""
+    waiting = select(func.count()).where(batches.c.status.in_(OPEN), batches.c.waits.is_not(None))
+    return connection.execute(waiting).scalar_one()
+
+
 def delete_waiting(connection: Connection, batch_id: str) -> None:
     """Delete the lines without a job: they hold texts, and nobody will feed them."""
     is_waiting = batch_lines.c.status == "waiting"
@@ -477,7 +497,7 @@ def _turn(connection: Connection, conditions: Sequence[Any], values: dict[str, A
     rows = connection.execute(
         update(batches)
         .where(*conditions)
-        .values(values | {"revision": batches.c.revision + 1})
+        .values(values | {"waits": None, "revision": batches.c.revision + 1})
         .returning(NOTICE)
     )
     return len(rows.all())

@@ -32,9 +32,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.expression import CTE
 
+from shared.ledger.clock import IS_STEADY
 from shared.ledger.tables import IS_QUEUED, IS_RUNNING, jobs
 
-EXPIRED = (IS_RUNNING, jobs.c.lease_expires_at < func.now())
+EXPIRED = (IS_RUNNING, jobs.c.lease_expires_at < func.now(), IS_STEADY)
 NAMED = bindparam("named", type_=String)  # the job of the message
 ALL_NAMED = bindparam("all_named", type_=ARRAY(String))  # the jobs of several messages
 COUNT = bindparam("count", type_=Integer)  # of those messages

@@ -1,102 +1,213 @@
-"""Where the bytes of files lie: a folder, or any object store that fsspec knows.
+"""The bytes of files: in a folder, or in any object store that fsspec knows.
 
-The ledger says which files there are. A blob is written whole before its row appears, and loses its
-row before it is removed, so that a file that can be seen can be read.
+The ledger says which files exist. A blob is whole before its row appears, and its row is deleted
+before it is removed. So bytes that cannot be read now are away, never gone: only a deleted row
+makes them gone.
+
+In a folder, a blob is written in `incoming` and then moved to its place. `incoming` is made when
+this database uses the folder for the first time, and never again. An empty mount point lacks it, so
+that nothing can be written there while the disk is away.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import re
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import fsspec
 from fsspec.core import url_to_fs
+from sqlalchemy import Engine
 
-from shared.contracts.errors import FileStoreAway, StorageFull, UnknownFile
+from shared.contracts.errors import FileStoreAway, ScoringError, StorageFull
+from shared.ledger import files
+from shared.ledger.engine import transaction
+from shared.process import telemetry
 
 SUFFIX = ".jsonl"
 OURS = re.compile(r"file_[0-9a-f]{32}\.jsonl")  # whatever else lies there is not ours
+UNFINISHED = re.compile(r"file_[0-9a-f]{32}\.[0-9a-f]{16}")
+INCOMING = "incoming"
 PIECE_BYTES = 1 << 18
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
+logger = telemetry.logger(__name__)
 
-def store_error(error: OSError) -> FileStoreAway:
-    """The service's error for one of the operating system."""
-    if error.errno in FULL:
+
+def store_error(error: Exception) -> FileStoreAway:
+    """The service's error for one of the operating system or of an object store's library."""
+    if isinstance(error, OSError) and error.errno in FULL:
         return StorageFull("there is no space left for files; try again later")
-    return FileStoreAway("the file store cannot be reached")
+    if isinstance(error, FileNotFoundError):
+        return FileStoreAway("the file store does not have this file or folder at the moment")
+    reason = getattr(error, "strerror", None) or type(error).__name__
+    return FileStoreAway(f"the file store cannot be reached: {reason}")
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Raise FileStoreAway for any error in the block: nothing but the store is used in it.
+
+    Libraries of object stores raise errors of their own besides OSError.
+    """
+    try:
+        yield
+    except ScoringError:
+        raise
+    except Exception as error:
+        raise store_error(error) from error
 
 
 class FileStore:
     """The blobs under one URL, by the id of their file."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, engine: Engine) -> None:
+        self._system, self._root = cast(tuple[fsspec.AbstractFileSystem, str], url_to_fs(url))
         is_folder = "://" not in url or url.startswith(("file://", "local://"))
-        made = (
-            {"auto_mkdir": True} if is_folder else {}
-        )  # s3fs and its like refuse what they do not know
-        self._system, self._root = cast(
-            tuple[fsspec.AbstractFileSystem, str], url_to_fs(url, **made)
-        )
+        self._incoming = f"{self._root}/{INCOMING}" if is_folder else None
+        self._engine = engine
+        self._is_known = False  # the database knows the folder
+
+    def check(self) -> None:
+        """Raise FileStoreAway if the store cannot be used now. Blocks."""
+        try:
+            self._make_once()
+            with store_errors():
+                self._system.invalidate_cache()
+                self._system.info(self._incoming or self._root.partition("/")[0])
+        except FileStoreAway:
+            telemetry.FILE_STORE_READY.set(0)
+            raise
+        telemetry.FILE_STORE_READY.set(1)
 
     @contextmanager
     def open_write(self, file_id: str) -> Iterator[IO[bytes]]:
-        """A new blob, or the old one anew; where the block fails, none is left.
+        """Write a blob, or replace it. If the block fails, a blob in a folder stays as it was.
 
         Raises FileStoreAway, StorageFull.
         """
+        self._make_once()
+        path = self._path(file_id)
+        written = self._unfinished(file_id)
+        with store_errors():
+            stream = io.BufferedWriter(_Blob(self._system.open(written, "wb")), PIECE_BYTES)
         try:
-            with (
-                self._handle_errors(file_id),
-                self._system.open(self._path(file_id), "wb") as stream,
-            ):
-                yield stream
+            yield stream
+            stream.close()
+            if written != path:
+                with store_errors():
+                    self._system.mv(written, path)
         except BaseException:
-            with suppress(FileStoreAway):  # what stays is a stray, which goes after a day
-                self.remove(file_id)
+            with suppress(ScoringError):
+                stream.close()
+            self._remove(written)
             raise
 
     @contextmanager
     def open_read(self, file_id: str, start: int = 0) -> Iterator[IO[bytes]]:
-        """The blob from this byte on. Raises UnknownFile, FileStoreAway."""
-        with self._handle_errors(file_id), self._system.open(self._path(file_id), "rb") as stream:
-            stream.seek(start)
+        """The blob from this byte on, of a file that has a row. Raises FileStoreAway."""
+        with store_errors():
+            raw = self._system.open(self._path(file_id), "rb")
+            raw.seek(start)
+        with io.BufferedReader(_Blob(raw), PIECE_BYTES) as stream:
             yield stream
 
     def iter_chunks(self, file_id: str) -> Iterator[bytes]:
-        """The blob, a piece at a time."""
+        """The blob, a piece at a time. Raises FileStoreAway."""
         with self.open_read(file_id) as stream:
             while piece := stream.read(PIECE_BYTES):
                 yield piece
 
     def remove(self, file_id: str) -> None:
-        with self._handle_errors(file_id):
-            if self._system.exists(self._path(file_id)):
-                self._system.rm_file(self._path(file_id))
+        """Remove the blob of a file without a row.
+
+        One that cannot be removed now is a stray, which the scheduler removes after a day.
+        """
+        self._remove(self._path(file_id))
 
     def list_by_age(self, age: timedelta) -> Iterator[str]:
-        """The ids of blobs that were written longer ago than this."""
-        before = datetime.now(UTC) - age
-        with self._handle_errors(""):
-            if not self._system.exists(self._root):
-                return
-            for path in self._system.ls(self._root, detail=False):
-                name = path.rsplit("/", 1)[-1]
-                if OURS.fullmatch(name) and self._system.modified(path) < before:
-                    yield name.removesuffix(SUFFIX)
+        """The ids of blobs that were written longer ago than this. Raises FileStoreAway."""
+        for path in self._older(self._root, OURS, age):
+            yield path.rsplit("/", 1)[-1].removesuffix(SUFFIX)
 
-    @contextmanager
-    def _handle_errors(self, file_id: str) -> Iterator[None]:
+    def remove_unfinished(self, age: timedelta) -> None:
+        """Remove what was begun longer ago than this: its writer died. Raises FileStoreAway."""
+        if self._incoming is not None:
+            for path in self._older(self._incoming, UNFINISHED, age):
+                self._remove(path)
+
+    def _make_once(self) -> None:
+        """Make the folder if this database never used it before."""
+        if self._incoming is None or self._is_known:
+            return
+        with transaction(self._engine) as connection:
+            if files.is_new_store(connection, self._incoming):
+                with store_errors():
+                    self._system.makedirs(self._incoming, exist_ok=True)
+        self._is_known = True
+
+    def _older(self, folder: str, names: re.Pattern[str], age: timedelta) -> Iterator[str]:
+        before = datetime.now(UTC) - age
+        with store_errors():
+            if not self._system.exists(folder):
+                return
+            paths = self._system.ls(folder, detail=False)
+        for path in paths:
+            if names.fullmatch(path.rsplit("/", 1)[-1]):
+                with store_errors():
+                    is_old = self._system.modified(path) < before
+                if is_old:
+                    yield path
+
+    def _remove(self, path: str) -> None:
         try:
-            yield
-        except FileNotFoundError:
-            raise UnknownFile(f"there is no file {file_id!r}") from None
-        except OSError as error:
-            raise store_error(error) from error
+            with store_errors():
+                self._system.rm_file(path)
+        except FileStoreAway as error:
+            logger.warning("file_store.not_removed", file=path, detail=error.detail)
+
+    def _unfinished(self, file_id: str) -> str:
+        """Where a blob is written. No two writers share a name: each moves a whole blob."""
+        if self._incoming is None:
+            return self._path(file_id)
+        return f"{self._incoming}/{file_id}.{secrets.token_hex(8)}"
 
     def _path(self, file_id: str) -> str:
         return f"{self._root}/{file_id}{SUFFIX}"
+
+
+class _Blob(io.RawIOBase):
+    """A stream of fsspec whose errors are the store's: they differ from those of its user."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+
+    def readable(self) -> bool:
+        return bool(self._raw.readable())
+
+    def writable(self) -> bool:
+        return bool(self._raw.writable())
+
+    def readinto(self, buffer: Any) -> int:
+        with store_errors():
+            piece = self._raw.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def write(self, piece: Any) -> int:
+        with store_errors():
+            self._raw.write(bytes(piece))
+        return len(piece)
+
+    def close(self) -> None:
+        if not self.closed:
+            try:
+                with store_errors():
+                    self._raw.close()
+            finally:
+                super().close()

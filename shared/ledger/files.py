@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from shared.contracts.errors import UnknownFile
 from shared.ledger.engine import Slice, fetch_page
-from shared.ledger.tables import DEFAULT_TENANT, OPEN, batches, files
+from shared.ledger.tables import DEFAULT_TENANT, OPEN, batches, file_stores, files
 
 Purpose = Literal["batch", "batch_output"]
 
@@ -160,6 +160,17 @@ def expired(connection: Connection, limit: int) -> list[str]:
         select(files.c.id).where(files.c.expires_at <= func.now(), ~IN_USE).limit(limit)
     )
     return [row.id for row in rows]
+
+
+def is_new_store(connection: Connection, folder: str) -> bool:
+    """Note that this folder holds files; True if that was not known before."""
+    row = insert(file_stores).values(folder=folder).on_conflict_do_nothing()
+    return connection.execute(row.returning(file_stores.c.folder)).one_or_none() is not None
+
+
+def size_of(connection: Connection, file_id: str) -> int | None:
+    """Its bytes as they were uploaded; None if the file was deleted."""
+    return connection.execute(select(files.c.bytes).where(files.c.id == file_id)).scalar()
 
 
 def known(connection: Connection, file_ids: Sequence[str]) -> set[str]:

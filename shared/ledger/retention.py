@@ -101,8 +101,11 @@ class FinishedInput(NamedTuple):
     bytes: int
 
 
-def finished_inputs(connection: Connection, limit: int) -> list[FinishedInput]:
-    """Files with a line that keeps no text, and those that nobody read to their end."""
+def finished_inputs(connection: Connection, limit: int, after: str = "") -> list[FinishedInput]:
+    """Files with a line that keeps no text, and those that nobody read to their end.
+
+    after: only of batches with a later id.
+    """
     unread = and_(batches.c.in_progress_at.is_(None), batches.c.read_bytes < files.c.bytes)
     other = batches.alias()
     in_use = exists().where(other.c.input_file_id == files.c.id, other.c.status.in_(OPEN))
@@ -110,6 +113,7 @@ def finished_inputs(connection: Connection, limit: int) -> list[FinishedInput]:
         select(batches.c.id, files.c.id, batches.c.keeps_text, batches.c.read_bytes, files.c.bytes)
         .select_from(batches.join(files, files.c.id == batches.c.input_file_id))
         .where(batches.c.status.not_in(OPEN), or_(~batches.c.keeps_text, unread), ~in_use)
+        .where(batches.c.id > after)
         .order_by(batches.c.id)
         .limit(limit)
     )

@@ -182,6 +182,13 @@ files = Table(
 Index("ix_files_expires_at", files.c.expires_at)
 Index("ix_files_tenant", files.c.tenant, files.c.id)
 
+file_stores = Table(  # folders that were made for files: one that is missing is away
+    "file_stores",
+    metadata,
+    Column("folder", String, primary_key=True),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+)
+
 batches = Table(
     "batches",
     metadata,
@@ -211,6 +218,7 @@ batches = Table(
     Column("fed_at", Instant),  # who waited longest is fed first
     Column("attempts", Integer, nullable=False, server_default="0"),  # at its step: did not return
     Column("attempted_at", Instant),
+    Column("waits", String),  # why its step waits: the file store is away
     *(
         Column(f"{moment}_at", Instant)
         for moment in (
@@ -412,6 +420,14 @@ deliveries = Table(
         postgresql_where=text("status = 'pending'"),
     ),
     Index("ix_webhook_deliveries_ended", "ended_at", postgresql_where=text("status <> 'pending'")),
+)
+
+clock = Table(  # one row: when a scheduler last compared the database's clock with its own
+    "clock",
+    metadata,
+    Column("id", Boolean, primary_key=True),
+    Column("seen_at", Instant, nullable=False, server_default=func.now()),
+    CheckConstraint("id", name="one_row"),
 )
 
 webhook_tests = Table(  # of each endpoint the last one, or the one that runs

@@ -54,6 +54,7 @@ from shared.process.encryption import Unreadable, secret_sealer
 from shared.process.redis_client import LEAST_WAIT_SECONDS, client
 from shared.process.settings import settings
 from shared.process.telemetry import inject_trace, start_span
+from shared.queue import worker_board
 from shared.queue.broker import (
     MOST_SERVERS,
     SOCKET_SECONDS,
@@ -197,15 +198,15 @@ def call_model(service: ModelService, model: str, operation: Any) -> Any:
 
 
 def _call(service: ModelService, model: str, operation: Any) -> bytes:
-    began, longest, call_id = time.time(), settings().call_seconds, secrets.token_hex(16)
-    job, given_up = current(), began + SENDINGS * longest
+    began, longest, call_id = time.monotonic(), settings().call_seconds, secrets.token_hex(16)
+    job, until = current(), began + SENDINGS * longest
     for sending, seconds in enumerate(iter_retries(SENDINGS, longest)):
         call = RemoteCall(
             id=call_id,
             model=model,
             operation=operation,
             deadline=time.time() + seconds,
-            given_up=given_up,
+            given_up=time.time() + until - time.monotonic(),  # anew: the clock may have been set
             tenant=job.tenant if job else "",
             batch=job is not None and job.batch,
             private=job is not None and job.private,
@@ -214,7 +215,21 @@ def _call(service: ModelService, model: str, operation: Any) -> bytes:
         if raw is not None:
             return raw
         logger.warning("call.unanswered", model=model, call=call_id, sending=sending + 1)
-    raise Unavailable(f"the model {model!r} gave no answer in {time.time() - began:.0f} s")
+    detail = f"the model {model!r} gave no answer in {time.monotonic() - began:.0f} s"
+    if _is_away(service):  # the job waits; an answer that fails to come costs it an attempt
+        detail += f": no worker of {service} can be reached"
+        raise ModelNotReady(detail, model=model, state="away")
+    raise Unavailable(detail)
+
+
+def _is_away(service: ModelService) -> bool:
+    """True if the service's queue cannot be reached, or none of its workers is running."""
+    try:
+        prompt_client(settings().redis_of(service)).ping()
+    except RedisError:
+        return True
+    workers = worker_board.read([service])
+    return workers.get(service, worker_board.NO_WORKER) == worker_board.NO_WORKER
 
 
 def _send_and_wait(service: ModelService, call: RemoteCall, seconds: float) -> bytes | None:

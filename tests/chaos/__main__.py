@@ -36,10 +36,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--jobs", type=int, default=1_000, help="in a scenario (default 1000)")
     parser.add_argument("--only", nargs="+", metavar="NUMBER", help="of the list")
+    parser.add_argument("--nightly", action="store_true", help="the longest, too")
     parser.add_argument("--page", type=Path, default=PAGE, help="whose table is rewritten")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # services and disks go, too
-    chosen = [one for one in SCENARIOS if not asked.only or one.number in asked.only]
+    chosen = [
+        one
+        for one in SCENARIOS
+        if (one.number in asked.only if asked.only else asked.nightly or not one.is_nightly)
+    ]
     console = Console(stderr=True)
     outcomes: dict[str, Outcome] = {}
     try:

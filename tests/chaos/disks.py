@@ -86,7 +86,9 @@ def send_batches(service: Trial, jobs: int) -> Sent:
         ends = list(pool.map(one, range(BATCHES)))
     ids = [job_id for some, _ in ends for job_id in some]
     wrong = [f"{missing} lines too many in an output file" for _, missing in ends if missing]
-    return Sent(ids, f"{refused.count(507)} uploads refused with 507", tuple(wrong))
+    counts = {status: refused.count(status) for status in (503, 507) if status in refused}
+    seen = ", ".join(f"{count} answers {status}" for status, count in counts.items())
+    return Sent(ids, seen, tuple(wrong))
 
 
 def _line(body: Json) -> Json:

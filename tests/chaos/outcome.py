@@ -51,6 +51,7 @@ class Scenario:
     services: tuple[str, ...] = ()
     failures: int = 0
     skipped: str = ""
+    is_nightly: bool = False  # too long for a run by hand
 
     @property
     def shares(self) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.chaos import (
+    clocks,
     crowd,
     disks,
     faults,
+    file_store,
     hooks,
     poisoned,
     sending,
@@ -27,6 +29,12 @@ def _skewed(seconds: str) -> dict[str, str]:
     library = faketime_library()
     shift = {"CHAOS_CLOCK": seconds, "CHAOS_CLOCK_LIBRARY": str(library)}
     return PREPARED | shift if library else {}
+
+
+def _set_by_file() -> dict[str, str]:
+    """Our own clocks, as a file says while they run."""
+    library = faketime_library()
+    return PREPARED | {"CHAOS_CLOCK_LIBRARY": str(library)} if library else {}
 
 
 def _seconds(**settings: int) -> dict[str, str]:
@@ -143,5 +151,68 @@ SCENARIOS = (
         sends=stopped.send_late,
         settings=PREPARED | _seconds(**stopped.SETTINGS),
         services=("poison", "poison"),
+    ),
+    *(
+        Scenario(
+            number,
+            f"the file store away for {seconds} s, its empty mount point there",
+            file_store.away_for(seconds),
+            sends=disks.send_batches,
+            is_nightly=seconds > faults.AWAY_SECONDS,
+        )
+        for number, seconds in (("26a", 3), ("26b", 30), ("26c", 120))
+    ),
+    Scenario(
+        "27",
+        "the file store slow for 30 s: each file takes 3 s to open",
+        file_store.slow,
+        sends=disks.send_batches,
+        settings=PREPARED,
+        place=file_store.slow_files,
+    ),
+    Scenario(
+        "28",
+        "the file store read-only for 30 s",
+        file_store.read_only,
+        sends=disks.send_batches,
+        place=disks.files_apart,
+        skipped=NO_DISK,
+    ),
+    *(
+        Scenario(
+            number,
+            f"the database's clock set an hour {where} for 30 s",
+            clocks.database_stepped(step),
+            sends=disks.send_batches,
+        )
+        for number, where, step in (("29a", "forwards", "1 hour"), ("29b", "back", "-1 hour"))
+    ),
+    *(
+        Scenario(
+            number,
+            f"all our clocks set an hour {where} for 30 s",
+            clocks.ours_stepped(step),
+            settings=_set_by_file(),
+            place=clocks.own_clock,
+            skipped=NO_CLOCK,
+        )
+        for number, where, step in (("29c", "forwards", "+1h"), ("29d", "back", "-1h"))
+    ),
+    Scenario(
+        "30",
+        "PostgreSQL fails over: all connections closed, read-only for 10 s",
+        stores.fail_over,
+        sends=disks.send_batches,
+    ),
+    Scenario(
+        "31",
+        "Redis restarted with a snapshot of 10 s before",
+        stores.redis_from_an_older_snapshot,
+    ),
+    Scenario(
+        "32",
+        "two schedulers, one of them stopped for 30 s and woken",
+        stopped.pause_one_of_two_schedulers,
+        sends=disks.send_batches,
     ),
 )

@@ -1,8 +1,11 @@
-"""Scenario 25: a worker that was thought dead comes back, and what it still had to say is late."""
+"""Processes that are stopped and woken: a worker whose late words must be refused (25), and one of
+two schedulers (32)."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,16 +15,17 @@ import psutil
 from sqlalchemy import Connection, text
 
 from shared.ledger.engine import connect
-from tests.chaos.faults import frozen
+from tests.chaos.faults import AWAY_SECONDS, frozen, processes
 from tests.chaos.poisoned import ENDPOINT
 from tests.chaos.sending import CLIENTS, Sent, bodies
 from tests.chaos.services.poison.contract import LATE
 from tests.chaos.trial import Trial
 from tests.end_to_end.load import submit
-from tests.end_to_end.service import Service
-from tests.patience import eventually
+from tests.end_to_end.service import ROOT, Service
+from tests.patience import SECONDS, eventually
 
 LEASE_SECONDS = 20
+BOTH_SECONDS = 10.0  # both schedulers run
 SETTINGS = {"LEASE": LEASE_SECONDS}
 LATE_JOBS, LATE_EVERY = 120, 10  # so many at least: some must compute when the fault comes
 COMPUTING = """
@@ -52,6 +56,24 @@ def stop_beyond_the_lease(service: Service) -> str:
         seconds = time.monotonic() - stopped
     fenced = eventually(lambda: _fenced(service))
     return f"{seconds:.0f} s; {fenced} late ends refused"
+
+
+def pause_one_of_two_schedulers(service: Service) -> None:
+    """A second one is started, and the first is stopped for a while and woken."""
+    [first] = processes(service, "services.scheduler")
+    environment = first.environ()
+    environment.pop("TOUCHSTONE_METRICS_PORT", None)
+    command = [sys.executable, "-m", "services.scheduler"]
+    with (service.folder / "logs" / "second-scheduler.log").open("wb") as log:
+        second = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        time.sleep(BOTH_SECONDS)
+        with frozen([first]):
+            time.sleep(AWAY_SECONDS)
+        time.sleep(BOTH_SECONDS)
+    finally:
+        second.terminate()
+        second.wait(SECONDS)
 
 
 def _computing(service: Service) -> tuple[int, list[str]] | None:

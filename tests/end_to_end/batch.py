@@ -35,7 +35,7 @@ def patiently(client: httpx.Client, method: str, path: str, **more: Any) -> Any:
             answer = client.request(method, path, **more)
         except httpx.TransportError:
             continue
-        if answer.status_code < 500:
+        if answer.status_code < 500 and answer.status_code != 429:
             return answer
     raise AssertionError("nobody answers")
 

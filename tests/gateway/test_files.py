@@ -145,7 +145,9 @@ def test_an_unknown_file_is_not_found(client: httpx.Client, path: str) -> None:
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_a_file_whose_bytes_are_gone_is_not_found(client: httpx.Client, chosen: Settings) -> None:
+def test_a_file_whose_bytes_cannot_be_read_is_away(client: httpx.Client, chosen: Settings) -> None:
     file = upload(client, b"x")
     (Path(chosen.files_url) / f"{file['id']}.jsonl").unlink()
-    assert client.get(f"/v1/files/{file['id']}/content").status_code == 404
+    answer = client.get(f"/v1/files/{file['id']}/content")
+    assert answer.status_code == 503
+    assert int(answer.headers["Retry-After"]) > 0

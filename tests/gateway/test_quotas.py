@@ -19,6 +19,7 @@ from services.gateway import spool as spool_module
 from services.gateway.spool import FORM_BYTES, Spool, SpoolFull
 from shared.contracts.errors import QuotaExceeded
 from shared.ledger import files, keys
+from shared.ledger.file_store import FileStore
 from shared.ledger.files import NewFile, max_age
 from shared.ledger.keys import NewKey
 from shared.process.settings import Settings
@@ -269,11 +270,14 @@ def test_a_full_disk_under_the_store_is_said_and_leaves_nothing(
     client: httpx.Client, chosen: Settings, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     file_id = files.new_id()
-    Path(chosen.files_url).mkdir(exist_ok=True)
-    (Path(chosen.files_url) / f"{file_id}.jsonl").symlink_to("/dev/full")
+    link = Path(chosen.files_url) / "incoming" / f"{file_id}.{'0' * 16}"
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to("/dev/full")
     with monkeypatch.context() as patch:
         patch.setattr(files, "new_id", lambda: file_id)
+        patch.setattr(FileStore, "_unfinished", lambda _, __: str(link))
         out_of_space(send(client, b"x" * size))
+    assert not link.is_symlink()
     assert f"{file_id}.jsonl" not in blobs(chosen)
     assert client.get(f"/v1/files/{file_id}").status_code == 404
     assert send(client).status_code == 200

@@ -47,7 +47,7 @@ def made(scene: Scene, tenant: str, content: list[Json], *, of: bytes | None = N
     """A batch of this tenant's; its id. of: its lines, where they are packed already."""
     file_id = files.new_id()
     raw = packed(content) if of is None else of
-    with FileStore(scene.chosen.files_url).open_write(file_id) as stream:
+    with FileStore(scene.chosen.files_url, scene.engine).open_write(file_id) as stream:
         stream.write(raw)
     new = NewFile(file_id, "batch", "in.jsonl", len(raw), HOUR, tenant)
     asked = NewBatch("hatexscore", URL, file_id, {}, None, HOUR, tenant)

@@ -21,13 +21,13 @@ LONG_AGO = text("now() - interval '40 days'")
 @pytest.fixture
 def retention(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> Retention:
     monkeypatch.setattr("shared.ledger.retention.CLOCKS", timedelta(days=60))  # ids are of today
-    for blob in store_folder(scene.chosen).glob("*"):
+    for blob in store_folder(scene.chosen).glob("*.jsonl"):
         blob.unlink()
     return Retention(scene.engine, scene.chosen)
 
 
 def blobs(scene: Scene) -> set[str]:
-    return {path.stem for path in store_folder(scene.chosen).iterdir()}
+    return {path.stem for path in store_folder(scene.chosen).iterdir() if path.is_file()}
 
 
 def count(scene: Scene, table: str) -> int:

@@ -12,9 +12,10 @@ from datetime import timedelta
 import fsspec
 import httpx
 import pytest
+from sqlalchemy import Engine
 
 from cli.stack.servers import HOST, free_port
-from shared.contracts.errors import UnknownFile
+from shared.contracts.errors import FileStoreAway
 from shared.ledger.file_store import PIECE_BYTES, FileStore
 from shared.ledger.files import new_id
 from tests.patience import eventually
@@ -57,8 +58,8 @@ def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return made
 
 
-def test_files_of_batches_lie_in_a_bucket(bucket: str) -> None:
-    store, file_id = FileStore(f"{bucket}/touchstone"), new_id()
+def test_files_of_batches_lie_in_a_bucket(bucket: str, engine: Engine) -> None:
+    store, file_id = FileStore(f"{bucket}/touchstone", engine), new_id()
     content = b"0123456789" * (PIECE_BYTES // 4)  # several pieces
     with store.open_write(file_id) as stream:
         stream.write(content)
@@ -69,12 +70,12 @@ def test_files_of_batches_lie_in_a_bucket(bucket: str) -> None:
     assert list(store.list_by_age(timedelta(hours=1))) == []
     store.remove(file_id)
     store.remove(file_id)
-    with pytest.raises(UnknownFile), store.open_read(file_id):
+    with pytest.raises(FileStoreAway), store.open_read(file_id):
         pass
 
 
-def test_what_could_not_be_written_whole_is_not_there(bucket: str) -> None:
-    store, file_id = FileStore(f"{bucket}/touchstone"), new_id()
+def test_what_could_not_be_written_whole_is_not_there(bucket: str, engine: Engine) -> None:
+    store, file_id = FileStore(f"{bucket}/touchstone", engine), new_id()
 
     def breaks() -> None:
         with store.open_write(file_id) as stream:
@@ -84,6 +85,22 @@ def test_what_could_not_be_written_whole_is_not_there(bucket: str) -> None:
     with pytest.raises(KeyError):
         breaks()
     assert list(store.list_by_age(timedelta(seconds=-60))) == []
+
+
+def test_a_bucket_that_cannot_be_reached_is_away(
+    bucket: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FileStore(f"{bucket}/touchstone", engine).check()
+    with pytest.raises(FileStoreAway):
+        FileStore(f"{bucket}-gone/touchstone", engine).check()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{HOST}:{free_port()}")
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
+    store = FileStore(f"{bucket}/touchstone", engine)
+    monkeypatch.setattr(store._system, "retries", 1)
+    with pytest.raises(FileStoreAway):  # not an OSError, as botocore has it
+        store.check()
+    with pytest.raises(FileStoreAway), store.open_read(new_id()):
+        pass
 
 
 def test_the_client_reads_and_writes_addresses(bucket: str) -> None:

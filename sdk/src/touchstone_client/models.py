@@ -2410,6 +2410,12 @@ class Readiness(Message):
     status: Literal['ok'] = 'ok'
     ledger: Literal['ok'] = 'ok'
     broker: Literal['ok'] = 'ok'
+    files: Annotated[
+        str,
+        Field(
+            description='`ready`, or why the file store is away: batches wait, uploads are refused'
+        ),
+    ]
     workers: Annotated[
         dict[str, str],
         Field(

@@ -161,6 +161,7 @@ async def batch_page(
         request,
         "batch.html",
         batch=batch_json(batch),
+        waits=None if batch.is_final else batch.waits,
         contract=contracts().get(batch.metric),
         report=report,
         results=results,

@@ -12,6 +12,7 @@ from sqlalchemy import text
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.auth import Reader
+from services.gateway.file_store_watch import READY
 from services.gateway.refusals import problem_response
 from services.gateway.server import render_metrics
 from services.gateway.state import Gateway, State, requires_key
@@ -41,6 +42,10 @@ class ReadinessSchema(HealthSchema):
 
     ledger: Literal["ok"] = "ok"
     broker: Literal["ok"] = "ok"
+    files: str = Field(
+        default=READY,
+        description="`ready`, or why the file store is away: batches wait, uploads are refused",
+    )
     workers: dict[str, str] = Field(
         description="service → `ready`, or why its jobs wait: their worker starts, or there is none"
     )
@@ -103,7 +108,8 @@ async def get_health() -> JSONResponse:
     responses={200: {"model": ReadinessSchema}, 503: {"model": ProblemSchema}},
 )
 async def get_readiness(gateway: Gateway) -> JSONResponse:
-    """503 names what is away. Jobs are accepted while no worker is ready; `workers` says so."""
+    """503 names what is away. Jobs are accepted while no worker is ready; `workers` says so. Jobs
+    need no file store; `files` says whether batches wait for it."""
     away = []
     try:
         await gateway.in_ledger(lambda connection: connection.execute(text("SELECT 1")).all())
@@ -116,7 +122,15 @@ async def get_readiness(gateway: Gateway) -> JSONResponse:
             make("unavailable", "A part of the service is unavailable", 503, detail)
         )
     workers = dict(gateway.models.workers)
-    return JSONResponse({"status": "ok", "ledger": "ok", "broker": "ok", "workers": workers})
+    return JSONResponse(
+        {
+            "status": "ok",
+            "ledger": "ok",
+            "broker": "ok",
+            "files": gateway.file_store.state,
+            "workers": workers,
+        }
+    )
 
 
 @router.get("/metrics", operation_id="metrics", summary="Prometheus", include_in_schema=False)

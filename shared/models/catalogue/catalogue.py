@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from shared.contracts.errors import BadInput, ModelUnusable, pointing_to
+from shared.contracts.errors import BadInput, ModelNotReady, ModelUnusable, pointing_to
 from shared.contracts.labels import (
     CANONICAL,
     Activation,
@@ -132,13 +132,17 @@ class Catalogue:
     renew: Callable[[], object] | None = None  # is called before a name is said to be unknown
 
     def entry(self, name: str) -> ModelEntry:
-        """The model configured under this name. Raises BadInput for an unknown or a faulty one."""
+        """The model configured under this name. Raises BadInput for an unknown or a faulty one,
+        ModelNotReady for one that cannot be understood while its folder is away."""
         if self.renew is not None and name not in self._by_name():
             self.renew()
         for entry in self.entries:
             if entry.name == name:
                 return entry
         for fault in self.faults:
+            if fault.name == name and fault.missing is not None:
+                detail = f"the folder of the model {name!r} is not there: {fault.reason}"
+                raise ModelNotReady(detail, model=name, state="away", pointer="/model")
             if fault.name == name:
                 raise ModelUnusable(
                     f"the model {name!r} cannot be used: {fault.reason}", pointer="/model"

@@ -34,10 +34,14 @@ NO_FILE = (
 
 @dataclass(frozen=True)
 class InvalidEntry:
-    """An entry that was taken out: the model's name, and why."""
+    """An entry that was taken out: the model's name, and why.
+
+    missing: its folder, if that is not there: a disk that is away says nothing about the model.
+    """
 
     name: str
     reason: str
+    missing: Path | None = None
 
 
 Entries = tuple[ModelEntry, ...]
@@ -60,7 +64,9 @@ def read_entries(path: Path) -> tuple[Entries, Faults]:
                 InvalidEntry(name, f"{path.name}: {reasons(error, 'models', str(place))}")
             )
         except (ValueError, TypeError, AttributeError) as error:  # of shapes that no key has
-            faults.append(InvalidEntry(name, f"{path.name}: models.{place}: {error}"))
+            reason = f"{path.name}: models.{place}: {error}"
+            missing = error.folder if isinstance(error, UnknownKind) else None
+            faults.append(InvalidEntry(name, reason, missing))
     return _with_readers(*_each_name_once(tuple(entries), tuple(faults), path), path)
 
 
@@ -106,11 +112,28 @@ def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
             found = files_of(source, root)
             kind = None if found is None else found.kind
         if kind is None:
-            raise ValueError(
-                "kind: its files do not say: classifier, causal, similarity or cross-encoder"
-            )
+            raise UnknownKind(source, root)
         stated = {**stated, "kind": kind}
     return ModelEntry.model_validate(stated)
+
+
+class UnknownKind(ValueError):
+    """Neither an entry nor its files say what kind of model it is. folder: if it is away."""
+
+    def __init__(self, source: str, root: Path) -> None:
+        super().__init__(
+            "kind: its files do not say: classifier, causal, similarity or cross-encoder"
+        )
+        folder = root / source.removeprefix("path:") if source.startswith("path:") else None
+        self.folder = folder if folder is not None and is_away(folder) else None
+
+
+def is_away(folder: Path) -> bool:
+    """True if the folder is not there, is empty as a mount point is, or cannot be read."""
+    try:
+        return next(folder.iterdir(), None) is None
+    except OSError:
+        return True
 
 
 def _as_version_2(table: dict[str, Any]) -> dict[str, Any]:

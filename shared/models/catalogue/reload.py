@@ -15,6 +15,7 @@ from pathlib import Path
 from redis.exceptions import RedisError
 
 from shared.models.catalogue.catalogue import Catalogue, load_catalogue
+from shared.models.catalogue.models_file import is_away
 from shared.process import telemetry
 from shared.process.redis_client import board_client
 
@@ -82,11 +83,16 @@ class CatalogueReload:
             with suppress(RedisError):
                 number = board_client().get(ASKED)
                 asked, self._seen = asked or number != self._seen, number
-            if asked:
+            if asked or self._has_returned():
                 try:
                     self.read()
                 except Exception:  # the next time will do
                     logger.exception("models.reload_failed")
+
+    def _has_returned(self) -> bool:
+        """True if a folder is there now without which an entry could not be understood."""
+        missing = (fault.missing for fault in self._catalogue.faults)
+        return any(folder is not None and not is_away(folder) for folder in missing)
 
 
 def _modified_time(file: Path) -> int | None:

@@ -119,7 +119,7 @@ def test_a_table_is_kept_once_and_makes_one_batch(
 ) -> None:
     form = form_at(client, "/batches/new", "/batches/new")
     [address] = at_once(uploading(client, form))
-    store = FileStore(chosen.files_url)
+    store = FileStore(chosen.files_url, engine)
     with engine.connect() as connection:
         known = connection.execute(select(files.c.id)).scalars().all()
     assert [f"/batches/new/{one}?metric=hatexscore" for one in known] == [address]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from services.registry import contracts
-from shared.contracts.errors import BadInput
+from shared.contracts.errors import BadInput, ModelNotReady
 from shared.contracts.messages import JobRequest
 from shared.models.catalogue.catalogue import Catalogue, load_catalogue, prompt_label_fields
 from shared.models.catalogue.checkpoint import (
@@ -130,7 +130,6 @@ SERVER = "openai:http://v:1/v1"
         (model("classify:http://v:999999"), r"must name an http\(s\) address"),
         (model(SERVER, "causal", 'headers = { "X\\nY" = "a" }'), "no header of HTTP"),
         (model(SERVER, "causal", 'headers = { X = "a\\r\\nb" }'), "no header of HTTP"),
-        ('[[models]]\nname = "m"\nsource = "path:nowhere"\n', "kind: its files do not say"),
     ],
 )
 def test_a_mistake_takes_its_own_entry_out_and_says_why(
@@ -144,6 +143,20 @@ def test_a_mistake_takes_its_own_entry_out_and_says_why(
     assert "models.toml" in caught.value.detail
     card = catalogue.describe()[-1]
     assert (card.name, card.fault) == ("m", catalogue.faults[0].reason)
+
+
+@pytest.mark.parametrize("mount_point", [True, False])
+def test_a_model_whose_folder_is_away_is_not_ready(tmp_path: Path, mount_point: bool) -> None:
+    folder = tmp_path / "disk"
+    if mount_point:
+        folder.mkdir()
+    catalogue = loaded(tmp_path, '[[models]]\nname = "m"\nsource = "path:disk"\n' + GOOD)
+    with pytest.raises(ModelNotReady, match="is not there") as caught:
+        catalogue.entry("m")
+    assert caught.value.state == "away"
+    described(folder, {"architectures": ["XForSequenceClassification"], "num_labels": 2})
+    catalogue = load_catalogue(tmp_path / "models.toml")
+    assert catalogue.entry("m").kind == "classifier"
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,20 @@ def test_weights_that_were_replaced_in_place_are_another_model(tmp_path: Path) -
     assert reread.read() == []
 
 
+def test_a_file_is_read_again_when_a_missing_folder_returns(tmp_path: Path) -> None:
+    file = tmp_path / "models.toml"
+    file.write_text('schema = 2\n[[models]]\nname = "m"\nsource = "path:disk"\n', "utf-8")
+    reread = CatalogueReload(load_catalogue(file), file)
+    (tmp_path / "disk").mkdir()
+    assert not reread._has_returned()
+    (tmp_path / "disk" / "config.json").write_text(
+        '{"architectures": ["XForSequenceClassification"]}', "utf-8"
+    )
+    assert reread._has_returned()
+    assert reread.read() == ["m"]
+    assert not reread._has_returned()
+
+
 def test_sighup_asks_for_it(file: Path) -> None:
     before = signal.getsignal(signal.SIGHUP)
     reread = CatalogueReload(load_catalogue(file), file)

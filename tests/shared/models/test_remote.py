@@ -31,6 +31,7 @@ from shared.contracts.errors import (
     DeadlineExceeded,
     JobCancelled,
     JobStopped,
+    ModelNotReady,
     ScoringError,
     Unavailable,
 )
@@ -52,6 +53,7 @@ from shared.models.remote import (
 from shared.process.settings import Settings
 from shared.queue import broker
 from shared.queue.job_context import JobContext, use_context, wait_all
+from shared.queue.worker_board import WorkerSender
 from tests.fakes import KINDS, FakeModel, FakeModels
 
 TEXTS = ["a", "Grüße 🙂", "\x00", "x" * 200]
@@ -186,10 +188,34 @@ def test_a_lost_call_is_sent_again(worker: list[str], monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("hasty")
-def test_without_any_answer_the_model_counts_as_away(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("worker_runs", [True, False])
+def test_without_any_answer_the_model_counts_as_away(
+    monkeypatch: pytest.MonkeyPatch, worker_runs: bool
+) -> None:
+    """Without a worker the job waits, which costs no attempt; an attempt is for what may kill."""
     monkeypatch.setattr(broker.app, "send_task", lambda *_, **__: None)
-    with pytest.raises(Unavailable, match="no answer"):
+    if worker_runs:
+        WorkerSender(["inference"], dict).report()
+    with pytest.raises(Unavailable, match="no answer") as caught:
         call_model("inference", "fake", calls.Describe())
+    assert isinstance(caught.value, ModelNotReady) is not worker_runs
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_queue_that_is_away_costs_no_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise redis.ConnectionError
+
+    WorkerSender(["inference"], dict).report()
+    monkeypatch.setattr(broker.app, "send_task", fail)
+    monkeypatch.setattr(call_module, "pause", lambda _: None)
+    monkeypatch.setattr(redis.Redis, "ping", fail)
+    with pytest.raises(ModelNotReady):
+        call_model("inference", "fake", calls.Describe())
+
+
+def test_the_reader_is_a_model_behind_the_queue_too() -> None:
+    assert QueueModels(CATALOGUE).kind(READER.name) == "classifier"
 
 
 @pytest.mark.usefixtures("worker")

@@ -1,0 +1,68 @@
+"""Finds steps of the database's clock, so that none ends a lease, a batch or a pause.
+
+Each scheduler compares the database's clock with its own monotonic one. Whoever finds a step first
+moves the deadlines. The others see that the row in the ledger is up to date again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from sqlalchemy import Engine
+
+from shared.ledger import clock
+from shared.ledger.clock import TOLERANCE
+from shared.ledger.engine import single_statements, transaction
+from shared.process import telemetry
+from shared.process.settings import Settings
+
+SLOW_SECONDS = 2.0  # a question that took longer says nothing about the clock
+
+logger = telemetry.logger(__name__)
+
+
+class ClockWatch:
+    """What one scheduler saw of the clock."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        chosen: Settings,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._engine = engine
+        self._lease = timedelta(seconds=chosen.lease_seconds)
+        self._resend = timedelta(seconds=chosen.resend_seconds)
+        self._monotonic = monotonic
+        self._began = monotonic()
+        self._last: tuple[datetime, float] | None = None  # the database's time and ours
+
+    def round(self) -> None:
+        """Compare the clocks once. Raises Unavailable."""
+        began = self._monotonic()
+        with single_statements(self._engine) as connection:
+            now, is_noted = clock.note_steady(connection)
+        ours = self._monotonic()
+        if ours - began > SLOW_SECONDS:
+            return
+        if not is_noted:
+            if self._last is None and ours - self._began < TOLERANCE.total_seconds():
+                return  # the schedulers that ran before a step know more about it
+            self._resume(self._step(now, ours))
+        self._last = (now, ours)
+
+    def _step(self, now: datetime, ours: float) -> timedelta:
+        """How far the database's clock was set since the last look; 0 without one."""
+        if self._last is None:
+            return timedelta()
+        then, before = self._last
+        step = now - then - timedelta(seconds=ours - before)
+        return step if abs(step) > TOLERANCE else timedelta()
+
+    def _resume(self, step: timedelta) -> None:
+        with transaction(self._engine) as connection:
+            if clock.note(connection) and step:
+                clock.move_deadlines(connection, step, self._lease, self._resend)
+                logger.warning("clock.stepped", seconds=round(step.total_seconds()))

@@ -1,0 +1,76 @@
+"""The database's clock, which leases and deadlines are measured by, and what a step of it costs.
+
+Schedulers note in one row when they last compared it with a monotonic clock. After a step that row
+is far off: until a scheduler has moved the deadlines, no lease and no batch expires.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import Column, Connection, exists, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from shared.ledger.tables import (
+    IS_OPEN,
+    IS_RUNNING,
+    OPEN,
+    batches,
+    clock,
+    deliveries,
+    endpoints,
+    jobs,
+)
+
+TOLERANCE = timedelta(seconds=10)  # a smaller step ends no lease: heartbeats leave more than that
+
+_seen = clock.c.seen_at
+IS_RECENT = _seen.between(func.now() - TOLERANCE, func.now() + TOLERANCE)
+IS_STEADY = ~exists().where(~IS_RECENT)  # also where no scheduler ever looked
+
+
+def note_steady(connection: Connection) -> tuple[datetime, bool]:
+    """The database's time, and whether the last note is recent. If so, it is renewed."""
+    connection.execute(insert(clock).values(id=True).on_conflict_do_nothing())
+    noted = update(clock).where(IS_RECENT).values(seen_at=func.now()).returning(_seen)
+    seen = connection.execute(noted).scalar_one_or_none()
+    if seen is not None:
+        return seen, True
+    return connection.execute(select(func.now())).scalar_one(), False
+
+
+def note(connection: Connection) -> bool:
+    """Note that the clock is steady again. False if another scheduler did so a moment ago."""
+    noted = update(clock).where(~IS_RECENT).values(seen_at=func.now()).returning(_seen)
+    return connection.execute(noted).one_or_none() is not None
+
+
+def move_deadlines(
+    connection: Connection, step: timedelta, lease: timedelta, resend_after: timedelta
+) -> None:
+    """The clock was set forwards or back by `step`: what was due later is due as much later.
+
+    Running jobs get a whole lease, since some workers renewed theirs after the step. lease,
+    resend_after: the usual terms of a job.
+    """
+    connection.execute(update(jobs).where(IS_RUNNING).values(lease_expires_at=func.now() + lease))
+    soon = func.now() + resend_after
+    connection.execute(update(jobs).where(IS_OPEN, jobs.c.resend_at > soon).values(resend_at=soon))
+    times = (batches.c.expires_at, batches.c.cancelling_at, batches.c.attempted_at)
+    connection.execute(
+        update(batches).where(batches.c.status.in_(OPEN)).values(_moved(step, *times))
+    )
+    connection.execute(
+        update(deliveries)
+        .where(deliveries.c.status == "pending")
+        .values(_moved(step, deliveries.c.due_at, deliveries.c.claimed_until))
+    )
+    connection.execute(
+        update(endpoints)
+        .where(endpoints.c.held_until.is_not(None))
+        .values(_moved(step, endpoints.c.held_until))
+    )
+
+
+def _moved(step: timedelta, *columns: Column[datetime]) -> dict[str, object]:
+    return {column.name: column + step for column in columns}
