@@ -36,8 +36,7 @@ RUN pip install --no-deps --no-build-isolation . \
     && pip uninstall --yes pip
 
 FROM build AS build-models
-RUN PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu \
-    sh requirements/install.sh /venv/bin/python models openvino torch-cpu
+RUN sh requirements/install.sh /venv/bin/python models openvino torch-cpu
 COPY . .
 RUN pip install --no-deps --no-build-isolation . \
     && pip inspect > /venv/sbom.json \

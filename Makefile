@@ -1,6 +1,7 @@
-# Two commands: `make demo` (or `make serve`) and `make test`. Python 3.11 or 3.12 is all they need.
-# the first that works is taken; `make PYTHON=/path/to/python venv` takes another.
-PYTHON ?= $(shell for name in python3.11 python3.12; do \
+# Two commands: `make demo` (or `make serve`) and `make test`. Python 3.11 or 3.12 is all they need;
+# 3.13 and 3.14 need a Valkey or Redis server besides. The first that works is taken;
+# `make PYTHON=/path/to/python venv` takes another. TORCH=torch-gpu takes torch's CUDA build.
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.14; do \
 	if $$name -c 'import ensurepip, venv' >/dev/null 2>&1; then echo $$name; break; fi; done)
 VENV := .venv
 BIN := $(VENV)/bin

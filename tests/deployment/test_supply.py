@@ -104,6 +104,26 @@ def test_torch_is_one_version_in_both_builds() -> None:
     assert cpu == f"{public}+cpu"
 
 
+def test_torch_has_a_cpu_build_for_every_python_and_both_processors() -> None:
+    [entry] = entries(LOCKS[CPU_BUILD])
+    assert len(HASH.findall(entry)) == 8  # 3.11 to 3.14, x86-64 and Arm
+
+
+@pytest.mark.parametrize(("chosen", "taken"), [("", "cpu"), ("torch-gpu", "gpu")])
+def test_an_install_takes_the_cpu_build_unless_told(
+    tmp_path: Path, chosen: str, taken: str
+) -> None:
+    """`install.sh`, with a Python that notes what pip is asked for."""
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n', "utf-8")
+    python.chmod(0o755)
+    environment = {"PATH": os.environ["PATH"], "TORCH": chosen}
+    command = ["sh", "requirements/install.sh", str(python)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    asked = set(re.findall(r"torch-(\w+)\.lock", (tmp_path / "asked").read_text("utf-8")))
+    assert asked == {taken}
+
+
 def test_the_locks_hold_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     asked = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
@@ -126,7 +146,7 @@ def test_the_locks_are_complete_for_every_patch_of_python() -> None:
         except PackageNotFoundError:
             continue  # of another platform or patch
         for one in asked:
-            for patch in ("3.11.0", "3.11.2", "3.12.0"):
+            for patch in ("3.11.0", "3.11.2", "3.12.0", "3.13.0", "3.14.0"):
                 at = {"python_full_version": patch, "python_version": patch[:4], "extra": ""}
                 if one.marker and "python" in str(one.marker) and one.marker.evaluate(at):
                     pin = pinned.get(canonicalize_name(one.name))
