@@ -9,7 +9,7 @@ RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 # modules are compiled when they are first imported, and that is kept: else every process does it anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help venv secrets demo serve test test-all met nightly lint bench chaos soak fuzz openapi clients \
+.PHONY: help venv secrets demo serve test test-all met nightly lint images sbom bench chaos soak fuzz openapi clients \
 	reference group-names guide docs pictures lock bases clean
 
 help:  ## what there is
@@ -84,6 +84,12 @@ lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated pages
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m cli.generators.reference check
+
+images: $(VENV)/runtime  ## build the images and score with them in compose; skipped without Docker
+	@.ci/images
+
+sbom: $(VENV)/runtime  ## sbom.cdx.json: packages and models of an install on one machine, in CycloneDX
+	$(BIN)/python requirements/sbom.py > sbom.cdx.json
 
 bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
 	$(RUN) -m bench

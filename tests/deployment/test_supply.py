@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires
@@ -15,6 +18,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from shared.models.catalogue.checkpoint import BASE_SHA256, E5_SHA256, EMBEDDED
+from shared.text import english
 from tests.deployment.manifests import CHART, ROOT, compose
 from tests.deployment.test_installs import TARGETS
 
@@ -224,3 +229,31 @@ def test_an_image_over_its_budget_is_found(tmp_path: Path, more: int, code: int)
     for name, (_, most) in TARGETS.items():
         assert f"touchstone-{name}: " in ran.stdout
         assert f"budget {most} MB" in ran.stdout
+
+
+def test_the_bill_of_materials_lists_every_pin_and_the_models_that_are_checked() -> None:
+    made = json.loads(
+        subprocess.check_output([sys.executable, "requirements/sbom.py"], cwd=ROOT, text=True)
+    )
+    assert (made["bomFormat"], made["specVersion"]) == ("CycloneDX", "1.6")
+    listed = {one["name"] for one in made["components"] if one["type"] == "library"}
+    targets = ("gateway", "metrics", "models", "embedded", "torch-cpu")
+    pinned = {pin.name for name in targets for pin in pins(LOCKS[f"{name}.lock"]).values()}
+    assert listed == pinned
+    references = [one["bom-ref"] for one in made["components"]]
+    assert len(set(references)) == len(references)
+    assert {name for one in made["dependencies"] for name in one["dependsOn"]} <= set(references)
+    hashes = {
+        one["name"]: one["hashes"][0]["content"]
+        for one in made["components"]
+        if one["type"] == "machine-learning-model"
+    }
+    adapters = {
+        f"embedded-{file.parent.name}": hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in EMBEDDED.glob("*/adapter_model.safetensors")
+    }
+    assert hashes == adapters | {
+        "all-MiniLM-L6-v2": BASE_SHA256,
+        "multilingual-e5-small": E5_SHA256,
+        "en_core_web_sm": english.SHA256,
+    }
