@@ -51,6 +51,7 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/dev", "/proc", "/etc/pass
 LIKE_THE_MACHINE = {"/dev", "/proc"}
 DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
 REQUEST = contracts()["hlv"].examples["your own distributions"]  # it asks no model
+PURPOSE = {"purpose": "batch"}
 
 
 def can_contain() -> bool:
@@ -164,7 +165,7 @@ def test_services_score_with_the_rights_of_their_containers(
         with httpx.Client(base_url=url, headers=bearer, timeout=SECONDS) as client:
             job = f"/v1/jobs/{client.post('/v1/scores/hlv', json=REQUEST).json()['id']}"
             eventually(lambda: client.get(job).json()["status"] == "succeeded", job, every=0.5)
-            sent = client.post("/v1/files", files={"file": ("a.jsonl", b"{}\n")})
+            sent = client.post("/v1/files", files={"file": ("a.jsonl", b"{}\n")}, data=PURPOSE)
             assert sent.is_success, sent.text
     assert any((tmp_path / "files").rglob("*"))
 
