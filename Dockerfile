@@ -2,8 +2,9 @@
 #   gateway  services.gateway, services.scheduler, shared.ledger.migrate, touchstone: no model code
 #   metrics  services.worker METRIC, which requests model outputs through a queue: no torch
 #   models   services.worker inference and similarity on CPUs, and `python -m cli models`
-# .dockerignore lists the files that a build can see. /venv/sbom.json lists the installed packages.
-# To label a release: --build-arg VERSION=1.2.3 --build-arg REVISION=$(git rev-parse HEAD)
+# .dockerignore lists the files that a build can see. /venv/sbom.cdx.json lists the installed packages
+# (CycloneDX). `make images` builds all and labels them with the version and the commit.
+# By hand: --build-arg VERSION=1.2.3 --build-arg REVISION=$(git rev-parse HEAD)
 FROM python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7 AS base
 RUN useradd --uid 10001 --create-home touchstone \
     && install --directory --owner touchstone --group touchstone /files /models
@@ -25,34 +26,36 @@ FROM build AS build-gateway
 RUN sh requirements/install.sh /venv/bin/python gateway object-storage
 COPY . .
 RUN pip install --no-deps --no-build-isolation . ./sdk \
-    && pip inspect > /venv/sbom.json \
+    && python requirements/sbom.py gateway object-storage > /venv/sbom.cdx.json \
     && pip uninstall --yes setuptools pip
 
 FROM build AS build-metrics
 RUN sh requirements/install.sh /venv/bin/python metrics
 COPY . .
 RUN pip install --no-deps --no-build-isolation . \
-    && pip inspect > /venv/sbom.json \
+    && python requirements/sbom.py metrics > /venv/sbom.cdx.json \
     && pip uninstall --yes pip
 
 FROM build AS build-models
-RUN PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu \
-    sh requirements/install.sh /venv/bin/python models openvino torch-cpu
+RUN sh requirements/install.sh /venv/bin/python models openvino torch-cpu
 COPY . .
 RUN pip install --no-deps --no-build-isolation . \
-    && pip inspect > /venv/sbom.json \
+    && python requirements/sbom.py models openvino torch-cpu > /venv/sbom.cdx.json \
     && pip uninstall --yes pip
 
 FROM base AS process
 ARG VERSION=0.1.0 REVISION=unknown
-LABEL org.opencontainers.image.title="Touchstone" org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.version="$VERSION" org.opencontainers.image.revision="$REVISION"
+LABEL org.opencontainers.image.vendor="Touchstone" org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="$VERSION" org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.base.name="docker.io/library/python:3.11-slim"
 ENV TOUCHSTONE_METRICS_PORT=9100
 COPY models.toml .
 USER 10001
 HEALTHCHECK CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:9100/healthz', timeout=4)"]
 
 FROM process AS gateway
+LABEL org.opencontainers.image.title="Touchstone gateway" \
+      org.opencontainers.image.description="API, pages, scheduler and migrations"
 COPY --from=build-gateway /venv /venv
 COPY --from=build-guide /app/site site
 EXPOSE 8000
@@ -60,9 +63,13 @@ HEALTHCHECK CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://
 CMD ["python", "-m", "services.gateway"]
 
 FROM process AS metrics
+LABEL org.opencontainers.image.title="Touchstone metrics" \
+      org.opencontainers.image.description="Workers of metrics, without torch"
 COPY --from=build-metrics /venv /venv
 CMD ["python", "-m", "services.worker", "hatexscore"]
 
 FROM process AS models
+LABEL org.opencontainers.image.title="Touchstone models" \
+      org.opencontainers.image.description="Inference and similarity on CPUs"
 COPY --from=build-models /venv /venv
 CMD ["python", "-m", "services.worker", "inference", "similarity"]

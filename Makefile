@@ -1,6 +1,7 @@
-# Two commands: `make demo` (or `make serve`) and `make test`. Python 3.11 or 3.12 is all they need.
-# the first that works is taken; `make PYTHON=/path/to/python venv` takes another.
-PYTHON ?= $(shell for name in python3.11 python3.12; do \
+# Two commands: `make demo` (or `make serve`) and `make test`. Python 3.11 or 3.12 is all they need;
+# 3.13 and 3.14 need a Valkey or Redis server besides. The first that works is taken;
+# `make PYTHON=/path/to/python venv` takes another. TORCH=torch-gpu takes torch's CUDA build.
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.14; do \
 	if $$name -c 'import ensurepip, venv' >/dev/null 2>&1; then echo $$name; break; fi; done)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +9,7 @@ RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 # modules are compiled when they are first imported, and that is kept: else every process does it anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help venv secrets demo serve test test-all met nightly lint bench chaos soak fuzz openapi clients \
+.PHONY: help venv secrets demo serve test test-all met nightly lint images sbom bench chaos soak fuzz openapi clients \
 	reference group-names guide docs pictures lock bases clean
 
 help:  ## what there is
@@ -83,6 +84,12 @@ lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated pages
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m cli.generators.reference check
+
+images: $(VENV)/runtime  ## build the images and score with them in compose; skipped without Docker
+	@.ci/images
+
+sbom: $(VENV)/runtime  ## sbom.cdx.json: packages and models of an install on one machine, in CycloneDX
+	$(BIN)/python requirements/sbom.py > sbom.cdx.json
 
 bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
 	$(RUN) -m bench

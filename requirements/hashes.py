@@ -1,7 +1,7 @@
 """Adds to every pin on the input the SHA-256 of its files: `pip freeze | python hashes.py`.
 
 pip's own finder says which files there are, on its indices and in folders of this machine; nothing
-is downloaded. Kept are the files that a CPython from 3.11 to 3.13 on Linux or macOS may install.
+is downloaded. Kept are the files that a CPython from 3.11 to 3.14 on Linux or macOS may install.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pip._vendor.packaging.utils import (
 )
 from pip._vendor.packaging.version import InvalidVersion, Version
 
-MINORS = range(11, 14)
+MINORS = range(11, 15)
 PLATFORM = re.compile(
     r"any|(manylinux|linux).*_(x86_64|aarch64)|macosx_.*_(x86_64|arm64|universal2)"
 )

