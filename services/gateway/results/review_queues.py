@@ -146,7 +146,7 @@ def _select_lines(
         drawn = func.md5(func.concat(literal(str(values["seed"])), ":", FACTS.line))
         query = query.order_by(drawn, FACTS.line)
     elif values["order"] == "uncertain":
-        undecided = case((FACTS.verdict == "undecided", 0), else_=1)
+        undecided = case((FACTS.verdict == "not_tested", 0), else_=1)
         query = query.order_by(undecided, func.abs(FACTS.score - _border(wanted)), FACTS.line)
     else:
         query = query.order_by(*(one.value for one in sort_columns(wanted, order)))
@@ -154,15 +154,15 @@ def _select_lines(
 
 
 def _border(wanted: ResultFilter) -> ColumnElement[Any]:
-    """The score half-way between the means of what is supported and unsupported in the batch; where
+    """The score half-way between the means of what holds up and what has a problem; where
     one of these is missing, the median. Each metric's own border is no number: it asks chance."""
     facts = filters(wanted.batch_filter)
-    supported, unsupported = (
+    holding, failing = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)
-        for verdict in ("supported", "unsupported")
+        for verdict in ("holds_up", "problem_found")
     )
     median = func.percentile_cont(0.5).within_group(FACTS.score)
-    half_way = func.coalesce((supported + unsupported) / 2, median)
+    half_way = func.coalesce((holding + failing) / 2, median)
     return select(half_way).where(*facts).correlate(None).scalar_subquery()
 
 
