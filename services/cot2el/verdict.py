@@ -53,8 +53,7 @@ def _found(report: Cot2elResult) -> Check:
     if control is None:
         return not_tested(FOUND, "too-few-rivals", said)
     if parts.faithfulness <= control.faithfulness:
-        shuffled = "Explanations with shuffled words fit the reasoning as well."
-        return failed(FOUND, "no-better-than-shuffled", shuffled)
+        return failed(FOUND, "no-better-than-shuffled", f"{said} Shuffled words do as well.")
     if parts.kept < parts.parsed:
         return inconclusive(FOUND, "some-dropped", said)
     return passed(FOUND, said)

@@ -71,27 +71,27 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
 
 def passed(name: str, sentence: str) -> Check:
     """Return a check that the explanation passes."""
-    return Check(name=name, outcome="passed", sentence=sentence)
+    return Check(name=name, outcome="passed", sentence=fitted(sentence))
 
 
 def failed(name: str, problem: str, sentence: str) -> Check:
     """Return a check that the explanation fails. problem: a key of the contract's `problems`."""
-    return Check(name=name, outcome="failed", reason=problem, sentence=sentence)
+    return Check(name=name, outcome="failed", reason=problem, sentence=fitted(sentence))
 
 
 def inconclusive(name: str, reason: str, sentence: str) -> Check:
     """Return a check that was tested without a clear result. reason: a key of `ACTIONS`."""
-    return Check(name=name, outcome="inconclusive", reason=reason, sentence=sentence)
+    return Check(name=name, outcome="inconclusive", reason=reason, sentence=fitted(sentence))
 
 
 def not_tested(name: str, reason: str, sentence: str) -> Check:
     """Return a check that could not be tested. reason: a key of `ACTIONS`."""
-    return Check(name=name, outcome="not_tested", reason=reason, sentence=sentence)
+    return Check(name=name, outcome="not_tested", reason=reason, sentence=fitted(sentence))
 
 
 def not_applicable(name: str, sentence: str) -> Check:
     """Return a check of a question that this result does not raise."""
-    return Check(name=name, outcome="not_applicable", sentence=sentence)
+    return Check(name=name, outcome="not_applicable", sentence=fitted(sentence))
 
 
 def undefined(name: str, report: Report, *components: str) -> Check | None:
@@ -126,7 +126,7 @@ def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
     codes = dict.fromkeys(one.reason for one in unanswered if one.reason)
     return Finding(
         verdict=verdict,
-        reason=fitted(reason),
+        reason=reason,
         checks=listed,
         problems=tuple(dict.fromkeys(one.reason for one in failures if one.reason)),
         untested=tuple(Untested(reason=code, action=ACTIONS[code]) for code in codes),
@@ -143,8 +143,7 @@ def _summary(checks: Sequence[Check]) -> str:
 
 
 def _sentence(detail: str) -> str:
-    """As one sentence of at most `LONGEST_REASON` characters."""
-    return fitted(f"{detail[:1].upper()}{detail[1:].rstrip('.')}.")
+    return f"{detail[:1].upper()}{detail[1:].rstrip('.')}."
 
 
 def fitted(sentence: str) -> str:

@@ -45,7 +45,7 @@ def test_boilerplate_names_no_facts_and_evidence_stands_where_it_says() -> None:
         for row, report in scored(name):
             if row["kind"] == "boilerplate":
                 assert "facts" in report.missing
-                assert report.verdict == "unsupported"
+                assert report.verdict == "problem_found"
             assert report.languages is not None
             assert report.languages.explanation is not None
             assert report.languages.explanation.code == "de"

@@ -65,7 +65,7 @@ def test_boilerplate_names_no_facts_and_is_worth_little() -> None:
     for name in FILES:
         found = [report for row, report in scored(name) if row["kind"] == "boilerplate"]
         assert all("facts" in report.missing and (report.score or 0) < 0.5 for report in found)
-        assert all(report.verdict == "unsupported" for report in found)
+        assert all(report.verdict == "problem_found" for report in found)
 
 
 def test_evidence_stands_where_it_says() -> None:

@@ -68,7 +68,7 @@ class TestPictures:
         assert [bar.name for bar in bars] == ["supported", "contradicted", "undefined"]
         assert sum(bar.share for bar in bars) == pytest.approx(1)
         assert bars[1].start == pytest.approx(45 / 80)
-        assert bars[1].address == f"/batches/{ID}?verdict=contradicted#items"
+        assert bars[1].address == f"/batches/{ID}?verdict=problem_found#items"
 
     def test_every_bin_leads_to_a_filter_that_its_page_understands(self) -> None:
         histogram = found().histogram
@@ -105,7 +105,7 @@ class TestAddresses:
     """The address is the view."""
 
     PAIRS = (
-        ("verdict", "supported"),
+        ("verdict", "holds_up"),
         ("meta", "market=nl"),
         ("score_from", "0.5"),
         ("sort", "qf"),
@@ -130,7 +130,7 @@ class TestAddresses:
         ("name", "value", "why"),
         [
             ("score_from", "much", "it is no number"),
-            ("verdict", "good", "it is one of supported, unsupported"),
+            ("verdict", "good", "it is one of holds_up, problem_found"),
             ("reason", "mood", "it is one of "),
             ("meta", "market", "metadata is written as key=value"),
             ("colour", "red", "there is no such filter"),
@@ -142,8 +142,8 @@ class TestAddresses:
     def test_what_cannot_be_read_is_told_and_filters_nothing(
         self, name: str, value: str, why: str
     ) -> None:
-        shown = view((name, value), ("verdict", "undecided"))
-        assert shown.pairs == (("verdict", "undecided"),)
+        shown = view((name, value), ("verdict", "not_tested"))
+        assert shown.pairs == (("verdict", "not_tested"),)
         [told] = shown.ignored
         assert told.startswith(f"{name} = {value[:60]}")
         assert why in told
@@ -151,9 +151,9 @@ class TestAddresses:
             query_to_take(batch(), "default", [(name, value)])
 
     def test_of_two_values_the_last_one_counts_and_the_first_is_told(self) -> None:
-        shown = view(("verdict", "supported"), ("verdict", "undecided"), ("after", "[1]"))
-        assert [chip.text for chip in shown.chips] == ["verdict: undecided"]
-        assert shown.ignored == ("verdict = supported: it is said twice, and the last one counts",)
+        shown = view(("verdict", "holds_up"), ("verdict", "not_tested"), ("after", "[1]"))
+        assert [chip.text for chip in shown.chips] == ["verdict: not tested"]
+        assert shown.ignored == ("verdict = holds_up: it is said twice, and the last one counts",)
 
     def test_an_empty_field_of_the_form_says_nothing(self) -> None:
         assert view(("score_from", ""), ("meta", ""), ("batch", ID)).ignored == ()

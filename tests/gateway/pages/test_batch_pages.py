@@ -89,7 +89,7 @@ LINES = [
         "null\x01",
         score=None,
         masked_text="a secret text",
-        verdict="undecided",
+        verdict="not_tested",
         reason="Nothing is quoted.",
     ),
     judged("broken", error=ERROR),
@@ -236,14 +236,14 @@ class TestEnded:
 FILTERS: list[tuple[dict[str, str], list[int]]] = [
     ({"status": "failed"}, [5]),
     ({"status": "nonsense"}, [3, 4, 5, 2, 1]),
-    ({"reason": "label-conflict"}, [3]),
-    ({"reason": "undefined"}, [4]),
+    ({"reason": "opposite-decision"}, [3]),
+    ({"reason": "no-score"}, [4]),
     ({"reason": "failed"}, [5]),
     ({"custom_id": "LO"}, [2]),
     ({"custom_id": "%"}, []),
     ({"custom_id": "\x00<script>"}, [3]),
     ({"status": "succeeded", "custom_id": "fine"}, [1]),
-    ({"verdict": "undecided"}, [3, 4, 2, 1]),
+    ({"verdict": "not_tested"}, [3, 4, 2, 1]),
     ({"score_from": "0.5"}, [3, 1]),
     ({"score_from": "0.1", "score_to": "0.75"}, [2]),
     ({"score_from": "nan", "score_to": "1e999"}, [3, 4, 5, 2, 1]),
@@ -277,7 +277,7 @@ class TestItems:
         assert "something is odd about" not in by_score.text
 
     def test_a_chip_says_its_reason_in_words(self, scene: Judged, batch: Json) -> None:
-        page = scene.client.get(f"/batches/{batch['id']}", params={"reason": "label-conflict"})
+        page = scene.client.get(f"/batches/{batch['id']}", params={"reason": "opposite-decision"})
         assert "<bdi>reason: the explanation states another label" in page.text
 
     def test_why_there_is_no_score_is_a_filter(self, scene: Judged, batch: Json) -> None:

@@ -68,7 +68,7 @@ def test_a_number_that_says_nothing_is_grey(
     result = a_result(0.9) | {"verdict": verdict}
     text = client.get(f"/jobs/{put(engine, 'hatexscore', result)}").text
     assert ('class="score unsure"' in text) is grey
-    assert ("scored as if it spoke for <em>hateful</em>" in text) is (verdict == "contradicted")
+    assert ("scored as if it spoke for <em>hateful</em>" in text) is (verdict == "problem_found")
 
 
 @pytest.mark.parametrize("metric", sorted(metrics()))

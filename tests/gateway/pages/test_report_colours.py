@@ -56,7 +56,7 @@ def test_what_is_bad_looks_unsupported_and_nothing_else_does(metric: str) -> Non
     assert stacked
     for one in stacked:
         for name, _ in one.bars:
-            assert (one.tones.get(name) == "unsupported") == (name in BAD), name
+            assert (one.tones.get(name) == "problem_found") == (name in BAD), name
     rules = (STATIC / "batch.css").read_text("utf-8").splitlines()
     [orange] = [rule for rule in rules if rule.startswith(".fill") and "--orange" in rule]
     assert orange.startswith(".fill-unsupported {")

@@ -48,7 +48,7 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     assert "The report is being made" in client.get(path).text
     run_reports(engine)
     page = client.get(path).text
-    link = f"{path}?reason=quote-not-in-text#items"
+    link = f"{path}?reason=quote-not-in-post#items"
     assert f'<a href="{link}"><bdi>quote something that is not in the text</bdi></a>' in page
     assert "1 of 4 lines" in client.get(link.removesuffix("#items")).text
     named = client.get(f"{path}?language=en").text
@@ -63,7 +63,7 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     file = client.get(f"{path}/report.html").text
     assert "quote something that is not in the text" in file
     assert "<strong>by language › English (en)</strong>" in file
-    assert "quote-not-in-text#items" not in file
+    assert "quote-not-in-post#items" not in file
 
 
 ROUGHLY = {
