@@ -94,7 +94,7 @@ JOBS = """
 INSERT INTO jobs (id, metric, status, request, result, resend_at, finished_at, batch_id, has_facts)
 SELECT :job || lpad(n::text, 31, '0'), 'hatexscore', 'succeeded',
     CAST('{"explanation": "It greets its readers, so it is friendly."}' AS json),
-    CAST('{"score": 0.5, "verdict": "undecided", "reason": "It is short."}' AS json),
+    CAST('{"score": 0.5, "verdict": "not_tested", "reason": "It is short."}' AS json),
     now(), now(), :batch, true
 FROM generate_series(1, :lines) n
 """
@@ -103,7 +103,7 @@ INSERT INTO score_hours (tenant, metric, metric_version, model, variant, hour, r
     total, squares, bins, verdicts)
 SELECT 'default', 'hatexscore', '2.0', 'model ' || m, 'robust',
     date_trunc('hour', now()) - make_interval(hours => h), 100, 10, 50 + h % 7, 40,
-    array_fill(5, ARRAY[20]), array_fill(20, ARRAY[5])
+    array_fill(5, ARRAY[20]), array_fill(20, ARRAY[3])
 FROM generate_series(1, 720) h, generate_series(1, 5) m
 """
 JUDGED = """

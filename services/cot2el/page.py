@@ -191,7 +191,7 @@ def design(report: Record) -> Iterator[Block]:
         "dropped: the reasoning says the opposite": integer(explanations, "contradicted"),
         "dropped: nothing in the reasoning is like it": integer(explanations, "unlike"),
     }
-    tones = dict(zip(became, (GOOD, BAD, NEUTRAL), strict=True))
+    tones = dict(zip(became, (GOOD, NEUTRAL, BAD), strict=True))
     yield stacked_bar("What became of the explanations", became, tones=tones)
     rows = [
         ForestRow("the explanations", record(report, "faithfulness")),

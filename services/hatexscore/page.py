@@ -319,10 +319,10 @@ def _quotes(counted: Record) -> Iterator[Block]:
     words = {
         "find all they quote exactly": "all exact",
         "find some of it roughly": "some roughly",
+        "quote something that is not in the text": "some missing",
         "quote nothing": "none",
     }
     filters = facet_filters("quotes", words)
-    filters["quote something that is not in the text"] = ("reason", "quote-not-in-text")
     title = "Explanations, by the worst of their quotations"
     tones = dict(zip(results, (GOOD, NEUTRAL, BAD, NONE), strict=True))
     yield stacked_bar(title, results, filters=filters, tones=tones)

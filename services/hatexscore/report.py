@@ -579,5 +579,6 @@ FACETS = (
     ("conclusion", '"unread" ? ($.stated_label == null && $.components.htc == null)'),
     ("quotes", f'"all exact" ? (!({_MISSING}) && !({_ROUGH}) && {_QUOTED})'),
     ("quotes", f'"some roughly" ? (!({_MISSING}) && ({_ROUGH}))'),
+    ("quotes", f'"some missing" ? ({_MISSING})'),
     ("quotes", f'"none" ? (!({_MISSING}) && !({_ROUGH}) && !({_QUOTED}))'),
 )

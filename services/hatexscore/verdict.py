@@ -47,8 +47,11 @@ MATTER = "quotes-matter"
 GROUP = "group-named"
 ABOUT = "about-this-post"
 COHERENT = "hangs-together"
-# A hateful decision stands on its quotes. A non-hateful one needs none: it must describe the post.
-CARRYING = frozenset((STATES_DECISION, STATES_THIS, IN_POST, MATTER, ABOUT))
+# A hateful decision rests on its quotes. A non-hateful one needs none: it must describe the post.
+CARRYING = {
+    "hateful": frozenset((STATES_DECISION, STATES_THIS, IN_POST, MATTER)),
+    "non-hateful": frozenset((STATES_DECISION, STATES_THIS, IN_POST, ABOUT)),
+}
 
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 FEWEST_PLACES = 4  # other places in the post that quotes must beat, all of them, to be first
@@ -57,7 +60,7 @@ DISAGREES = "The model that was asked gives P(hateful) = {p} and does not share 
 
 def finding(report: HatexscoreResult) -> Finding:
     """Return the verdict on the explanation, by its checks."""
-    return conclude(checks(report), CARRYING)
+    return conclude(checks(report), CARRYING[report.predicted_label or "hateful"])
 
 
 def checks(report: HatexscoreResult) -> Iterator[Check]:
@@ -159,7 +162,8 @@ def _hateful_quotes(report: HatexscoreResult, drop: float) -> Check:
         said = f"P(hateful) does not fall without the quotes, but at other places (p = {p})."
         return failed(MATTER, "quotes-do-not-matter", said)
     if (control.attainable_p or 1.0) > LEVEL:
-        return inconclusive(MATTER, "too-few-places", f"{fall}; {others} are too few to test it.")
+        few = f"{fall}. There are too few other places to test it ({control.draws})."
+        return inconclusive(MATTER, "too-few-places", few)
     return inconclusive(
         MATTER, "no-clear-difference", f"{fall}, more than at {_share(control)} of {others}."
     )
