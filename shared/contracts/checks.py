@@ -134,12 +134,13 @@ def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
 
 
 def _summary(checks: Sequence[Check]) -> str:
-    passes = sum(one.outcome == "passed" for one in checks)
+    passes = [one for one in checks if one.outcome == "passed"]
     rest = sum(one.outcome in ("inconclusive", "not_tested") for one in checks)
-    said = "It passes the one check" if passes == 1 else f"It passes all {passes} checks"
+    if len(passes) == 1:
+        return passes[0].sentence
     if not rest:
-        return f"{said} that {'applies' if passes == 1 else 'apply'}."
-    return f"{said} that could be tested; {rest} could not."
+        return f"It passes all {len(passes)} checks that apply."
+    return f"It passes all {len(passes)} checks that could be tested; {rest} could not."
 
 
 def _sentence(detail: str) -> str:

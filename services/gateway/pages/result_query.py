@@ -312,8 +312,10 @@ def ranged(name: str) -> str:
 
 
 def value_name(column: str, value: str) -> str:
-    """A value of this column as people read it: a language by its name. Addresses keep the code."""
-    return language_name(value) if column == "language" else value
+    """A value of this column as people read it, as a language by its name."""
+    if column == "language":
+        return language_name(value)
+    return value.replace("_", " ") if column == "verdict" else value
 
 
 def filter_label(name: str, value: str, metric: str = "") -> str:

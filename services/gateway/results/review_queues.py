@@ -146,8 +146,9 @@ def _select_lines(
         drawn = func.md5(func.concat(literal(str(values["seed"])), ":", FACTS.line))
         query = query.order_by(drawn, FACTS.line)
     elif values["order"] == "uncertain":
-        undecided = case((FACTS.verdict == "not_tested", 0), else_=1)
-        query = query.order_by(undecided, func.abs(FACTS.score - _border(wanted)), FACTS.line)
+        distance = func.abs(FACTS.score - _border(wanted))
+        unscored, tested = FACTS.score.is_(None), FACTS.verdict != "not_tested"
+        query = query.order_by(unscored, tested, distance, FACTS.line)
     else:
         query = query.order_by(*(one.value for one in sort_columns(wanted, order)))
     return query.limit(most)

@@ -123,7 +123,7 @@ def test_pairs_are_filtered_and_exported(
         ({"change_from": "0.35"}, 2),
         ({"change_to": "0.1"}, 1),
         ({"left_verdict": "problem_found", "verdict": "not_tested"}, 3),
-        ({"verdict": "not_tested"}, 1),
+        ({"verdict": "not_tested"}, 4),
         ({"custom_id": "LINE-3"}, 1),
         ({"text": "number 4"}, 1),
         ({"left_from": "0.4", "right_to": "0.9"}, 2),

@@ -96,7 +96,7 @@ LED = re.compile(
 )
 
 
-@pytest.mark.parametrize(("metric", "bars"), [("hatexscore", 10), ("haf", 2), ("ftc", 2)])
+@pytest.mark.parametrize(("metric", "bars"), [("hatexscore", 11), ("haf", 2), ("ftc", 2)])
 def test_counts_of_words_lead_to_exactly_their_lines(
     client: httpx.Client, engine: Engine, metric: str, bars: int
 ) -> None:
