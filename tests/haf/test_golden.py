@@ -76,7 +76,7 @@ def test_support_and_its_diversity(file: Path) -> None:
                 kernel.weighted_pair(c, reason["sim_input"], WEIGHTS.sos_confidence), reason["sos"]
             )
         alike = similarities(initial)
-        dis = kernel.diversity_in_support(confidences, alike, count_untested=True)
+        dis = kernel.diversity_in_support(confidences, alike, count_undefined=True)
         check(dis, initial["dis_avg"])
         check(kernel.determinantal_diversity(confidences, alike), initial["dis_dpp"])
 

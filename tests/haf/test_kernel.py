@@ -118,7 +118,7 @@ def test_undefined_confidences_are_left_out(
     part, square = mixed[:size], alike[:size, :size]
     found = kernel.diversity_in_support(part, square)
     assert (found is None) == all(c is None for c in part)
-    counted = kernel.diversity_in_support(part, square, count_untested=True)
+    counted = kernel.diversity_in_support(part, square, count_undefined=True)
     assert counted is None or found is None or counted <= found + 1e-12
     diverse = kernel.diversity_from(list(square[0]), part)
     assert (diverse is None) == all(c is None for c in part)

@@ -8,8 +8,8 @@ import pytest
 
 from services.hatexscore.report import HatexscoreResult
 from shared.contracts.messages import Check
-from tests.hatexscore.fake import FakeClassifier
-from tests.hatexscore.test_metric import ask, bound, score
+from tests.hatexscore.fake import FakeClassifier, bound
+from tests.hatexscore.test_metric import ask, score
 
 POST = "Those lazy immigrants are ruining our lovely old town again and nobody stops them"
 SHORT = "Those lazy immigrants are ruining everything"
