@@ -47,14 +47,14 @@ PAGES = {  # address, milliseconds
     "later by text": (f"{PATH}?sort=text&after=[40000]", 300),
     "by judged": (f"{LEFT_PATH}?sort=judged&desc=1", 300),
     "by custom id": (f"{PATH}?sort=custom_id", 300),
-    "verdict": (f"{PATH}?verdict=undecided", 300),
+    "verdict": (f"{PATH}?verdict=not_tested", 300),
     "bin": (f"{PATH}?score_from=0.5&score_to=0.55", 300),
     "metadata": (f"{PATH}?meta=market%3Dm3", 300),
     "text": (f"{PATH}?text=number+4999", 1_000),
     "split": (f"{PATH}?split=metadata.market", 400),
     "later": (f"{PATH}?sort=line&after=[40000]", 300),
     "compare": (COMPARE, 500),
-    "compare: verdicts": (f"{COMPARE}&verdicts=supported,supported", 500),
+    "compare: verdicts": (f"{COMPARE}&verdicts=holds_up,holds_up", 500),
     "compare: cell": (f"{COMPARE}&cell=20,22", 500),
     "compare: change": (f"{COMPARE}&change_from=0.35", 500),
     "compare: metadata": (f"{COMPARE}&meta=market%3Dm3", 500),
@@ -77,11 +77,11 @@ INSERT INTO result_facts (source, line, batch_id, tenant, custom_id, metric, sta
     chance, parts, label_sent, label_stated, language, model, reasons, surprise, sentence, warnings,
     snippet, metadata, rules, finished_at, job_id, text_key)
 SELECT :batch, n, :batch, 'default', 'line ' || n, 'hatexscore', 'succeeded',
-    (ARRAY['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'])[n % 5 + 1],
+    (ARRAY['holds_up', 'problem_found', 'not_tested'])[n % 3 + 1],
     CASE WHEN n % 5 <> 4 THEN (n * :factor % 1000) / 999.0 END, (n * 31 % 100) / 99.0,
     ARRAY[n % 2, (n * 7919 % 1000) / 999.0, n % 3 / 2.0, NULL]::float8[],
     'hateful', 'hateful', 'en', 'model ' || n % 3,
-    CASE WHEN n % 5 = 4 THEN ARRAY['undefined'] ELSE ARRAY[]::text[] END, n % 5,
+    CASE WHEN n % 5 = 4 THEN ARRAY['no-score'] ELSE ARRAY[]::text[] END, n % 5,
     'Whether its quotes do more than random spans cannot be told, for one of reasons ' || n % 7,
     0, repeat('a text of no harm, number ', 5) || n,
     jsonb_build_object('market', 'm' || n % 20, 'team', 't' || n % 4), :rules, now(),
@@ -94,7 +94,7 @@ JOBS = """
 INSERT INTO jobs (id, metric, status, request, result, resend_at, finished_at, batch_id, has_facts)
 SELECT :job || lpad(n::text, 31, '0'), 'hatexscore', 'succeeded',
     CAST('{"explanation": "It greets its readers, so it is friendly."}' AS json),
-    CAST('{"score": 0.5, "verdict": "undecided", "reason": "It is short."}' AS json),
+    CAST('{"score": 0.5, "verdict": "not_tested", "reason": "It is short."}' AS json),
     now(), now(), :batch, true
 FROM generate_series(1, :lines) n
 """
@@ -103,7 +103,7 @@ INSERT INTO score_hours (tenant, metric, metric_version, model, variant, hour, r
     total, squares, bins, verdicts)
 SELECT 'default', 'hatexscore', '2.0', 'model ' || m, 'robust',
     date_trunc('hour', now()) - make_interval(hours => h), 100, 10, 50 + h % 7, 40,
-    array_fill(5, ARRAY[20]), array_fill(20, ARRAY[5])
+    array_fill(5, ARRAY[20]), array_fill(20, ARRAY[3])
 FROM generate_series(1, 720) h, generate_series(1, 5) m
 """
 JUDGED = """
@@ -166,7 +166,7 @@ def comparison(lines: int) -> dict[str, Any]:
          "equal": 0, "worse": 1, **numbers}
         for name in ("score", "htc", "qf", "tgi", "cc")
     ]  # fmt: skip
-    words = ("supported", "unsupported", "undecided", "contradicted", "undefined")
+    words = ("holds_up", "problem_found", "not_tested")
     changes = [
         {"first_job": f"job_b{n:031}", "second_job": f"job_a{n:031}", "custom_id": f"line {n}",
          "first": 1.0, "second": n / 200, "difference": 1 - n / 200}

@@ -27,9 +27,7 @@ from shared.contracts.service import (
 from shared.process.settings import Settings, settings_or_exit
 from shared.process.settings_sources import QUEUES
 
-UNDEFINED = SurprisingRule(
-    name="undefined", path="$ ? (@.score == null)", says="the metric is undefined here"
-)
+NO_SCORE = SurprisingRule(name="no-score", path="$ ? (@.score == null)", says="it has no score")
 
 
 @lru_cache(maxsize=1)
@@ -118,15 +116,19 @@ def page_file(name: str, file: str) -> Path | None:
 
 
 def surprising_rules(metric: str) -> SurprisingRules:
-    """Rules for surprising results, and the order of the worst scores."""
-    found = reported().get(metric)
-    told = None if found is None else found.report.model_fields.get("direction")
-    general = () if found is not None and metric not in metrics() else (UNDEFINED,)
-    facts = None if found is None else found.facts
-    said = None if facts is None else facts.too_few_rule
+    """Rules for surprising results: problems, the metric's own rules, and no score."""
+    contract = reported().get(metric)
+    if contract is None:
+        return SurprisingRules((NO_SCORE,))
+    problems = (
+        SurprisingRule(name=code, path=f'$.problems[*] ? (@ == "{code}")', says=phrase)
+        for code, phrase in contract.problems.items()
+    )
+    general = (NO_SCORE,) if isinstance(contract, MetricContract) else ()
+    direction = contract.report.model_fields.get("direction")
     return SurprisingRules(
-        (*(() if found is None else found.surprising), *general, *((said,) if said else ())),
-        higher_is_better=told is None or told.default != "lower_is_better",
+        (*problems, *contract.surprising, *general),
+        higher_is_better=direction is None or direction.default != "lower_is_better",
     )
 
 

@@ -48,7 +48,7 @@ def metric_of(name: str) -> AnyMetric:
 
 Json = dict[str, Any]
 MODEL_NAME = get_args(ModelName)[1]
-SCORED_VERDICTS = ("supported", "unsupported", "undecided", "contradicted")
+ANSWERLESS = ("inconclusive", "not_tested")
 
 
 def example_requests(contract: MetricContract) -> list[ScoreRequest]:
@@ -347,13 +347,21 @@ def no_text_stays(metric: AnyMetric) -> None:
             assert not repeats(kept, texts), kept
 
 
-def reasons_quote_nobody(metric: AnyMetric) -> None:
-    """Without a score there is nothing to support; a reason is one sentence of our own."""
+def checks_make_the_verdict(metric: AnyMetric) -> None:
+    """Checks have the metric's codes and our own words; the verdict follows from them."""
     for request, report in scored_examples(metric):
-        without = report.score is None
-        assert report.verdict in (("undefined", "contradicted") if without else SCORED_VERDICTS)
+        outcomes = {one.outcome for one in report.checks}
+        failed = [one.reason for one in report.checks if one.outcome == "failed"]
+        assert list(report.problems) == list(dict.fromkeys(failed))
+        assert set(failed) <= set(metric.contract.problems)
+        assert (report.verdict == "problem_found") == ("failed" in outcomes)
+        assert report.verdict != "holds_up" or "passed" in outcomes
+        open_ = {one.reason for one in report.checks if one.outcome in ANSWERLESS}
+        assert {one.reason for one in report.untested} == open_
+        assert all(one.action for one in report.untested)
+        texts = [text for text in sent(request) if len(text) > RUN]
         assert 0 < len(report.reason) <= LONGEST_REASON
-        assert not repeats(report.reason, [text for text in sent(request) if len(text) > RUN])
+        assert not repeats(report.reason, texts)
 
 
 def strings(value: Any) -> Iterator[str]:

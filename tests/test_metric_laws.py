@@ -63,7 +63,7 @@ def test_no_text_stays_where_none_may(name: str) -> None:
 
 @of_each_metric
 def test_a_verdict_has_a_reason_that_quotes_nobody(name: str) -> None:
-    metric_laws.reasons_quote_nobody(metric_of(name))
+    metric_laws.checks_make_the_verdict(metric_of(name))
 
 
 @of_each_metric

@@ -136,7 +136,7 @@ def _number(value: float | None) -> str:
 def summary_line(result: Json) -> str:
     """The one line that says most about this score."""
     parts = []
-    if result["verdict"] == "undecided":  # the others say why in their parts and warnings
+    if result["verdict"] != "holds_up":
         parts.append(result["reason"].rstrip("."))
     if result["conclusion"] is None:
         parts.append("no conclusion")

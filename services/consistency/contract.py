@@ -19,7 +19,7 @@ from services.consistency.report import (
     EditOperator,
 )
 from services.consistency.variants import VARIANTS, Contributions
-from services.consistency.verdict import in_a_word
+from services.consistency.verdict import PROBLEMS, finding
 from shared.contracts.elicitation import ExplainableRequest
 from shared.contracts.messages import MAX_TEXT, Input, Message, ModelName, Parameter
 from shared.contracts.prompt_table import PromptKeys, parse_template
@@ -29,8 +29,6 @@ from shared.contracts.service import (
     FactPaths,
     FormField,
     MetricContract,
-    SurprisingRule,
-    TooFewRivals,
 )
 
 MOST_EDITS = 500
@@ -386,7 +384,8 @@ CONTRACT = MetricContract(
         FormField(name="text", label="Text", hint="what the model answered"),
         FormField(name="explanation", label="Explanation", hint="in the model's own words"),
     ),
-    finding=in_a_word,
+    finding=finding,
+    problems=PROBLEMS,
     elicited=elicited,
     facts=FactPaths(
         passages=("cited",),
@@ -395,21 +394,5 @@ CONTRACT = MetricContract(
         label_sent="label",
         chance_score=0.5,
         rivals=("They predict the model's answers", "random citations do"),
-        too_few=(
-            TooFewRivals(path="control.simulatability.attainable_p"),
-            TooFewRivals(path="control.attribution.attainable_p"),
-        ),
-    ),
-    surprising=(
-        SurprisingRule(
-            name="predicts-nothing",
-            path="$.control.simulatability ? (@.attainable_p <= 0.05 && @.win_rate <= 0.5)",
-            says="random citations predict the model's answers as well",
-        ),
-        SurprisingRule(
-            name="other-words",
-            path="$.control.attribution ? (@.attainable_p <= 0.05 && @.win_rate <= 0.5)",
-            says="the explanation rests on other words than the answer",
-        ),
     ),
 )

@@ -13,14 +13,13 @@ from services.consistency.report import (
     ConsistencyResult,
     ConsistencyWordValue,
 )
-from services.consistency.verdict import nulls_of, verdict
+from services.consistency.verdict import chance, nulls_of
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import histogram
 from shared.reports.pages.page_text import (
     Mark,
     MarkedText,
     TokenRun,
-    Verdict,
     Warm,
     level,
     pieces,
@@ -68,7 +67,7 @@ class NullBlock:
 class ConsistencyView:
     """All that the template shows beside the report."""
 
-    verdict: Verdict
+    chance: str | None
     kept: bool
     text: list[MarkedText]
     explanation: str
@@ -84,7 +83,7 @@ def view(request: ConsistencyRequest | None, report: ConsistencyResult) -> Consi
     text = "" if request is None else request.text
     shown = report.word_values if len(report.word_values) <= MOST_WORDS else ()
     return ConsistencyView(
-        verdict=verdict(report),
+        chance=chance(report),
         kept=request is not None,
         text=pieces(text, _cited(report)) if request else [],
         explanation="" if request is None else request.explanation,

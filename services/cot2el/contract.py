@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.cot2el.report import Cot2elBatchReport, Cot2elResult
-from services.cot2el.verdict import in_a_word
+from services.cot2el.verdict import PROBLEMS, finding
 from shared.contracts.messages import (
     Input,
     LanguageRequest,
@@ -316,7 +316,8 @@ CONTRACT = MetricContract(
     form=(
         FormField(name="reasoning", label="Reasoning", hint="a chain of thought", required=False),
     ),
-    finding=in_a_word,
+    finding=finding,
+    problems=PROBLEMS,
     elicited=elicited,
     facts=FactPaths(text="question", score_range=(0.0, 1.0)),
     surprising=(

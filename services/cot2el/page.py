@@ -13,9 +13,9 @@ from services.cot2el.report import (
     Cot2elResult,
     Cot2elSimilarities,
 )
-from services.cot2el.verdict import verdict
+from services.cot2el.verdict import chance
 from shared.contracts.questions import Stance, to_prompt
-from shared.reports.pages.page_text import Mark, MarkedText, OptionRow, Verdict, choices, pieces
+from shared.reports.pages.page_text import Mark, MarkedText, OptionRow, choices, pieces
 from shared.reports.pages.report_design import (
     BAD,
     GOOD,
@@ -86,7 +86,7 @@ class AnnotatorComparison:
 class Cot2elView:
     """All that the template shows beside the report."""
 
-    verdict: Verdict
+    chance: str | None
     question: list[MarkedText]
     language: str  # of the reasoning; "" where it was not kept
     parts: tuple[ReasoningPart, ...]  # empty where the text was not kept
@@ -100,7 +100,7 @@ class Cot2elView:
 def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
     sets = report.sets
     return Cot2elView(
-        verdict=verdict(report),
+        chance=chance(report),
         question=pieces(to_prompt(request.question), ()) if request else [],
         language=str(report.provenance.parameters.get("language") or ""),
         parts=_parts(report),
@@ -191,7 +191,7 @@ def design(report: Record) -> Iterator[Block]:
         "dropped: the reasoning says the opposite": integer(explanations, "contradicted"),
         "dropped: nothing in the reasoning is like it": integer(explanations, "unlike"),
     }
-    tones = dict(zip(became, (GOOD, "contradicted", BAD), strict=True))
+    tones = dict(zip(became, (GOOD, NEUTRAL, BAD), strict=True))
     yield stacked_bar("What became of the explanations", became, tones=tones)
     rows = [
         ForestRow("the explanations", record(report, "faithfulness")),

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from services.cot2el.report import Cot2elResult
-from shared.contracts.messages import Finding
-from shared.reports.pages.page_text import Tone, Verdict, finding, percent, significant
+from shared.contracts.checks import (
+    conclude,
+    failed,
+    inconclusive,
+    not_tested,
+    passed,
+    undefined,
+)
+from shared.contracts.messages import Check, Finding
+from shared.reports.pages.page_text import percent, significant
 
 STATUS = {
     "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "
@@ -16,16 +24,39 @@ STATUS = {
 }
 
 
-def verdict(report: Cot2elResult) -> Verdict:
-    """The report in words, with what its score is and what chance would have."""
+PROBLEMS = {  # code of a failed check → what is wrong, worst first
+    "no-better-than-shuffled": "shuffled words do as well",
+}
+FOUND = "found-in-the-reasoning"
+
+
+def finding(report: Cot2elResult) -> Finding:
+    """Return the verdict: does the reasoning have what the explanations say?"""
+    return conclude([_found(report)], {FOUND})
+
+
+def _found(report: Cot2elResult) -> Check:
+    if report.status == "no_reasoning":
+        return not_tested(FOUND, "no-reasoning", STATUS["no_reasoning"])
     if report.status != "ok":
-        return Verdict(STATUS[report.status])
-    if report.components.faithfulness is None:
-        return Verdict("There are no explanations: faithfulness is undefined.")
+        unknown = undefined(FOUND, report, "score", "faithfulness")
+        return unknown or not_tested(FOUND, "answer-unread", STATUS[report.status])
+    parts, control = report.components, report.control
+    if parts.faithfulness is None:
+        return not_tested(FOUND, "nothing-to-test", "There are no explanations.")
     if threshold(report) == 0:
-        return Verdict(_alignment_text(report), "neutral", _baseline_text(report))
-    said, tone = _share_text(report)
-    return Verdict(said, tone, _chance(report))
+        return not_tested(FOUND, "no-threshold", _alignment_text(report))
+    said = (
+        f"{parts.kept} of {parts.parsed} explanations have a passage of the reasoning that is "
+        f"{_similar(report)}{_conflict_text(report)}."
+    )
+    if control is None:
+        return not_tested(FOUND, "too-few-rivals", said)
+    if parts.faithfulness <= control.faithfulness:
+        return failed(FOUND, "no-better-than-shuffled", f"{said} Shuffled words do as well.")
+    if parts.kept < parts.parsed:
+        return inconclusive(FOUND, "some-dropped", said)
+    return passed(FOUND, said)
 
 
 def threshold(report: Cot2elResult) -> float | None:
@@ -54,19 +85,6 @@ def _baseline_text(report: Cot2elResult) -> str:
     return f"{said} With their words in random order the mean similarity would be {mean}."
 
 
-def _share_text(report: Cot2elResult) -> tuple[str, Tone]:
-    found, control = report.components, report.control
-    said = (
-        f"{found.kept} of {found.parsed} explanations have a unit of the reasoning that is "
-        f"{_similar(report)}{_conflict_text(report)}."
-    )
-    if control is None:
-        return said, "neutral"
-    if found.faithfulness is not None and found.faithfulness <= control.faithfulness:
-        return f"{said} Explanations with shuffled words do as well.", "bad"
-    return said, "good" if found.kept == found.parsed else "neutral"
-
-
 def _conflict_text(report: Cot2elResult) -> str:
     """Of what was dropped, how much says the opposite of its unit."""
     count = report.components.contradicted
@@ -80,7 +98,12 @@ def _similar(report: Cot2elResult) -> str:
     return "similar enough" if least is None else f"similar by more than {significant(least)}"
 
 
-def _chance(report: Cot2elResult) -> str:
+def chance(report: Cot2elResult) -> str:
+    """What the score is, and what shuffled words would have."""
+    if report.status != "ok" or report.components.faithfulness is None:
+        return ""
+    if threshold(report) == 0:
+        return _baseline_text(report)
     said = "The score is the share of explanations that have such a unit"
     control = report.control
     if control is None:
@@ -90,8 +113,3 @@ def _chance(report: Cot2elResult) -> str:
         f"{said}; chance, their words in random order, would have {percent(control.faithfulness)} "
         f"({draws})."
     )
-
-
-def in_a_word(report: Cot2elResult) -> Finding:
-    """The five words that every metric has, for its own."""
-    return finding(report, verdict(report))

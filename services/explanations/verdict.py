@@ -1,7 +1,7 @@
 """What one elicited answer comes to, in our words, without a quoted text; and how tables show it.
 
 An answer has no verdict of its own: it has that of the first metric that scored it, and without one
-it is undefined, with the reason. The decision is said before the score.
+it is not tested, with the reason. The decision is said before the score.
 """
 
 from __future__ import annotations
@@ -11,29 +11,33 @@ from functools import cached_property
 
 from services.explanations.report import ExplanationsResult
 from services.registry import metrics
+from shared.contracts.checks import conclude, fitted, not_tested
 from shared.contracts.elicitation import INPUTS
 from shared.contracts.messages import Finding
 from shared.contracts.service import FactPaths, ReportedContract, SurprisingRule
 
-LONGEST = 160  # characters of a sentence
+DECIDES = "decides"
 
 
 def finding(result: ExplanationsResult) -> Finding:
-    """Decision, then the first metric's verdict and reason."""
-    told = result.elicitation
-    if told.outcome == "refused":
-        return Finding("undefined", "The model refuses: it neither decides nor explains.")
-    if told.outcome == "unparsable":
-        said = [one.detail for one in told.obstacles if one.component == "decision"]
-        return Finding("undefined", _sentence(said[0] if said else "no decision can be read"))
-    decision = f"It decides {told.decision}"
-    if told.decided_by == "request":
-        decision = f"It was told to explain {told.decision}"
+    """Return the decision, then the first metric's verdict and reason."""
+    elicited = result.elicitation
+    if elicited.outcome == "refused":
+        said = "The model refuses: it neither decides nor explains."
+        return conclude([not_tested(DECIDES, "refused", said)], ())
+    if elicited.outcome == "unparsable":
+        details = [one.detail for one in elicited.obstacles if one.component == "decision"]
+        said = _sentence(details[0] if details else "no decision can be read")
+        return conclude([not_tested(DECIDES, "answer-unread", said)], ())
+    decision = f"It decides {elicited.decision}"
+    if elicited.decided_by == "request":
+        decision = f"It was told to explain {elicited.decision}"
     if not result.scores:
-        return Finding("undefined", _sentence(f"{decision}; {_why_unscored(result)}"))
+        said = _sentence(f"{decision}; {_why_unscored(result)}")
+        return conclude([not_tested(DECIDES, "unscored", said)], ())
     first = result.scores[0]
-    verdict = first.verdict or ("undefined" if first.score is None else "undecided")
-    return Finding(verdict, _sentence(f"{decision}; {first.metric}: {first.reason or verdict}"))
+    reason = _sentence(f"{decision}; {first.metric}: {first.reason or first.verdict}")
+    return Finding(first.verdict, reason, first.checks, first.problems, first.untested)
 
 
 def _why_unscored(result: ExplanationsResult) -> str:
@@ -44,8 +48,7 @@ def _why_unscored(result: ExplanationsResult) -> str:
 
 
 def _sentence(said: str) -> str:
-    found = f"{said[:1].upper()}{said[1:].rstrip('.')}."
-    return found if len(found) <= LONGEST else f"{found[: LONGEST - 1]}…"
+    return fitted(f"{said[:1].upper()}{said[1:].rstrip('.')}.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from services.ftc.report import (
     NliLabel,
     PhraseNull,
 )
-from services.ftc.verdict import in_a_word
+from services.ftc.verdict import PROBLEMS, finding
 from shared.contracts.elicitation import ExplainableRequest
 from shared.contracts.messages import (
     MAX_TEXT,
@@ -39,7 +39,6 @@ from shared.contracts.service import (
     FormField,
     MetricContract,
     SurprisingRule,
-    TooFewRivals,
 )
 
 DEFAULT_MODEL = "embedded-nli"
@@ -247,7 +246,8 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
-    finding=in_a_word,
+    finding=finding,
+    problems=PROBLEMS,
     elicited=elicited,
     facts=FactPaths(
         chance="control.null_win_rate",
@@ -256,7 +256,6 @@ CONTRACT = MetricContract(
         label_sent="label",
         label_stated="label",
         facets=(("abstention", "$.abstained"),),
-        too_few=(TooFewRivals(path="control.null_attainable_p"),),
     ),
     surprising=(
         SurprisingRule(

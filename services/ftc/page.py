@@ -18,10 +18,10 @@ from services.ftc.report import (
     FtcSatisfaction,
     FtcSpanEvidence,
 )
-from services.ftc.verdict import score_in_words, verdict
+from services.ftc.verdict import chance, score_in_words
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import bars, histogram
-from shared.reports.pages.page_text import Mark, MarkedText, Verdict, percent, pieces
+from shared.reports.pages.page_text import Mark, MarkedText, percent, pieces
 from shared.reports.pages.report_design import (
     Block,
     Forest,
@@ -44,7 +44,7 @@ TEMPLATE = "ftc/page.html"
 class FtcView:
     """All that the template shows beside the report."""
 
-    verdict: Verdict
+    chance: str | None
     says: str | None  # what the score is, and what others would have; None without one
     kept: bool  # whether the texts were
     premise: list[MarkedText]
@@ -56,7 +56,7 @@ class FtcView:
 
 def view(request: FtcRequest | None, report: FtcResult) -> FtcView:
     return FtcView(
-        verdict=verdict(report),
+        chance=chance(report),
         says=score_in_words(report),
         kept=request is not None,
         premise=pieces(request.premise, ()) if request else [],

@@ -3,47 +3,69 @@
 from __future__ import annotations
 
 from services.ftc.report import FtcResult
-from shared.contracts.messages import Finding
-from shared.reports.pages.page_text import Tone, Verdict, finding, percent
+from shared.contracts.checks import (
+    conclude,
+    failed,
+    inconclusive,
+    not_tested,
+    passed,
+    undefined,
+)
+from shared.contracts.messages import Check, Finding
+from shared.reports.pages.page_text import percent
 
 UNUSUAL = 0.05  # a p-value above it is what chance does too
+PROBLEMS = {  # code of a failed check → what is wrong, worst first
+    "answered-otherwise": "the model answers otherwise",
+}
+ANSWERED = "answered-as-demanded"
+BEATS = "beats-random-phrases"
+CARRYING = frozenset((ANSWERED, BEATS))
+NOTHING = "No counterfactual could be made from the explanation."
 
 
-def verdict(report: FtcResult) -> Verdict:
-    """The report in words, with what random phrases would do."""
+def finding(report: FtcResult) -> Finding:
+    """Return the verdict on the explanation, by its checks."""
     made = report.counterfactuals
     if report.abstained is not None or not made:
-        return Verdict("No score: nothing could be tested. That is an abstention, not a zero.")
-    sentence, tone = _outcome_text(report)
-    return Verdict(sentence, tone, _chance(report))
+        unknown = undefined(ANSWERED, report, "score")
+        return conclude([unknown or not_tested(ANSWERED, "nothing-to-test", NOTHING)], ())
+    answered = _answered(report)
+    if answered.outcome != "passed":
+        return conclude([answered], CARRYING)
+    return conclude([answered, _beats(report)], CARRYING)
 
 
-def _outcome_text(report: FtcResult) -> tuple[str, Tone]:
+def _answered(report: FtcResult) -> Check:
     made = report.counterfactuals
     borne_out = sum(one.satisfaction.delta == 1 for one in made)
-    if borne_out == 0:
-        return "The model does not answer as the explanation demands.", "bad"
-    if borne_out < len(made):
-        return "The model answers one of two counterfactuals as the explanation demands.", "neutral"
+    if borne_out == len(made):
+        return passed(ANSWERED, "The model answers as the explanation demands.")
+    if borne_out:
+        return inconclusive(
+            ANSWERED,
+            "one-of-two",
+            "The model answers one of two counterfactuals as the explanation demands.",
+        )
+    return failed(
+        ANSWERED, "answered-otherwise", "The model does not answer as the explanation demands."
+    )
+
+
+def _beats(report: FtcResult) -> Check:
     control = report.control
     p_value = control.null_p_value if control else None
     if control is None or p_value is None:
-        return "The model answers as the explanation demands; chance is not known.", "neutral"
+        return not_tested(BEATS, "too-few-rivals", "There is no random phrase to compare with.")
     if (control.null_attainable_p or 0) > UNUSUAL:
-        return (
-            "The model answers as the explanation demands; chance cannot be ruled out, since too "
-            "few other phrases can be compared with.",
-            "neutral",
-        )
+        return not_tested(BEATS, "too-few-rivals", "There are too few random phrases to compare.")
     if p_value > UNUSUAL:
-        return (
-            "The model answers as the explanation demands, but random phrases do about as well.",
-            "neutral",
-        )
-    return "The model answers as the explanation demands, and random phrases do worse.", "good"
+        return inconclusive(BEATS, "no-clear-difference", "Random phrases do about as well.")
+    return passed(BEATS, "Random phrases do worse.")
 
 
-def _chance(report: FtcResult) -> str | None:
+def chance(report: FtcResult) -> str | None:
+    """How the explanation's phrases compare with random ones; None without a comparison."""
     control = report.control
     if control is None or control.null_win_rate is None or control.null_p_value is None:
         return None
@@ -95,8 +117,3 @@ def _random(report: FtcResult) -> str:
     if not means or len(means) < len(report.counterfactuals):
         return ""
     return f", random phrases {sum(means) / len(means):.2f}"
-
-
-def in_a_word(report: FtcResult) -> Finding:
-    """The five words that every metric has, for its own."""
-    return finding(report, verdict(report))

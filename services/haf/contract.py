@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from services.haf.report import HafBatchReport, HafBatchReportRequest, HafResult
-from services.haf.verdict import in_a_word
+from services.haf.verdict import PROBLEMS, finding
 from shared.contracts.calls import WrittenToken
 from shared.contracts.elicitation import ExplainableRequest, has_own_model
 from shared.contracts.messages import MAX_TEXT, Input, Message, ModelName
@@ -321,7 +321,8 @@ CONTRACT = MetricContract(
     batch_intervals=27,
     batch_plots=("means",),
     form=(FormField(name="text", label="Text", hint="what was moderated"),),
-    finding=in_a_word,
+    finding=finding,
+    problems=PROBLEMS,
     elicited=elicited,
     surprising=(
         SurprisingRule(

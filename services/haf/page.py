@@ -282,8 +282,6 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True)
 class HafView:
-    verdict: str
-    tone: str
     says: str
     text: list[MarkedText] | None  # None: it was not kept
     asked: str  # how the stages came about
@@ -306,11 +304,8 @@ class HafView:
 def view(request: HafRequest | None, report: HafResult) -> HafView:
     """From a report to its page; without a request its texts are empty."""
     reasons_by_metric = words.reasons_by_metric(report.warnings)
-    verdict = words.verdict(report)
     responses = response_cards(report.stages)
     return HafView(
-        verdict=verdict.text,
-        tone=verdict.tone,
         says=words.score_in_words(report, reasons_by_metric),
         text=None if request is None else pieces(request.text, []),
         asked=_source_text(report),

@@ -20,7 +20,6 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from services.hatexscore.report import (
     FACETS,
-    NO_EXPLANATION,
     ConsistencyRule,
     HatexscoreBatchReport,
     HatexscoreBatchReportRequest,
@@ -30,7 +29,7 @@ from services.hatexscore.report import (
     Probability,
     VocabularyName,
 )
-from services.hatexscore.verdict import in_a_word
+from services.hatexscore.verdict import PROBLEMS, finding
 from services.hatexscore.vocabulary import (
     MOST_WORDS,
     MOST_WRITTEN_OUT,
@@ -61,8 +60,6 @@ from shared.contracts.service import (
     FormField,
     MetricContract,
     RivalGroup,
-    SurprisingRule,
-    TooFewRivals,
 )
 
 DEFAULT_MODEL = "embedded-hate"
@@ -441,7 +438,8 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
-    finding=in_a_word,
+    finding=finding,
+    problems=PROBLEMS,
     elicited=elicited,
     facts=FactPaths(
         passages=("quote",),
@@ -450,7 +448,6 @@ CONTRACT = MetricContract(
         label_sent="predicted_label",
         label_stated="stated_label",
         facets=FACETS,
-        too_few=(TooFewRivals(path="quotes_matter", says="too_few"),),
         groups=(
             RivalGroup(
                 path="by_decision.hateful",
@@ -465,22 +462,5 @@ CONTRACT = MetricContract(
             ),
         ),
         caveats=("the asked model makes",),
-    ),
-    surprising=(
-        SurprisingRule(
-            name="label-conflict",
-            path="$ ? (@.label_match == false && @.score >= 0.5)",
-            says="the explanation states another label than the one sent, and scores well",
-        ),
-        SurprisingRule(
-            name="quote-not-in-text",
-            path="$.hallucinated_quotes[*]",
-            says="it quotes something that is not in the text",
-        ),
-        SurprisingRule(
-            name="no-explanation",
-            path=f'$.warnings[*] ? (@ == "{NO_EXPLANATION}")',
-            says="there is no explanation",
-        ),
     ),
 )

@@ -121,6 +121,7 @@ class ParsedExplanation:
     in force, None where neither sent nor stated. reader: what read it, None where nothing did.
     attacked: whether it says that a group is attacked; None: wherever it names one.
     tgi_not_applicable: why there is no group to identify, or None; then `tgi` is None too.
+    text_groups: groups of the policy that the text names, sorted; None where nothing looked.
     """
 
     languages: DetectedLanguages
@@ -136,6 +137,7 @@ class ParsedExplanation:
     no_tgi: Obstacle | None = None
     attacked: bool | None = None
     tgi_not_applicable: str | None = None
+    text_groups: tuple[str, ...] | None = None
     reader: HatexscoreReaderUse | None = BY_RULES
 
     @property

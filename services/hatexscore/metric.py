@@ -26,6 +26,7 @@ from services.hatexscore.model_calls import (
     ask_classifiers,
     one_sided,
 )
+from services.hatexscore.post_words import post_words
 from services.hatexscore.quotes import quotations
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
@@ -171,6 +172,8 @@ class HateXScore(
             language=parsed.languages.found_text.code,
             explanation_language=parsed.languages.explanation_code,
             groups=tuple(sorted({mention.group for mention in parsed.groups if mention.counts})),
+            text_groups=parsed.text_groups,
+            post_words=post_words(request, parsed) if parsed.label == "non-hateful" else None,
             control=control,
             quotes_matter=_quotes_matter(parsed.label, components.qf, control),
         )

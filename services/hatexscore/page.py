@@ -17,11 +17,11 @@ from services.hatexscore.report import (
     HatexscoreVariantOutcome,
     QuotationReason,
 )
-from services.hatexscore.verdict import TIE, verdict
+from services.hatexscore.verdict import TIE, chance
 from shared.contracts.language_names import language_name
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import strip
-from shared.reports.pages.page_text import Mark, MarkedText, Verdict, pieces, significant
+from shared.reports.pages.page_text import Mark, MarkedText, pieces, significant
 from shared.reports.pages.report_design import (
     BAD,
     GOOD,
@@ -88,7 +88,7 @@ class HatexscoreView:
     """What the template shows. text, explanation, masked: None where the text was not kept.
     own_labels: whether the labels are the caller's own words, or may be."""
 
-    verdict: Verdict
+    chance: str | None
     text: list[MarkedText] | None
     explanation: list[MarkedText] | None
     masked: list[MarkedText] | None
@@ -108,7 +108,7 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
     """What a page shows of this result."""
     parameters = report.provenance.parameters
     return HatexscoreView(
-        verdict=verdict(report),
+        chance=chance(report),
         text=pieces(request.text, _text_marks(report)) if request else None,
         explanation=pieces(request.explanation, _explanation_marks(report)) if request else None,
         masked=None if report.masked_text is None else _masked(report.masked_text),
@@ -319,10 +319,10 @@ def _quotes(counted: Record) -> Iterator[Block]:
     words = {
         "find all they quote exactly": "all exact",
         "find some of it roughly": "some roughly",
+        "quote something that is not in the text": "some missing",
         "quote nothing": "none",
     }
     filters = facet_filters("quotes", words)
-    filters["quote something that is not in the text"] = ("reason", "quote-not-in-text")
     title = "Explanations, by the worst of their quotations"
     tones = dict(zip(results, (GOOD, NEUTRAL, BAD, NONE), strict=True))
     yield stacked_bar(title, results, filters=filters, tones=tones)

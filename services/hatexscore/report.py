@@ -269,6 +269,14 @@ class HatexscoreProbabilityReading(Message):
     uncertainty: float = Field(ge=0, le=1, description="of P because of the reading, the larger")
 
 
+class HatexscorePostWords(Message):
+    """How much the explanation says about the post: the content words that both have."""
+
+    words: Count = Field(description="different content words of the post that it uses or quotes")
+    weight: float = Field(ge=0, description="of these words; a frequent one counts half")
+    needed: float = Field(ge=0, description="weight from which it is about this post")
+
+
 class HatexscoreResult(ExplainableReport):
     """Higher is better; the parts are worth more than their mean."""
 
@@ -381,6 +389,13 @@ class HatexscoreResult(ExplainableReport):
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
         description="groups that count as identified, sorted"
+    )
+    text_groups: tuple[Annotated[str, Word], ...] | None = Field(
+        default=None,
+        description="groups of the policy that the text names, sorted; null where nothing looked",
+    )
+    post_words: HatexscorePostWords | None = Field(
+        default=None, description="of a non-hateful decision; null for others"
     )
     control: HatexscoreRandomSpans | None = Field(
         description="null where undefined; see `warnings`"
@@ -564,5 +579,6 @@ FACETS = (
     ("conclusion", '"unread" ? ($.stated_label == null && $.components.htc == null)'),
     ("quotes", f'"all exact" ? (!({_MISSING}) && !({_ROUGH}) && {_QUOTED})'),
     ("quotes", f'"some roughly" ? (!({_MISSING}) && ({_ROUGH}))'),
+    ("quotes", f'"some missing" ? ({_MISSING})'),
     ("quotes", f'"none" ? (!({_MISSING}) && !({_ROUGH}) && !({_QUOTED}))'),
 )

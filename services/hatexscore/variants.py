@@ -107,8 +107,9 @@ def _parsed(
         attacked = any(mention.attacked for mention in mentions)
         parsed = replace(parsed, attacked=attacked, reader=BY_READER)
     parsed = replace(parsed, warnings=(*parsed.warnings, *_warnings(request, quoting)))
-    named = text.moderated is not None and text.moderated.groups
-    if parsed.label != "non-hateful" or parsed.tgi != 0 or named:
+    if text.moderated is not None:
+        parsed = replace(parsed, text_groups=tuple(sorted(text.moderated.groups)))
+    if parsed.label != "non-hateful" or parsed.tgi != 0 or parsed.text_groups:
         return parsed
     return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
 

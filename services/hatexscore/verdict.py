@@ -1,9 +1,11 @@
-"""A HateXScore in a sentence or two, with what random spans would do, and why each part is so.
+"""The checks of a HateXScore, and why each part of the score is what it is.
 
 Sentences hold our own words and numbers only; texts, quotes and group names stand beside them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from services.hatexscore.report import (
     NO_EXPLANATION,
@@ -11,94 +13,250 @@ from services.hatexscore.report import (
     HatexscoreCategoryEvidence,
     HatexscoreGroupEvidence,
     HatexscoreQuoteEvidence,
+    HatexscoreRandomSpans,
     HatexscoreResult,
     Part,
 )
-from shared.contracts.messages import Finding, ReasonCode, VerdictWord
-from shared.reports.pages.page_text import Tone, Verdict, finding, percent, significant
-
-NOT_AGAINST_CHANCE = (
-    " Of a non-hateful decision little movement is wanted: its quotes are not held against chance."
+from shared.contracts.checks import (
+    conclude,
+    failed,
+    inconclusive,
+    not_applicable,
+    not_tested,
+    passed,
+    undefined,
 )
-CONFLICT = " It concludes otherwise than the decision that was sent."
-EMPTY = "There is no explanation: it is empty, so that nothing is concluded. Its score is {} of 1."
-EVEN = 0.5  # share of random spans beaten, by chance
-CONSISTENT = {
-    1.0: "and is consistent",
-    0.0: "and is not consistent",
-    None: "and leaves its consistency open",
+from shared.contracts.messages import Check, Finding, ReasonCode
+from shared.reports.pages.page_text import counted, percent, significant
+
+PROBLEMS = {  # code of a failed check → what is wrong, worst first
+    "opposite-decision": "says the opposite",
+    "no-explanation": "no explanation",
+    "no-decision": "states no decision",
+    "misquoted": "misquotes the post",
+    "quote-not-in-post": "quote not in the post",
+    "no-quote": "no quote",
+    "quotes-do-not-matter": "quoted words do not matter",
+    "group-not-named": "group missing",
+    "attack-not-hateful": "tells of an attack, concludes non-hateful",
+}
+STATES_DECISION = "states-a-decision"
+STATES_THIS = "states-this-decision"
+IN_POST = "quotes-in-post"
+MATTER = "quotes-matter"
+GROUP = "group-named"
+ABOUT = "about-this-post"
+COHERENT = "hangs-together"
+# A hateful decision rests on its quotes. A non-hateful one needs none: it must describe the post.
+CARRYING = {
+    "hateful": frozenset((STATES_DECISION, STATES_THIS, IN_POST, MATTER)),
+    "non-hateful": frozenset((STATES_DECISION, STATES_THIS, IN_POST, ABOUT)),
 }
 
+LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
+FEWEST_PLACES = 4  # other places in the post that quotes must beat, all of them, to be first
+DISAGREES = "The model that was asked gives P(hateful) = {p} and does not share this decision."
 
-def verdict(report: HatexscoreResult) -> Verdict:
-    """The report in words. A hateful decision is never praised without a comparison with chance; a
-    non-hateful one claims no quotes that matter, and goes by its consistency."""
-    if report.score is None:
-        said = "The score is undefined; the parts below say why."
-        if report.label_match is False:
-            return Verdict(f"{said}{CONFLICT}", "bad", _chance(report))
-        return Verdict(said, "neutral", _chance(report))
+
+def finding(report: HatexscoreResult) -> Finding:
+    """Return the verdict on the explanation, by its checks."""
+    return conclude(checks(report), CARRYING[report.predicted_label or "hateful"])
+
+
+def checks(report: HatexscoreResult) -> Iterator[Check]:
+    """The checks, gravest first."""
+    yield _states_decision(report)
+    yield _states_this(report)
+    yield _quotes_in_post(report)
+    yield _quotes_matter(report)
+    yield _group_named(report)
+    yield _about_this_post(report)
+    yield _hangs_together(report)
+
+
+def _states_decision(report: HatexscoreResult) -> Check:
     if NO_EXPLANATION in report.warnings:
-        return Verdict(EMPTY.format(significant(report.score)), "bad", _chance(report))
-    parts = report.components
-    claims = (
-        _concluding(report),
-        _quoting(report),
-        _naming(report),
-        CONSISTENT[parts.cc],
+        return failed(STATES_DECISION, "no-explanation", "There is no explanation: it is empty.")
+    if report.stated_label is not None or report.components.htc == 1:
+        return passed(STATES_DECISION, "It states a decision.")
+    unread = undefined(STATES_DECISION, report, "htc", "score")
+    return unread or failed(STATES_DECISION, "no-decision", "It states no decision.")
+
+
+def _states_this(report: HatexscoreResult) -> Check:
+    if report.label_match is None:
+        which = "No decision was sent" if report.predicted_label_sent is None else "It states none"
+        return not_applicable(STATES_THIS, f"{which}, so there are no two to compare.")
+    if report.label_match:
+        return passed(STATES_THIS, "It states the decision that was sent.")
+    stated, sent = report.stated_label, report.predicted_label
+    return failed(
+        STATES_THIS, "opposite-decision", f"It concludes {stated}, and the decision is {sent}."
     )
-    said = f"Score {significant(report.score)} of 1: the explanation {', '.join(claims)}."
-    more, tone = _summary_and_tone(report)
-    return Verdict(said + more, tone, _chance(report))
 
 
-def _summary_and_tone(report: HatexscoreResult) -> tuple[str, Tone]:
-    """What is said beside the claims, and the tone of all."""
-    parts, control = report.components, report.control
-    if report.label_match is False:
-        return CONFLICT, "bad"
-    if parts.cc is None:
-        return "", "neutral"
-    if parts.cc != 1 or parts.htc != 1:
-        return "", "bad"
+def _quotes_in_post(report: HatexscoreResult) -> Check:
+    missing = report.hallucinated_quotes
+    if any(one.misquotes is not None for one in missing):
+        return failed(IN_POST, "misquoted", "A quote changes the meaning of what the post says.")
+    if missing:
+        return failed(IN_POST, "quote-not-in-post", "It quotes words that are not in the post.")
+    if report.quotes_unsearched:
+        return inconclusive(IN_POST, "quotes-not-searched", "Not every quote was looked for.")
+    if quotes(report):
+        return passed(IN_POST, "Every quote is in the post.")
     if not hateful(report):
-        return "", "good"
-    if control is None:
-        return " There is no comparison with chance.", "neutral"
-    if report.quotes_matter == "no":
-        return " But random spans move P(hateful) as much as its quotes do.", "neutral"
-    if report.quotes_matter == "too_few":
-        return " Whether its quotes do more than random spans cannot be told.", "neutral"
-    return "", "good"
+        return not_applicable(IN_POST, "It quotes nothing, and need not.")
+    if any(one.reason == "translation" for one in report.other_quotations):
+        return inconclusive(IN_POST, "quotes-translated", "It quotes the post in translation.")
+    return failed(IN_POST, "no-quote", "It quotes nothing of the post.")
 
 
-def _concluding(report: HatexscoreResult) -> str:
-    if report.components.htc == 1:
-        return "states a conclusion"
-    if report.label_match is False:
-        return "states the opposite conclusion"
-    return "states no conclusion"
-
-
-def _naming(report: HatexscoreResult) -> str:
-    if "tgi" in report.not_applicable:
-        return "has no group to name"
-    return f"names {'a' if report.components.tgi == 1 else 'no'} group of the policy"
-
-
-def _quoting(report: HatexscoreResult) -> str:
+def _quotes_matter(report: HatexscoreResult) -> Check:
     if not quotes(report):
-        return "quotes nothing of the text"
-    if report.components.qf is None:
-        return "quotes the text"
-    if _is_whole_text(report):
-        return "quotes the whole text, so that QF is 0"
-    if report.components.qf == 0 and hateful(report) and _is_increase(report):
-        return "quotes with faithfulness 0, for without its quotes P(hateful) is higher"
-    return f"quotes with faithfulness {significant(report.components.qf)}"
+        return not_applicable(MATTER, "It quotes nothing of the post.")
+    if report.model_agrees is False:
+        p = significant(report.probability_original)
+        return not_tested(MATTER, "model-disagrees", DISAGREES.format(p=p))
+    drop = report.signed_drop
+    if report.components.qf is None or (drop is None and not _is_whole_text(report)):
+        unknown = undefined(MATTER, report, "qf")
+        return unknown or not_tested(MATTER, "label-unknown", "The decision is not known.")
+    if not hateful(report):
+        return _harmless_quotes(report, drop or 0.0)
+    if drop is None:
+        return not_tested(MATTER, "whole-post-quoted", "It quotes the whole post.")
+    return _hateful_quotes(report, drop)
 
 
-def _chance(report: HatexscoreResult) -> str:
+def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
+    if drop >= _tau(report) - TIE:
+        said = f"Without the quotes P(hateful) falls by {significant(drop)}."
+        return inconclusive(MATTER, "quotes-carry-hate", said)
+    return passed(MATTER, "The quoted words carry no hate.")
+
+
+def _hateful_quotes(report: HatexscoreResult, drop: float) -> Check:
+    """Test the fall of P(hateful) against other places in the post.
+
+    Quotes in a short post can beat every other place and still have p > 0.05. They pass if the
+    fall also reaches tau. Of 309 marked rationales 0.69 pass, of 239 random quotes 0.07.
+    """
+    control = report.control
+    fall = f"Without the quotes P(hateful) falls by {significant(drop)}"
+    if drop <= -_tau(report):
+        higher = significant(-drop)
+        return failed(
+            MATTER, "quotes-do-not-matter", f"Without the quotes P(hateful) rises by {higher}."
+        )
+    if control is None:
+        return _without_control(report, drop, fall)
+    others = counted(control.draws, "other place")
+    if control.p_value is not None and control.p_value <= LEVEL:
+        p = significant(control.p_value)
+        return passed(MATTER, f"{fall}, more than at {_share(control)} of {others} (p = {p}).")
+    if _is_first(control) and drop >= _tau(report) - TIE:
+        return passed(MATTER, f"{fall}, more than at each of {others} in the post.")
+    if drop <= 0 and control.p_anti is not None and control.p_anti <= LEVEL:
+        p = significant(control.p_anti)
+        said = f"P(hateful) does not fall without the quotes, but at other places (p = {p})."
+        return failed(MATTER, "quotes-do-not-matter", said)
+    if (control.attainable_p or 1.0) > LEVEL:
+        few = f"{fall}. There are too few other places to test it ({control.draws})."
+        return inconclusive(MATTER, "too-few-places", few)
+    return inconclusive(
+        MATTER, "no-clear-difference", f"{fall}, more than at {_share(control)} of {others}."
+    )
+
+
+def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
+    """The caller's own two probabilities decide where they are clear; there is no chance test."""
+    if report.provenance.models:
+        return not_tested(MATTER, "no-control", f"{fall}; no other place was tried.")
+    if drop >= _tau(report) - TIE:
+        return passed(MATTER, f"{fall}, by the probabilities that were sent.")
+    if drop <= TIE:
+        return failed(
+            MATTER,
+            "quotes-do-not-matter",
+            "Without the quotes P(hateful) does not fall, by the probabilities that were sent.",
+        )
+    return inconclusive(MATTER, "small-effect", f"{fall}, by the probabilities that were sent.")
+
+
+def _is_first(control: HatexscoreRandomSpans) -> bool:
+    """Do the quotes beat all other places that there are?"""
+    return control.exact and control.draws >= FEWEST_PLACES and control.share_beaten == 1.0
+
+
+def _share(control: HatexscoreRandomSpans) -> str:
+    return percent(control.share_beaten)
+
+
+def _group_named(report: HatexscoreResult) -> Check:
+    if report.predicted_label == "non-hateful":
+        return not_applicable(GROUP, "A non-hateful decision need not name a group.")
+    if report.components.tgi is None:
+        unknown = undefined(GROUP, report, "tgi", "score")
+        return unknown or not_applicable(GROUP, "There is no group to name.")
+    counting = [one for one in mentions(report) if one.counts]
+    if any(one.in_text is not False for one in counting):
+        return passed(GROUP, "It names the group that is attacked.")
+    if counting:
+        return inconclusive(
+            GROUP, "group-not-attacked", "It names another group than the post does."
+        )
+    if any(one.by == "reader" for one in mentions(report)):
+        return inconclusive(
+            GROUP, "group-not-attacked", "It mentions a group, but does not say it is attacked."
+        )
+    if report.text_groups:
+        return failed(
+            GROUP, "group-not-named", "The post names a group, and the explanation names none."
+        )
+    return not_tested(
+        GROUP, "group-not-listed", "Neither post nor explanation names a group of the policy."
+    )
+
+
+def _about_this_post(report: HatexscoreResult) -> Check:
+    """Quotes that are tested answer this for a hateful decision."""
+    words = report.post_words
+    if words is None:
+        return not_applicable(ABOUT, "The quotes are tested instead.")
+    used = counted(words.words, "word")
+    if words.weight >= words.needed:
+        return passed(ABOUT, f"It uses {used} of the post, enough to be about it.")
+    return not_tested(
+        ABOUT, "not-about-post", f"It uses {used} of the post, and might be about any other."
+    )
+
+
+def _hangs_together(report: HatexscoreResult) -> Check:
+    parts = report.components
+    if parts.cc == 1:
+        return passed(COHERENT, "Decision, quotes and group agree.")
+    if report.label_match is False or parts.htc == 0:
+        return not_applicable(COHERENT, "It does not state the decision.")
+    if report.predicted_label == "non-hateful" and any(
+        mention.attacked for mention in mentions(report)
+    ):
+        return failed(
+            COHERENT,
+            "attack-not-hateful",
+            "It says that a group is attacked, and concludes non-hateful.",
+        )
+    if parts.cc is None:
+        unknown = undefined(COHERENT, report, "cc", "score")
+        return unknown or not_tested(COHERENT, "label-unknown", "The decision is not known.")
+    return not_applicable(COHERENT, "An earlier check has the answer.")
+
+
+def _tau(report: HatexscoreResult) -> float:
+    return float(report.provenance.parameters["tau"])
+
+
+def chance(report: HatexscoreResult) -> str:
     """How the quotes compare with random spans."""
     control = report.control
     if control is None and quotes(report) and report.components.qf == 0 and _is_whole_text(report):
@@ -114,36 +272,18 @@ def _chance(report: HatexscoreResult) -> str:
     far = "lowers P(hateful)" if _signed(report) else "moves P(hateful)"
     said = (
         f"Masking the quotes {far} {_more_than(control.share_beaten)} "
-        f"{which}{counted} {spans} of the same lengths; chance would be {percent(EVEN)}, ties "
+        f"{which}{counted} {spans} of the same lengths; chance would be {percent(0.5)}, ties "
         "count half."
     )
     if report.predicted_label == "non-hateful":
-        return f"{said}{NOT_AGAINST_CHANCE}"
-    return f"{said}{_chance_comparison(report)}"
+        return f"{said} Quotes in a non-hateful decision are not compared with chance."
+    return said
 
 
 def _more_than(share_beaten: float) -> str:
     if share_beaten in (0.0, 1.0):
         return "more than each of" if share_beaten else "no more than any of"
     return f"more than {percent(share_beaten)} of"
-
-
-def _chance_comparison(report: HatexscoreResult) -> str:
-    control = report.control
-    if control is None or control.p_value is None or report.quotes_matter is None:
-        return ""
-    if report.quotes_matter == "too_few":
-        there = "other placements exist" if control.exact else "were drawn"
-        return (
-            f" Whether that is beyond chance cannot be told: only {control.draws} {there}, so that "
-            f"p is {significant(control.p_value)} and never below {_min_p(control.draws)}."
-        )
-    judged = "beyond chance" if report.quotes_matter == "yes" else "no more than random spans do"
-    return f" That is {judged} (p = {significant(control.p_value)})."
-
-
-def _min_p(draws: int) -> str:
-    return significant(1 / (1 + draws))
 
 
 TIE = 1e-12  # probabilities and scores: equal in theory, unequal in floats
@@ -377,9 +517,3 @@ def _is_increase(report: HatexscoreResult) -> bool:
 def _effect(report: HatexscoreResult) -> float | None:
     """What Eq. 3 takes as the movement, probability."""
     return 0.0 if _is_increase(report) else moved(report)
-
-
-def in_a_word(report: HatexscoreResult) -> Finding:
-    """`contradicted`: another label is stated than was sent; else as the tone of the verdict."""
-    word: VerdictWord | None = "contradicted" if report.label_match is False else None
-    return finding(report, verdict(report), word)

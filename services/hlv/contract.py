@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.hlv.report import HlvBatchReport, HlvResult, Method
-from services.hlv.verdict import in_a_word
+from services.hlv.verdict import PROBLEMS, finding
 from shared.contracts.messages import Input, LanguageRequest, Message, Parameter
 from shared.contracts.prompt_table import PromptKeys, prompt_tokens
 from shared.contracts.questions import (
@@ -24,7 +24,7 @@ from shared.contracts.questions import (
     to_prompt,
 )
 from shared.contracts.request_cost import Size, Work, words_of
-from shared.contracts.service import FactPaths, GainWords, MetricContract, SurprisingRule
+from shared.contracts.service import FactPaths, GainWords, MetricContract
 
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")
 MOST_RUNS = 26
@@ -350,7 +350,8 @@ CONTRACT = MetricContract(
     batch_summary="Correlations and divergences over many results, with and without explanations",
     clustered_by=("question",),
     batch_intervals=46,
-    finding=in_a_word,
+    finding=finding,
+    problems=PROBLEMS,
     facts=FactPaths(
         text="question",
         chance_score=0.0,
@@ -358,13 +359,6 @@ CONTRACT = MetricContract(
             path="parts.kendall_gain.mean",
             closer="the explanations bring the judge closer to people",
             farther="the explanations lead the judge away from people",
-        ),
-    ),
-    surprising=(
-        SurprisingRule(
-            name="away-from-humans",
-            path="$ ? (@.score < 0)",
-            says="the judge ends up away from what humans said",
         ),
     ),
 )

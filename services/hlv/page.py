@@ -15,11 +15,11 @@ from services.hlv.report import (
     HlvResult,
     Method,
 )
-from services.hlv.verdict import verdict
+from services.hlv.verdict import chance
 from shared.contracts.questions import Explanation, to_prompt
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import bars, slope
-from shared.reports.pages.page_text import MarkedText, OptionRow, Verdict, choices, pieces
+from shared.reports.pages.page_text import MarkedText, OptionRow, choices, pieces
 from shared.reports.pages.report_design import (
     BAD,
     GOOD,
@@ -69,7 +69,7 @@ class CeilingLine:
 class HlvView:
     """All that the template shows beside the report."""
 
-    verdict: Verdict
+    chance: str | None
     question: list[MarkedText]
     rationale: list[MarkedText]
     explanations: tuple[Explanation, ...]
@@ -84,7 +84,7 @@ def view(request: HlvRequest | None, report: HlvResult) -> HlvView:
     keys = [option.key for option in options]
     uniform, majority = report.control.uniform, report.control.majority
     return HlvView(
-        verdict=verdict(report),
+        chance=chance(report),
         question=pieces(to_prompt(request.question), ()) if request else [],
         rationale=pieces(request.rationale, ()) if request and request.rationale else [],
         explanations=request.explanations if request else (),

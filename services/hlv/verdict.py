@@ -6,24 +6,48 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from services.hlv.report import HlvMeasured, HlvResult
-from shared.contracts.messages import Finding
-from shared.reports.pages.page_text import Tone, Verdict, finding
+from shared.contracts.checks import (
+    conclude,
+    failed,
+    inconclusive,
+    not_tested,
+    passed,
+    undefined,
+)
+from shared.contracts.messages import Check, Finding
 
 Ranks = Mapping[str, float]
 
 FEWEST_PAIRS = 2  # that change their order before a gain or a loss is more than one step
 
 
-def verdict(report: HlvResult) -> Verdict:
-    """The report in words, with what would be without effect or by chance."""
-    score, chance = report.score, _chance(report)
+PROBLEMS = {  # code of a failed check → what is wrong, worst first
+    "away-from-humans": "leads away from the human labels",
+}
+CLOSER = "closer-to-humans"
+
+
+def finding(report: HlvResult) -> Finding:
+    """Return the verdict: do the explanations bring the judge closer to the humans' labels?"""
+    return conclude([_closer(report)], {CLOSER})
+
+
+def _closer(report: HlvResult) -> Check:
+    score = report.score
     if score is None:
-        return Verdict("The score is undefined: the warnings say why.", "neutral", chance)
+        unknown = undefined(CLOSER, report, "score")
+        return unknown or not_tested(CLOSER, "answer-unread", "There is no rank to compare.")
     if report.score_of == "agreement":
         said = f"The judge agrees with humans at Kendall's tau {_signed(score)}."
-        return Verdict(said, "neutral", chance)
-    said, tone = _change_text(report, score)
-    return Verdict(said, tone, chance)
+        return not_tested(CLOSER, "no-baseline", said)
+    parts, moved = report.components, changed(report)
+    way = f"Kendall's tau goes from {_signed(parts.kendall_baseline)} to {_signed(parts.kendall)}"
+    said = f"{way}, a gain of {_signed(score)}{_pairs(moved)}."
+    if not score or moved is None or moved[0] < FEWEST_PAIRS:
+        return inconclusive(CLOSER, "no-clear-difference", said)
+    if score > 0:
+        return passed(CLOSER, said)
+    return failed(CLOSER, "away-from-humans", said)
 
 
 def changed(report: HlvResult) -> tuple[int, int] | None:
@@ -39,21 +63,6 @@ def changed(report: HlvResult) -> tuple[int, int] | None:
     return sum(_order(one, *pair) != _order(other, *pair) for pair in pairs), len(pairs)
 
 
-def _change_text(report: HlvResult, gain: float) -> tuple[str, Tone]:
-    parts, moved = report.components, changed(report)
-    way = f"Kendall's tau goes from {_signed(parts.kendall_baseline)} to {_signed(parts.kendall)}"
-    said = f"{way}, a gain of {_signed(gain)}{_pairs(moved)}."
-    enough = moved is not None and moved[0] >= FEWEST_PAIRS
-    if gain and not enough:
-        nearer = "closer to" if gain > 0 else "away from"
-        return f"One step {nearer} humans, which is too small to say more: {said}", "neutral"
-    if gain > 0:
-        return f"The explanations bring the judge closer to humans: {said}", "good"
-    if gain < 0:
-        return f"The explanations lead the judge away from humans: {said}", "bad"
-    return f"The explanations change nothing in the agreement: {said}", "neutral"
-
-
 def _pairs(moved: tuple[int, int] | None) -> str:
     if moved is None:
         return ""
@@ -61,7 +70,8 @@ def _pairs(moved: tuple[int, int] | None) -> str:
     return f"; {some} of {every} {'pair' if every == 1 else 'pairs'} of options changed order"
 
 
-def _chance(report: HlvResult) -> str:
+def chance(report: HlvResult) -> str:
+    """What no effect, and a judge that knows only the first choice, would have."""
     oracle = f"A judge that knows only the humans' first choice {_baseline_text(report)}."
     if report.score_of == "gain":
         return (
@@ -95,8 +105,3 @@ def _ranks(side: HlvMeasured | None) -> Ranks:
 def _order(ranks: Ranks, one: str, other: str) -> int:
     """Sign of their difference; 0 for a tie."""
     return (ranks[one] > ranks[other]) - (ranks[one] < ranks[other])
-
-
-def in_a_word(report: HlvResult) -> Finding:
-    """The five words that every metric has, for its own."""
-    return finding(report, verdict(report))

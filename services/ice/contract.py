@@ -23,7 +23,7 @@ from services.ice.report import (
     RowKind,
     StratumKind,
 )
-from services.ice.verdict import in_a_word
+from services.ice.verdict import PROBLEMS, finding
 from shared.contracts.calls import AttributionMethod, Template
 from shared.contracts.messages import (
     MAX_TEXT,
@@ -39,8 +39,6 @@ from shared.contracts.service import (
     FactPaths,
     FormField,
     MetricContract,
-    SurprisingRule,
-    TooFewRivals,
 )
 
 DEFAULT_MODEL = "embedded-hate"
@@ -440,7 +438,8 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
-    finding=in_a_word,
+    finding=finding,
+    problems=PROBLEMS,
     facts=FactPaths(
         passages=("rationale",),
         parts=tuple(
@@ -451,13 +450,5 @@ CONTRACT = MetricContract(
         rivals=("Their words keep the model's decision", "random words do"),
         label_stated="target",
         chance_score=0.5,
-        too_few=(TooFewRivals(path="components.tests.0.verdict", says="undecidable"),),
-    ),
-    surprising=(
-        SurprisingRule(
-            name="anti-faithful",
-            path='$.components.tests[*] ? (@.verdict == "anti-faithful")',
-            says="a test finds the explanation worse than random tokens",
-        ),
     ),
 )

@@ -21,7 +21,15 @@ from services.ice.report import (
     Of,
     TestedOperator,
 )
-from services.ice.verdict import READINGS, alpha, by_probability, score_text, sentence, verdict
+from services.ice.verdict import (
+    READINGS,
+    Verdict,
+    alpha,
+    by_probability,
+    score_text,
+    sentence,
+    verdict,
+)
 from shared.contracts.calls import Template
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import histogram
@@ -29,7 +37,6 @@ from shared.reports.pages.page_text import (
     Mark,
     MarkedText,
     TokenRun,
-    Verdict,
     Warm,
     level,
     pieces,
@@ -38,6 +45,7 @@ from shared.reports.pages.page_text import (
     stretches,
 )
 from shared.reports.pages.report_design import (
+    BAD,
     GOOD,
     NEUTRAL,
     NONE,
@@ -478,7 +486,7 @@ REMOVED = {
 TONES = {
     "faithful": GOOD,
     "inconclusive": NEUTRAL,
-    "anti-faithful": "contradicted",
+    "anti-faithful": BAD,
     "undecidable": NONE,
 }
 VERDICTS = tuple(TONES)

@@ -7,11 +7,33 @@ Source: Basu & Chakraborty, arXiv:2603.18579. `robust` compares probabilities; `
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Literal
 
 from services.ice.report import IceResult, IceTest, Reading
 from services.ice.report import Verdict as Outcome
-from shared.contracts.messages import Finding, VerdictWord
-from shared.reports.pages.page_text import Tone, Verdict, finding, significant
+from shared.contracts.checks import (
+    conclude,
+    failed,
+    inconclusive,
+    not_tested,
+    passed,
+    undefined,
+)
+from shared.contracts.messages import Check, Finding
+from shared.reports.pages.page_text import significant
+
+Tone = Literal["good", "bad", "neutral"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A test in a word or two. chance: stands beside it."""
+
+    text: str
+    tone: Tone
+    chance: str
+
 
 WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "faithful": ("Faithful", "good"),
@@ -79,7 +101,7 @@ def verdict(report: IceResult, test: IceTest) -> Verdict:
 def sentence(report: IceResult, test: IceTest) -> str:
     """The same as a sentence or two."""
     if test.verdict is None:
-        return "There is nothing to compare the rationale with."
+        return NOTHING
     least = _min_p(report, test)
     if least is not None:
         return (
@@ -160,18 +182,26 @@ def _same_trial(one: IceTest, other: IceTest) -> bool:
     return (one.explanation, one.k) == (other.explanation, other.k)
 
 
-FINDINGS: dict[Outcome, VerdictWord] = {
-    "faithful": "supported",
-    "inconclusive": "undecided",
-    "undecidable": "undecided",
-    "anti-faithful": "contradicted",
+PROBLEMS = {  # code of a failed check → what is wrong, worst first
+    "worse-than-random": "random words serve better",
 }
+BEATS = "beats-random-rationales"
+NOTHING = "There is nothing to compare the rationale with."
 
 
-def in_a_word(report: IceResult) -> Finding:
-    """Of the first explanation at its first budget under the first operator."""
+def finding(report: IceResult) -> Finding:
+    """Return the verdict, by the first explanation at its first budget under the first operator."""
+    return conclude([_beats(report)], {BEATS})
+
+
+def _beats(report: IceResult) -> Check:
     test = next(iter(report.components.tests), None)
     if test is None or test.verdict is None or report.score is None:
-        return finding(report, Verdict("There is nothing to compare the rationale with."))
-    said = Verdict(sentence(report, test))
-    return finding(report, said, FINDINGS[test.verdict])
+        return undefined(BEATS, report, "score") or not_tested(BEATS, "too-few-rivals", NOTHING)
+    said = sentence(report, test)
+    if test.verdict == "faithful":
+        return passed(BEATS, said)
+    if test.verdict == "anti-faithful":
+        return failed(BEATS, "worse-than-random", said)
+    few = test.verdict == "undecidable"
+    return inconclusive(BEATS, "too-few-rivals" if few else "no-clear-difference", said)

@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from services.sor.fields import SorFields
 from services.sor.report import SorBatchReport, SorResult
-from services.sor.verdict import in_a_word
+from services.sor.verdict import PROBLEMS, finding
 from shared.contracts.elicitation import ExplainableRequest
 from shared.contracts.messages import MAX_TEXT, Input, ModelName, Parameter
 from shared.contracts.request_cost import Size, Work, words_of
@@ -22,7 +22,6 @@ from shared.contracts.service import (
     FactPaths,
     FormField,
     MetricContract,
-    SurprisingRule,
 )
 
 MOST_POSTS = 200
@@ -204,22 +203,11 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
-    finding=in_a_word,
+    finding=finding,
+    problems=PROBLEMS,
     elicited=elicited,
     facts=FactPaths(
         chance="control.win_rate",
         rivals=("They name the facts of their post", "those of other posts"),
-    ),
-    surprising=(
-        SurprisingRule(
-            name="boilerplate",
-            path='$ ? (@.missing == "facts")',
-            says="no fact of the post is named",
-        ),
-        SurprisingRule(
-            name="incomplete",
-            path='$ ? (@.missing starts with "")',
-            says="something that Article 17 asks for is missing",
-        ),
     ),
 )

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from services.sor.contract import SorRequest
 from services.sor.report import POINTS, SorEvidence, SorItemName, SorPoint, SorResult, SorRoute
-from services.sor.verdict import NAMES, verdict
+from services.sor.verdict import NAMES, chance
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import histogram
-from shared.reports.pages.page_text import Mark, MarkedText, Verdict, pieces
+from shared.reports.pages.page_text import Mark, MarkedText, pieces
 from shared.reports.pages.report_design import Block, Record, forest, record
 
 TEMPLATE = "sor/page.html"
@@ -57,7 +57,7 @@ class MarkedField:
 class SorView:
     """All that the template shows beside the report."""
 
-    verdict: Verdict
+    chance: str | None
     kept: bool
     post: list[MarkedText]
     fields: tuple[MarkedField, ...]
@@ -69,7 +69,7 @@ class SorView:
 def view(request: SorRequest | None, report: SorResult) -> SorView:
     """Without texts where they are gone."""
     return SorView(
-        verdict=verdict(report),
+        chance=chance(report),
         kept=request is not None,
         post=pieces(request.text, _in_post(report)) if request else [],
         fields=tuple(_fields(request, report)) if request else (),

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from services.sor.report import ROUTES, SorItemName, SorResult
-from shared.contracts.messages import Finding
-from shared.reports.pages.page_text import Tone, Verdict, finding, significant
+from services.sor.report import SorItem, SorItemName, SorResult
+from shared.contracts.checks import (
+    conclude,
+    failed,
+    inconclusive,
+    not_applicable,
+    not_tested,
+    passed,
+    undefined,
+)
+from shared.contracts.messages import Check, Finding
+from shared.reports.pages.page_text import significant
 
 NAMES: dict[SorItemName, str] = {
     "restriction": "what was done",
@@ -20,27 +29,54 @@ NAMES: dict[SorItemName, str] = {
 EVEN = 0.95  # share of other posts that the facts must beat to be this post's
 
 
-def verdict(report: SorResult) -> Verdict:
-    """The report in words. Never that it is lawful."""
+PROBLEMS = {  # code of a failed check → what is wrong, worst first
+    "facts-missing": "facts of the post missing",
+    "restriction-missing": "restriction missing",
+    "territorial-scope-missing": "territorial scope missing",
+    "duration-missing": "duration missing",
+    "automated-detection-missing": "automated detection missing",
+    "automated-decision-missing": "automated decision missing",
+    "ground-missing": "ground missing",
+    "explanation-missing": "reason for the ground missing",
+    "redress-missing": "redress missing",
+}
+FACTS, THIS_POST = "states-facts", "about-this-post"
+
+
+def finding(report: SorResult) -> Finding:
+    """Return the verdict on the statement. It never says that a statement is lawful."""
     if report.score is None:
-        return Verdict("The score is undefined: the warnings say why.", "neutral", _chance(report))
-    text, tone = _summary(report)
-    return Verdict(text, tone, _chance(report))
+        unknown = undefined(FACTS, report, "score")
+        return conclude(
+            [unknown or not_tested(FACTS, "explanation-unfit", "Nothing was read.")], ()
+        )
+    items = sorted(report.items, key=lambda item: item.name != "facts")
+    checks = [_item(report, item) for item in items]
+    return conclude([*checks[:1], _this_post(report), *checks[1:]], {FACTS, THIS_POST})
 
 
-def _summary(report: SorResult) -> tuple[str, Tone]:
+def _item(report: SorResult, item: SorItem) -> Check:
+    code = item.name.replace("_", "-")
+    name, what = f"states-{code}", NAMES[item.name]
+    if item.value is None:
+        return not_applicable(name, f"The form has no place for {what}.")
+    if item.name not in report.missing:
+        return passed(name, f"It names {what}.")
+    if item.name == "facts":
+        return failed(name, "facts-missing", _facts_missing(report))
+    return failed(name, f"{code}-missing", f"It does not name {what}.")
+
+
+def _this_post(report: SorResult) -> Check:
     if "facts" in report.missing:
-        others = len(report.missing) - 1
-        more = f" {others} more {_items(others)} missing." if others else ""
-        return f"{_facts_missing(report)}.{more}", "bad"
-    beaten = report.control.win_rate if report.control else None
-    if beaten is not None and beaten < EVEN:
-        return "It names facts, but would name as many of other posts.", "neutral"
-    if not report.missing:
-        every = "It names the facts of this post and every item that was looked for"
-        return f"{every}{_ways(report)}.", "good"
-    named = ", ".join(NAMES[item] for item in report.missing)
-    return f"It is about this post; missing: {named}.", "neutral" if _few(report) else "bad"
+        return not_applicable(THIS_POST, "It names no facts to compare.")
+    rate = report.control.win_rate if report.control else None
+    if rate is None:
+        return not_tested(THIS_POST, "too-few-rivals", "There is no other post to compare with.")
+    if rate < EVEN:
+        said = "It names facts, but would name as many of other posts."
+        return inconclusive(THIS_POST, "fits-other-posts", said)
+    return passed(THIS_POST, "Its facts fit this post better than others.")
 
 
 def _facts_missing(report: SorResult) -> str:
@@ -48,25 +84,12 @@ def _facts_missing(report: SorResult) -> str:
     named = report.components.post_words
     if named or report.components.quotes:
         words = "one word" if named == 1 else f"{named} words"
-        return f"It names too little of this post: {words}, and no quotation"
-    return "Boilerplate: it names no facts of this post"
+        return f"It names too little of this post: {words}, and no quotation."
+    return "Boilerplate: it names no facts of this post."
 
 
-def _ways(report: SorResult) -> str:
-    """One way of redress is redress; which others Article 17(3)(f) names and the statement not."""
-    others = [route.replace("_", " ") for route in ROUTES if route not in report.routes]
-    return f"; of the ways of redress these are missing: {', '.join(others)}" if others else ""
-
-
-def _items(count: int) -> str:
-    return "item is" if count == 1 else "items are"
-
-
-def _few(report: SorResult) -> bool:
-    return len(report.missing) == 1
-
-
-def _chance(report: SorResult) -> str | None:
+def chance(report: SorResult) -> str | None:
+    """How its facts fit other posts; None without a comparison."""
     control = report.control
     if control is None or control.win_rate is None:
         return None
@@ -75,8 +98,3 @@ def _chance(report: SorResult) -> str | None:
         f"Its facts fit this post better than {significant(control.win_rate * 100)} % of "
         f"{control.draws} other posts {whose} (chance: 50 %)."
     )
-
-
-def in_a_word(report: SorResult) -> Finding:
-    """The five words that every metric has, for its own."""
-    return finding(report, verdict(report))

@@ -22,6 +22,12 @@ OF_ALL = {  # name → dotted path, of every metric
 }
 
 
+UNTESTED = (  # why the verdict is `not_tested`: of a result, or of the first metric's result in it
+    ("untested", '$ ? (@.verdict == "not_tested").untested[0].reason'),
+    ("untested", '$.scores[0] ? (@.verdict == "not_tested").untested[0].reason'),
+)
+
+
 @dataclass(frozen=True)
 class SurprisingRules:
     """Of one metric, the most surprising first."""
@@ -43,9 +49,7 @@ class SurprisingRules:
 
     def rank(self, reasons: Sequence[str]) -> int:
         """Place of the most surprising one; with none that is surprising, after all of them."""
-        said_only = {rule.name for rule in self.listed if not rule.surprising}
-        places = [self.names.index(name) for name in reasons if name not in said_only]
-        return min(places, default=len(self.names))
+        return min(map(self.names.index, reasons), default=len(self.names))
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class FactPlan:
 
     rules: SurprisingRules
     contract: ReportedContract | None = None
-    finding: Callable[[Mapping[str, Any]], Finding] = lambda _: Finding("undecided", "")
+    finding: Callable[[Mapping[str, Any]], Finding] = lambda _: Finding("not_tested", "")
 
     @property
     def has_scores(self) -> bool:
@@ -87,7 +91,7 @@ class FactPlan:
     @property
     def facets(self) -> tuple[tuple[str, str], ...]:
         """(name, SQL/JSON path of its words)."""
-        return self.facts.facets
+        return (*UNTESTED, *self.facts.facets)
 
     @property
     def part_names(self) -> list[str]:

@@ -386,22 +386,48 @@ class Evidence(Message):
     value: float | None = None
 
 
-VerdictWord = Literal["supported", "unsupported", "undecided", "contradicted", "undefined"]
-LONGEST_REASON = 160  # characters
+VerdictWord = Literal["holds_up", "problem_found", "not_tested"]
+CheckOutcome = Literal["passed", "failed", "inconclusive", "not_tested", "not_applicable"]
+LONGEST_REASON = 200  # characters
+Sentence = Annotated[str, Word, Field(max_length=LONGEST_REASON)]
+
+
+class Check(Message):
+    """One question about the explanation, and the answer."""
+
+    name: Annotated[str, Word] = Field(description="such as `quotes-in-post`")
+    outcome: CheckOutcome = Field(
+        description="`inconclusive`: tested, and the result is not clear; `not_tested`: it could "
+        "not be tested; `not_applicable`: the question does not arise"
+    )
+    reason: Annotated[str, Word] | None = Field(
+        default=None, description="code of the problem, or of why there is no answer; else null"
+    )
+    sentence: Sentence = Field(description="in plain English, without anybody's text")
+
+
+class Untested(Message):
+    """Why a check has no answer, and what the caller can do."""
+
+    reason: Annotated[str, Word]
+    action: Annotated[str, Word]
 
 
 class Finding(NamedTuple):
-    """A result's verdict. reason: one sentence in our own words, quoting nobody."""
+    """What the checks of a result come to: fields of its report."""
 
     verdict: VerdictWord
     reason: str
+    checks: tuple[Check, ...] = ()
+    problems: tuple[str, ...] = ()
+    untested: tuple[Untested, ...] = ()
 
 
 def _sent_with_a_verdict(schema: dict[str, Any]) -> None:
-    """Both members have a default for results that were stored before there were verdicts."""
-    told = ("verdict", "reason")
-    schema["required"] = [*schema.get("required", ()), *told]
-    for name in told:
+    """The members have defaults for results that were stored before there were verdicts."""
+    names = Finding._fields
+    schema["required"] = [*schema.get("required", ()), *names]
+    for name in names:
         schema["properties"][name].pop("default", None)
 
 
@@ -413,15 +439,19 @@ class Report(Message):
     metric: Annotated[str, Word]
     score: float | None = Field(description="null where the metric is undefined; see `warnings`")
     verdict: VerdictWord = Field(
-        default="undefined",
-        description="what the result says of the explanation; `contradicted`: it speaks for the "
-        "opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there "
-        "is no score, or nothing to say",
+        default="not_tested",
+        description="`problem_found`: a check failed; `holds_up`: every check that could be tested "
+        "passed, among them those that carry the metric; else `not_tested`",
     )
-    reason: Annotated[str, Word] = Field(
-        default="",
-        max_length=LONGEST_REASON,
-        description="why, in one sentence of our own words, without anybody's text",
+    reason: Sentence = Field(
+        default="", description="why, in one sentence of our own words, without anybody's text"
+    )
+    checks: tuple[Check, ...] = Field(default=(), description="the gravest question first")
+    problems: tuple[Annotated[str, Word], ...] = Field(
+        default=(), description="codes of the failed checks, the worst first"
+    )
+    untested: tuple[Untested, ...] = Field(
+        default=(), description="why checks have no answer, and what you can do about each"
     )
     range: tuple[float, float]
     direction: Direction = "higher_is_better"

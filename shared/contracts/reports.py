@@ -315,7 +315,7 @@ class HumanAgreement(Message):
     disputed: tuple[DisputedResult, ...] = ()
     with_metric: Interval = Field(
         description="share that agrees with the metric: of those who judged blind, who calls the "
-        "explanation good where the verdict is `supported`, and not where it is `unsupported`"
+        "explanation good where the verdict is `holds_up`, and not where it is `problem_found`"
     )
     above: Interval = Field(description="the same, of scores in the upper 3 tenths of the range")
     below: Interval = Field(description="the same, of scores in the lower 3 tenths of the range")

@@ -5,7 +5,6 @@ One object a service; gateway, queue, scheduler and worker know no more of it.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +15,9 @@ from pydantic import Field, create_model
 
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.calls import Turn, WrittenToken
+from shared.contracts.checks import conclude, not_tested, undefined
 from shared.contracts.elicitation import given_inputs, has_own_model
-from shared.contracts.fields import is_number, messages_in, value_at
+from shared.contracts.fields import is_number, messages_in
 from shared.contracts.messages import (
     OF_PROVENANCE,
     TRANSPORT,
@@ -34,7 +34,7 @@ from shared.contracts.request_cost import FEWEST_READ, Cost, Size, Work
 
 R = TypeVar("R", bound=Report)
 M = TypeVar("M", bound=Message)
-TOO_FEW = "too-few-rivals"
+NO_CHECK = "The metric gives a score and tests nothing."
 SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
 GOLD_FIGURES = 8  # about so many, ranked or summed anew in each resample
 SECONDS_A_RANKING = 1.2e-7  # the same where each resample is ranked: areas under curves
@@ -54,38 +54,11 @@ class FormField:
 @dataclass(frozen=True, kw_only=True)
 class SurprisingRule:
     """A result that deserves a second look. path: SQL/JSON (SQL:2016, section 9.46) into the
-    report, evaluated by PostgreSQL; it finds something where the result is surprising.
-
-    surprising: False: it is only said, and brings no line to the front.
-    """
+    report, evaluated by PostgreSQL; it finds something where the result is surprising."""
 
     name: str
     path: str
     says: str
-    surprising: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class TooFewRivals:
-    """A comparison with chance that no explanation could have won: so few rivals are there that the
-    least p-value they allow is too large. path: dotted, into a report; it holds a word that `says`
-    so, or the least p, which is larger than `level`."""
-
-    path: str
-    says: str = ""
-    level: float = 0.05
-
-    @property
-    def condition(self) -> str:
-        """As SQL/JSON has it, of a report."""
-        path = re.sub(r"\.(\d+)\b", r"[\1]", f"@.{self.path}")
-        return f'{path} == "{self.says}"' if self.says else f"{path} > {self.level}"
-
-    def holds(self, report: Message) -> bool:
-        found = value_at(report, self.path)
-        if isinstance(found, float):
-            return not self.says and found > self.level
-        return bool(self.says) and found == self.says
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,11 +90,11 @@ class FactPaths:
     against chance, the share of random rivals that are beaten. text, label_sent: of a request;
     more_texts: where it may have others instead. chance_score: the score that chance has; None: it
     depends on the text. rivals: of `chance`, how many results are told: "RIVALS[0] better than
-    RIVALS[1]". score_range: where a report does not tell its own. too_few: any of these says that a
-    result could not have been supported, whatever was explained. groups: of results, where `chance`
-    of all together would say which of them are many. gain: what the main number of a batch report
-    says, where it is a gain. caveats: how its warnings begin that its finding repeats. facets:
-    (name, SQL/JSON path of words in a report), by which tables are filtered beside all columns.
+    RIVALS[1]". score_range: where a report does not tell its own. groups: of results, where
+    `chance` of all together would say which of them are many. gain: what the main number of a
+    batch report says, where it is a gain. caveats: how its warnings begin that its finding repeats.
+    facets: (name, SQL/JSON path of words in a report), by which tables are filtered beside all
+    columns.
     """
 
     score: str = "score"
@@ -138,24 +111,10 @@ class FactPaths:
     rivals: tuple[str, str] | None = None
     decision: str = ""
     passages: tuple[str, ...] = ()
-    too_few: tuple[TooFewRivals, ...] = ()
     groups: tuple[RivalGroup, ...] = ()
     gain: GainWords | None = None
     caveats: tuple[str, ...] = ()
     facets: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def too_few_rule(self) -> SurprisingRule | None:
-        """By which a table finds such results."""
-        if not self.too_few:
-            return None
-        any_of = " || ".join(one.condition for one in self.too_few)
-        return SurprisingRule(
-            name=TOO_FEW,
-            path=f"$ ? (@.score != null && ({any_of}))",
-            says="too few rivals: it could not have beaten chance",
-            surprising=False,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,7 +261,8 @@ class ReportedContract(ServiceContract):
     batch_needs_text: bool = False
     batch_intervals: int = 1
     batch_plots: tuple[str, ...] = ()  # names of the pictures that a report may have
-    surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
+    surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first, after the problems
+    problems: Mapping[str, str] = field(default_factory=dict)  # code → what is wrong, worst first
     facts: FactPaths | None = None  # absent: its results stand in no table
     finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
 
@@ -372,14 +332,13 @@ class MetricContract(ReportedContract):
         return f"/v1/scores/{self.name}"
 
     def judged(self, report: R) -> R:
-        """The report with its verdict and the reason for it."""
+        """Return the report with its checks and the verdict that follows from them."""
         if self.finding is not None:
-            found = self.finding(report)
-        elif report.score is None:
-            found = Finding("undefined", "The score is undefined; the warnings say why.")
+            finding = self.finding(report)
         else:
-            found = Finding("undecided", "The score stands for itself.")
-        return report.model_copy(update=found._asdict())
+            unknown = undefined("score", report, "score")
+            finding = conclude([unknown or not_tested("score", "no-check", NO_CHECK)], ())
+        return report.model_copy(update=finding._asdict())
 
     def as_scored(self, request: Any, report: Any) -> Any:
         """The request with the explanation that was elicited for it; as it is where none was, or

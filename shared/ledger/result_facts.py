@@ -308,7 +308,8 @@ def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts
     if not has_result or job is None:
         return found | {"verdict": None, "sentence": NO_RESULT.get(status, "")}
     if job.earlier is not None:
-        verdict, sentence = plan.finding(job.earlier)
+        finding = plan.finding(job.earlier)
+        verdict, sentence = finding.verdict, finding.reason
     else:
         verdict, sentence = told["verdict"], told["sentence"]
     return found | {"verdict": _word(verdict), "sentence": _word(sentence) or ""}

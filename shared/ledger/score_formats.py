@@ -61,9 +61,9 @@ class ScoreRecord:
 
     @property
     def label(self) -> VerdictWord | None:
-        """The verdict; of a part its own, where there is no number."""
-        if self.error_type is None and self.score is None:
-            return "undefined"
+        """The verdict; `not_tested` for a part without a number."""
+        if self.verdict is None and self.error_type is None and self.score is None:
+            return "not_tested"
         return self.verdict
 
     @property
@@ -148,7 +148,7 @@ def langfuse_score(record: ScoreRecord) -> Json:
     Langfuse takes a trace (with or without an observation in it) or a session, and refuses both.
     """
     name = record.name if record.score is not None else f"{record.name}.status"
-    status = "undefined" if record.error_type is None else "failed"
+    status = "not_tested" if record.error_type is None else "failed"
     value: Json = {"value": status, "dataType": "CATEGORICAL"}
     if record.score is not None:
         value = {"value": record.score, "dataType": "NUMERIC"}

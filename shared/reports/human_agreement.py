@@ -31,7 +31,7 @@ from shared.statistics.classification import kappa, label_counts
 from shared.statistics.clusters import FEW, Floats
 
 VALUES = ("agree", "disagree", "unsure")
-GOOD = {"supported": True, "unsupported": False}  # verdicts of a metric that decide
+GOOD = {"holds_up": True, "problem_found": False}  # verdicts of a metric that decide
 PLACES = {value: place for place, value in enumerate(VALUES)}
 MOST_DISPUTED, MOST_PAIRS, MOST_PEOPLE = 20, 45, 20
 UPPER, LOWER = 0.7, 0.3  # shares of the score's range

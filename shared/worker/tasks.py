@@ -133,7 +133,7 @@ def _summary(
     }
     if isinstance(service, Metric):
         told = made.model_dump(mode="json", exclude={"plots"}) | {"duplicates": duplicates}
-        tally = ResultTally.of((row.report for row in rows), service.contract)
+        tally = ResultTally.of(row.report for row in rows)
         found["splits"] = split_scores(over)
         found["finding"] = " ".join(sentences(service.contract, tally, told))
     if duplicates:

@@ -47,7 +47,7 @@ def addresses(app: Filled, engine: Engine) -> dict[str, list[str]]:
     with httpx.Client(base_url=app.url, timeout=60) as client:
         body = {"batch": new, "name": "a look"}
         queue = client.post("/v1/review-queues", json=body).raise_for_status().json()["id"]
-        view = {"metric": "hatexscore", "query": "verdict=supported", "name": "good", "next": "/"}
+        view = {"metric": "hatexscore", "query": "verdict=holds_up", "name": "good", "next": "/"}
         client.post("/views", data=view | {"csrf": token(client.get("/views"))})
         table = uploaded(client, CSV.encode())
         for path in (compared, f"/batches/{new}", f"/queues/{queue}"):

@@ -67,7 +67,7 @@ def _filled(service: Service) -> dict[str, Shown]:
             {**post, "other_variants": True, "metadata": {"id": post["id"]}} for post in posts
         ]
         jobs = [_score(client, "hatexscore", body) for body in bodies]
-        hatexscore = next(one["id"] for one in jobs if one["result"]["verdict"] == "supported")
+        hatexscore = next(one["id"] for one in jobs if one["result"]["verdict"] == "holds_up")
         compared = metrics()["ice"].examples[COMPARED] | {"token_values": True}
         ice = _score(client, "ice", compared)["id"]
         _score(client, "ftc", example("ftc"))

@@ -64,7 +64,7 @@ def test_a_filter_form_keeps_the_view_and_lines_are_chosen(
 ) -> None:
     page = visits(filled_batch, java_script_enabled=False)
     page.goto(f"{PATH}?sort=line&desc=1")
-    page.locator("select[name=verdict]").select_option("undefined")
+    page.locator("select[name=verdict]").select_option("not_tested")
     page.get_by_role("button", name="Filter").click()
     expect(page.locator(".chips")).to_contain_text(f"{LINES // 5} of {LINES} lines")
     expect(page).to_have_url(re.compile("sort=line"))
@@ -219,7 +219,7 @@ def test_a_narrow_window_folds_all_filters_into_a_button_with_their_count(
     verdict, fold = page.locator("select[name=verdict]"), page.locator("[role=search] summary")
     expect(verdict).to_be_hidden()
     fold.click()
-    verdict.select_option("undecided")
+    verdict.select_option("not_tested")
     page.get_by_role("button", name="Filter").click()
     expect(page.locator(".chips")).to_contain_text("40 of 200 lines")
     fold.click()
@@ -297,7 +297,7 @@ def test_what_is_no_part_of_the_page_is_opened_as_a_page(
     page = visits(url)
     page.goto(path)
     page.route("**/batches/*?verdict=*", lambda route: redirected(route, "/jobs"))
-    page.locator("select[name=verdict]").select_option("supported")
+    page.locator("select[name=verdict]").select_option("holds_up")
     page.get_by_role("button", name="Filter").click()
     expect(page.locator("h1")).to_have_text("Jobs")  # asked again, as by a form
     page.goto(path)
@@ -316,7 +316,7 @@ WATCH = """() => {
   new PerformanceObserver(list => {
     for (const one of list.getEntries()) window.shift += one.value
   }).observe({type: "layout-shift"})
-  document.querySelector("[name=verdict]").value = "undecided"
+  document.querySelector("[name=verdict]").value = "not_tested"
   document.querySelector("[role=search]").requestSubmit()
 }"""
 

@@ -142,7 +142,7 @@ def test_the_worst_lines_of_a_model_are_chosen_and_exported(
     for visitor in visitors:
         visitor.goto(PATH)
         visitor.press("/")
-        visitor.choose("[name=verdict]", "unsupported", back=True)
+        visitor.choose("[name=verdict]", "problem_found", back=True)
         if not visitor.window.run("return document.querySelector('[role=search] details').open"):
             visitor.to("summary", "More filters")
             visitor.press("Enter")

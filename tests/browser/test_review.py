@@ -36,7 +36,7 @@ def test_two_batches_are_compared_without_javascript(
     expect(page.locator(".pair")).to_have_count(1)
     page.locator("a.chip").click()
     page.get_by_label("Right minus left, from").fill("0.35")
-    page.get_by_label("Left verdict").select_option("unsupported")
+    page.get_by_label("Left verdict").select_option("problem_found")
     page.get_by_role("button", name="Filter").click()
     expect(page.locator(".chips")).to_contain_text("1 of 8 pairs")
     expect(page.locator(".pair")).to_have_count(1)

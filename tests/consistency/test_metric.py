@@ -125,7 +125,7 @@ def test_an_explanation_that_cites_nothing_has_no_simulatability() -> None:
     assert report.score == report.components.attribution_agreement
     assert [one.kind for one in report.evidence] == ["quote_not_found"]
     nothing = scored(explanation="Because.", parts=["simulatability"])
-    assert (nothing.score, nothing.verdict) == (None, "undefined")
+    assert (nothing.score, nothing.verdict) == (None, "not_tested")
     assert codes(nothing) == {"simulatability": "quote-not-found", "score": "quote-not-found"}
 
 

@@ -39,7 +39,7 @@ def test_the_faithful_model_passes_both_tests() -> None:
     for report in scored("faithful"):
         assert report.score is not None
         assert report.score >= 0.9
-        assert report.verdict == "supported"
+        assert report.verdict == "holds_up"
         nulls = nulls_of(report)
         assert all((null.p_value or 1) <= 0.05 for null in nulls.values())
         assert report.components.precision_changes == report.components.precision_stays == 1
@@ -50,7 +50,7 @@ def test_the_unfaithful_model_has_what_chance_has() -> None:
     off = [(report.score or 0) - chance_of(report) for report in found]
     assert np.mean(off) == pytest.approx(0, abs=0.03)
     assert max(report.score or 0 for report in found) < 0.6
-    assert all(report.verdict != "supported" for report in found)
+    assert all(report.verdict != "holds_up" for report in found)
     assert {report.components.precision_changes for report in found} == {0.0}
 
 

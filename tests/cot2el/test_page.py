@@ -12,6 +12,7 @@ from services.cot2el.contract import CONTRACT, Cot2elRequest
 from services.cot2el.metric import SERVICE
 from services.cot2el.page import TEMPLATE, Cot2elView, view
 from services.cot2el.report import Cot2elResult
+from shared.contracts.messages import Report
 from shared.contracts.redaction import without_text
 from shared.reports.pages.page_text import percent, significant
 from tests.cot2el.writers import EXAMPLE, THOUGHT, StubWriter, bound, request, sent
@@ -31,12 +32,17 @@ def shown(
     return report, found, parsed(TEMPLATE, found, report)
 
 
+def said(report: Report) -> str:
+    """What its checks say."""
+    return " ".join(one.sentence for one in report.checks)
+
+
 @pytest.mark.parametrize("name", CONTRACT.examples)
 def test_every_example_is_shown_whole(name: str) -> None:
     asked = Cot2elRequest.model_validate(CONTRACT.examples[name])
     report, found, page = shown(asked)
     assert "".join(part.piece.text for part in found.parts) == asked.reasoning
-    assert found.verdict.text.startswith("4 of 5 explanations")
+    assert said(report).startswith("4 of 5 explanations")
     assert report.control is not None
     assert report.control.other_items is not None
     numbers = [*report.components.model_dump().values()]
@@ -97,54 +103,54 @@ def test_what_belongs_to_no_option_is_shown() -> None:
 def test_a_parse_that_failed_is_no_finding(third: str) -> None:
     usual = StubWriter().answer
     writer = StubWriter(lambda stage, *rest: third if stage == 3 else usual(stage, *rest))
-    report, found, page = shown(request(), writer=writer)
+    report, _found, page = shown(request(), writer=writer)
     assert report.status == "parse_failed"
-    assert "no finding" in found.verdict.text
-    assert found.verdict.tone == "neutral"
+    assert "no finding" in said(report)
+    assert report.verdict == "not_tested"
     assert "undefined" in page.bare
 
 
 def test_shuffled_words_that_do_as_well_are_told() -> None:
     pairs = [{"explanation": "no no no", "label": "A"}]
-    report, found, _ = shown(sent(reasoning="no no no", pairs=pairs))
+    report, _found, _ = shown(sent(reasoning="no no no", pairs=pairs))
     assert report.components.faithfulness == 1
-    assert found.verdict.tone == "bad"
-    assert "shuffled words do as well" in found.verdict.text
+    assert report.verdict == "problem_found"
+    assert "Shuffled words do as well" in said(report)
 
 
 def test_nothing_to_compare_with_is_said() -> None:
     _, found, page = shown(sent(control_draws=0))
-    assert found.verdict.chance is not None
-    assert "no comparison with chance" in found.verdict.chance
+    assert found.chance is not None
+    assert "no comparison with chance" in found.chance
     assert "no comparison with chance" in page.bare
     verbatim = [{"explanation": "People often carry umbrellas when it rains", "label": "A"}]
     report, found, _ = shown(sent(pairs=verbatim, control_draws=0))
-    assert (report.score, found.verdict.tone) == (1, "neutral")
+    assert (report.score, report.verdict) == (1, "not_tested")
 
 
 def test_the_threshold_in_force_is_named() -> None:
     verbatim = [{"explanation": "People often carry umbrellas when it rains", "label": "A"}]
-    report, found, page = shown(sent(pairs=verbatim))
-    assert "similar by more than 0.6." in found.verdict.text
+    report, _found, page = shown(sent(pairs=verbatim))
+    assert "similar by more than 0.6." in said(report)
     assert report.control is not None
     chance = percent(report.control.faithfulness)
-    assert found.verdict.tone == "good"
+    assert report.verdict == "holds_up"
     assert "The score is the share" in page.bare
     assert f"their words in random order, would have {chance} (mean of 3 draws)" in page.bare
-    _, found, _ = shown(sent(pairs=verbatim, min_similarity=0.25))
-    assert "similar by more than 0.25." in found.verdict.text
+    report, _, _ = shown(sent(pairs=verbatim, min_similarity=0.25))
+    assert "similar by more than 0.25." in said(report)
 
 
 @pytest.mark.parametrize("fields", [{"variant": "paper"}, {"min_similarity": 0}])
 def test_without_a_threshold_being_kept_is_no_praise(fields: dict[str, Any]) -> None:
     pairs = [{"explanation": "zzz qqq xxx", "label": "A"}]
-    report, found, page = shown(sent(pairs=pairs, **fields))
+    report, _found, page = shown(sent(pairs=pairs, **fields))
     assert report.score == 1
     mean = significant(report.components.mean_similarity, 2)
-    assert found.verdict.text == (
+    assert said(report) == (
         f"Every explanation was placed at its nearest unit; mean similarity {mean}."
     )
-    assert found.verdict.tone == "neutral"
+    assert report.verdict == "not_tested"
     assert "it says nothing" in page.bare
 
 

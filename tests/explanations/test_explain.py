@@ -91,7 +91,7 @@ def test_what_is_no_answer_has_no_score_and_says_why(metric: str, answer: str, c
     assert found.elicitation.explanation == answer
     assert {one.code for one in found.reasons} == {code}
     assert not any(dict(found.components).values())
-    assert found.verdict == "undefined"
+    assert found.verdict == "not_tested"
 
 
 def test_no_text_of_the_model_stays_where_none_may() -> None:

@@ -10,6 +10,7 @@ from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.page import TEMPLATE, FtcView, view
 from services.ftc.report import FtcResult
+from shared.contracts.messages import Report
 from shared.contracts.redaction import without_text
 from shared.reports.pages.page_text import significant
 from tests.ftc.fake import Answer, FakeJudge, FakeWriter, always, bound, by_hash
@@ -38,12 +39,15 @@ def shown(request: FtcRequest | None, report: FtcResult) -> tuple[FtcView, Parse
     return found, parsed(TEMPLATE, found, report)
 
 
+def said(report: Report) -> str:
+    """What its checks say."""
+    return " ".join(one.sentence for one in report.checks)
+
+
 def test_what_the_model_does_is_said_once_with_chance_beside_it() -> None:
     request, report = scored(knows_cards)
-    found, page = shown(request, report)
-    assert found.verdict.tone == "good"
-    assert found.verdict.text == report.reason  # which stands above it
-    assert found.verdict.text not in page.bare
+    _found, page = shown(request, report)
+    assert report.verdict == "holds_up"
     assert "chance: 50 %" in page.bare
     assert page.bare.index("chance: 50 %") < page.bare.index("Premise")
 
@@ -76,16 +80,16 @@ def test_w_as_printed_has_a_floor_that_is_told(base: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("answer", "tone", "words"),
     [
-        (always(0), "neutral", "random phrases do about as well"),
-        (always(2), "bad", "does not answer as the explanation demands"),
+        (always(0), "not_tested", "Random phrases do about as well"),
+        (always(2), "problem_found", "does not answer as the explanation demands"),
     ],
 )
 def test_a_model_that_ignores_the_words_is_not_praised(
     answer: Answer, tone: str, words: str
 ) -> None:
-    found, _ = shown(*scored(answer))
-    assert found.verdict.tone == tone
-    assert words in found.verdict.text
+    _, report = scored(answer)
+    assert report.verdict == tone
+    assert words in said(report)
 
 
 def test_the_counterfactual_is_a_word_diff_with_a_and_b() -> None:
@@ -135,7 +139,7 @@ def test_every_number_of_the_report_is_on_the_page() -> None:
 def test_an_abstention_has_its_reason_and_no_picture() -> None:
     request, report = scored(explanation="Nothing.")
     found, page = shown(request, report)
-    assert "not a zero" in found.verdict.text
+    assert report.verdict == "not_tested"
     assert found.says is None
     assert report.abstained is not None
     assert report.abstained in page.bare
@@ -195,9 +199,10 @@ def test_a_distribution_that_was_sent_is_demanded_as_such() -> None:
 
 
 def test_too_few_phrases_to_rule_out_chance_is_said_so() -> None:
-    found, _ = shown(*scored(knows_cards, null="phrases"))
-    assert found.verdict.tone == "neutral"
-    assert "chance cannot be ruled out" in found.verdict.text
-    assert found.verdict.chance is not None
-    assert "that the premise supports as much" in found.verdict.chance
-    assert "the least that it could be" in found.verdict.chance
+    request, report = scored(knows_cards, null="phrases")
+    found, _ = shown(request, report)
+    assert report.verdict == "not_tested"
+    assert report.untested[0].reason == "too-few-rivals"
+    assert found.chance is not None
+    assert "that the premise supports as much" in found.chance
+    assert "the least that it could be" in found.chance

@@ -95,8 +95,8 @@ def _result(score: float | None, model: str) -> dict[str, Any]:
 
 def _verdict(score: float | None) -> str:
     if score is None:
-        return "undefined"
-    return "supported" if score >= 0.7 else "unsupported" if score < 0.4 else "undecided"
+        return "not_tested"
+    return "holds_up" if score >= 0.7 else "problem_found" if score < 0.4 else "not_tested"
 
 
 def make_batch_of(engine: Engine, metric: str, scores: Sequence[float | None]) -> str:

@@ -104,7 +104,6 @@ def test_every_report_has_a_page_that_nests(request_: HafRequest, kept: bool) ->
     assert not page.of("script")
     assert {tag for tag, _ in page.tags if re.fullmatch(r"h\d", tag)} >= {"h2", "h3"}
     assert "h1" not in {tag for tag, _ in page.tags}
-    assert (view.verdict in page.words) is (view.verdict != report.reason)  # said above it
     assert view.says in page.words
     for metric in METRICS:
         assert metric.short in page.words
@@ -181,7 +180,6 @@ def test_the_path_has_its_stages_in_order_and_says_who_read_the_decision() -> No
     assert (internal.answer, internal.tone) == ("more reasons are needed", "bad")
     assert (external.answer, external.tone) == ("no more reasons are needed", "good")
     assert "the trained reader" in page.words
-    assert view.verdict.endswith("It upholds them in 2 of 4 later answers.")
 
 
 def test_a_reason_that_is_missed_upholds_a_non_toxic_stance() -> None:
@@ -201,16 +199,17 @@ def test_refusals_and_irrelevant_answers_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("justify", "verdict"),
+    ("justify", "verdict", "code"),
     [
-        ("I cannot help with that.", "refuses to judge"),
-        ("The text is toxic.", "gives no reason"),
-        (TOXIC, "No later stage was run on them"),
+        ("I cannot help with that.", "not_tested", "refused"),
+        ("The text is toxic.", "problem_found", "no-reasons"),
+        (TOXIC, "not_tested", "no-later-stage"),
     ],
 )
-def test_where_little_was_said_the_verdict_says_so(justify: str, verdict: str) -> None:
-    view, _, _ = looked_at(bring(justify))
-    assert verdict in view.verdict
+def test_where_little_was_said_the_verdict_says_so(justify: str, verdict: str, code: str) -> None:
+    report = scored(bring(justify))
+    assert report.verdict == verdict
+    assert [*report.problems, *(one.reason for one in report.untested)] == [code]
 
 
 def test_tokens_are_marked_where_they_stand() -> None:
@@ -364,7 +363,6 @@ def test_without_the_text_the_numbers_stay() -> None:
     assert not view.kept
     assert "The text was not kept." in page.words
     assert "neighbours" not in page.words
-    assert view.verdict == haf_page.view(request, report).verdict
     for value in numbers(report.components):
         assert as_shown(value) in page.words
     assert all(card.heaviest == () for card in view.cards)

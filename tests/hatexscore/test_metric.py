@@ -154,7 +154,7 @@ def test_an_empty_explanation_scores_zero() -> None:
         for label in ("hateful", "non-hateful", None):
             for empty in ("", " \n"):
                 report = score(ask(explanation=empty, predicted_label=label))
-                assert (report.score, report.verdict) == (0, "unsupported")
+                assert (report.score, report.verdict) == (0, "problem_found")
                 assert report.reason.startswith("There is no explanation")
 
 

@@ -4,7 +4,7 @@ from itertools import product
 from typing import get_args
 
 from services.hatexscore.report import ConsistencyRule, Label
-from services.hatexscore.verdict import coherence, in_a_word, verdict
+from services.hatexscore.verdict import chance, coherence, finding
 from tests.hatexscore.test_metric import ask
 from tests.hatexscore.test_page import beaten, scored
 
@@ -45,21 +45,6 @@ def test_numbers_that_round_to_the_threshold_are_told_apart() -> None:
     assert "0.29999 ≥ 0.3 does not hold" in said
 
 
-def test_what_quotes_the_whole_text_is_told_so_by_its_verdict() -> None:
-    text = "These lazy tourists should go home"
-    report = scored(
-        ask(
-            text=text,
-            explanation=f'It says "{text}". That attacks foreigners. Conclusion: hateful.',
-            predicted_label="hateful",
-            short_text_max_words=0,
-        )
-    )
-    assert report.components.qf == 0
-    assert "quotes the whole text, so that QF is 0" in in_a_word(report).reason
-    assert "the quotes are the text itself" in str(verdict(report).chance)
-
-
 def test_only_a_hateful_decision_is_held_against_chance() -> None:
     """The reason says what the explanation does; that of chance stands beside it."""
     for share, said in [
@@ -74,7 +59,7 @@ def test_only_a_hateful_decision_is_held_against_chance() -> None:
             found = report.model_copy(
                 update={"control": control.model_copy(update={"exact": True})}
             )
-            assert said in str(verdict(found).chance)
-            apart = "its quotes are not held against chance"
-            assert (apart in str(verdict(found).chance)) == (label == "non-hateful")
-            assert apart not in in_a_word(found).reason
+            assert said in chance(found)
+            apart = "are not compared with chance"
+            assert (apart in chance(found)) == (label == "non-hateful")
+            assert apart not in finding(found).reason

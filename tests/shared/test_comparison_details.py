@@ -16,7 +16,7 @@ UNIT = (0.0, 1.0)
 
 def pair(first: float | None, second: float | None, name: str = "a") -> ScoredPair:
     def row(score: float | None) -> Any:
-        verdict = "undefined" if score is None else "supported"
+        verdict = "not_tested" if score is None else "holds_up"
         report = SimpleNamespace(verdict=verdict)
         return cast(Any, SimpleNamespace(report=report, job_id=f"j{score}", custom_id=name))
 

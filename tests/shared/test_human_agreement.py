@@ -10,16 +10,15 @@ from shared.reports.human_agreement import GivenJudgement
 @pytest.mark.parametrize(
     ("verdict", "blind", "metric", "agrees"),
     [
-        ("agree", False, "unsupported", 1),
-        ("disagree", False, "supported", 0),
-        ("agree", True, "supported", 1),
-        ("agree", True, "unsupported", 0),
-        ("disagree", True, "supported", 0),
-        ("disagree", True, "unsupported", 1),
-        ("agree", True, "undecided", None),
-        ("disagree", True, "undefined", None),
-        ("unsure", True, "supported", None),
-        ("unsure", False, "supported", None),
+        ("agree", False, "problem_found", 1),
+        ("disagree", False, "holds_up", 0),
+        ("agree", True, "holds_up", 1),
+        ("agree", True, "problem_found", 0),
+        ("disagree", True, "holds_up", 0),
+        ("disagree", True, "problem_found", 1),
+        ("agree", True, "not_tested", None),
+        ("unsure", True, "holds_up", None),
+        ("unsure", False, "holds_up", None),
     ],
 )
 def test_agreement_with_the_metric(

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.gateway.pages.templates import decimals, environment
-from shared.contracts.messages import LONGEST_REASON
-from shared.reports.pages.page_text import Mark, language_of, last_sentences, pieces
+from shared.reports.pages.page_text import Mark, language_of, pieces
 from shared.reports.pages.word_changes import MOST_WORDS, changes
 
 WORDS = st.lists(st.sampled_from(["a", "man", "is", "not", ",", "结论", "🙂", "an"]), max_size=12)
@@ -205,12 +204,3 @@ def test_numbers_of_a_column_have_equal_decimals_and_lose_no_more(
 def test_whole_numbers_and_what_is_none_stay_what_they_are() -> None:
     assert decimals(12_345) == "12\u202f345"
     assert [decimals(one) for one in (None, float("nan"), "–", -0.0)] == ["–", "–", "–", "0.000"]
-
-
-@given(st.text(alphabet="ab (,;:", min_size=LONGEST_REASON + 1, max_size=2 * LONGEST_REASON))
-def test_a_long_reason_ends_at_a_word(text: str) -> None:
-    reason = last_sentences(text)
-    beginning = reason.removesuffix("…")
-    assert len(reason) <= LONGEST_REASON
-    assert text.startswith(beginning)
-    assert not text[len(beginning)].isalnum() or " " not in beginning.strip()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from services.hatexscore.contract import CONTRACT, HatexscoreRequest
-from services.hatexscore.metric import SERVICE
 from services.registry import metrics
+from shared.contracts.checks import ACTIONS, conclude, failed, not_tested, passed
 from shared.reports.pages.report_summary import ResultTally, fold_alike, sentences
 
 BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
@@ -29,48 +28,37 @@ HATEFUL = by_decision(hateful=BEATEN)
 
 
 def found(
-    scored: int = 110,
-    undefined: int = 0,
-    metric: str = "hatexscore",
-    why: dict[str, int] | None = None,
-    **more: Any,
+    scored: int = 110, without: int = 0, metric: str = "hatexscore", **more: Any
 ) -> list[str]:
-    """Of so many results. more: `report`, `verdicts`."""
-    said = {"No label was sent and none is stated.": undefined} if undefined else {}
-    tally = ResultTally(
-        scored + undefined, scored, more.get("verdicts", {}), said if why is None else why
-    )
-    return sentences(metrics()[metric], tally, more.get("report", {}))
+    """The sentences on so many results. more: `report`, and fields of the tally."""
+    report = more.pop("report", {})
+    fields: Any = {"verdicts": {"holds_up": scored, "not_tested": without}} | more
+    return sentences(metrics()[metric], ResultTally(scored + without, scored, **fields), report)
 
 
-def test_a_large_undefined_share_is_said_before_what_was_found() -> None:
-    verdicts = {"supported": 12, "unsupported": 25, "undefined": 73}
-    first, second, third = found(37, 73, report=HATEFUL, verdicts=verdicts)
-    assert first == "Of 110 explanations 37 could be scored: 25 are unsupported, 12 supported."
-    assert second == "73 have no score: No label was sent and none is stated."
-    assert third == (
-        "Hateful decisions (40): their quotes move the model better than random spans do "
-        "(62 %, interval 55 % to 69 %; chance 50 %)."
+def test_verdicts_come_first_and_then_what_is_wrong() -> None:
+    told = found(
+        77,
+        33,
+        verdicts={"not_tested": 33, "holds_up": 52, "problem_found": 25},
+        problems={"no-quote": 3, "misquoted": 20},
+        untested={"model-disagrees": 30, "too-few-places": 3},
     )
+    assert told == [
+        "Of 110 explanations 52 hold up, 25 have a problem and 33 could not be tested.",
+        "The most frequent problems: misquotes the post (20), no quote (3).",
+        f"The most frequent reason for no test: model disagrees (30). {ACTIONS['model-disagrees']}",
+        "33 have no score.",
+    ]
 
 
 def test_repeated_results_are_told_beside_the_count() -> None:
     report = {"scored": 14, "duplicates": 7, "score": {"value": 0.2, "of": 4}}
     first, *_ = found(8, 13, report=report)
     assert first == (
-        "Of 21 explanations 8 could be scored. That is few. 7 of the 21 repeat others and count "
-        "once: means are over 4 with a score."
+        "Of 21 explanations 8 hold up and 13 could not be tested. Too few for a conclusion. 7 of "
+        "the 21 repeat others and count once: means are over 4 with a score."
     )
-    [alone, *_] = found(4, 10, report=report)  # of a report that counts the rest alone
-    assert alone == "Of 14 explanations 4 could be scored. That is few."
-
-
-def test_a_small_one_is_said_after() -> None:
-    verdicts = {"supported": 109, "undefined": 1}
-    first, second, third = found(109, 1, report=HATEFUL, verdicts=verdicts)
-    assert first == "Of 110 explanations 109 are supported."
-    assert second.startswith("Hateful decisions (40): their quotes")
-    assert third.startswith("1 has no score")
 
 
 @pytest.mark.parametrize(
@@ -131,57 +119,18 @@ def test_a_gain_says_whether_explanations_helped(low: float, high: float, said: 
     assert found(metric="hlv", report=report)[1].startswith(said)
 
 
-def test_a_verdict_without_a_score_is_counted_as_one() -> None:
-    verdicts = {"contradicted": 3, "unsupported": 8, "undefined": 2}
-    assert found(8, 5, verdicts=verdicts)[0].startswith(
-        "Of 13 explanations 8 could be scored, and 11 have a verdict: 8 are unsupported, "
-        "3 contradicted."
-    )
-
-
 def test_few_are_said_to_be_few() -> None:
-    assert "That is few." in found(29)[0]
-    assert "That is few." not in found(30)[0]
-    assert "That is few." not in found(0, 3)[0]
+    assert "Too few" in found(29)[0]
+    assert "Too few" not in found(30)[0]
 
 
-def test_where_all_are_undecided_no_mean_is_told() -> None:
-    told = found(120, verdicts={"undecided": 120}, report=HATEFUL)
-    why = "chance would do as well, or it cannot be told"
-    assert told == [f"Of 120 explanations 120 are undecided: {why}."]
-    mean = {"score": {"value": 0.5, "low": 0.25, "high": 0.75, "of": 120}}
-    alone = found(120, metric="haf", verdicts={"undecided": 120}, report=mean)
-    assert alone[0] == "Of 120 explanations 120 are undecided."  # nothing stands for chance
-    assert len(alone) == 2
-
-
-@pytest.mark.parametrize(
-    ("scored", "too_few", "said"),
-    [
-        (37, 30, "30 of the 37 could not have been supported, whatever was explained: "),
-        (37, 37, "None of the 37 could have been supported"),
-        (1, 1, "It could not have been supported"),
-    ],
-)
-def test_what_could_never_be_supported_is_counted(scored: int, too_few: int, said: str) -> None:
-    tally = ResultTally(110, scored, too_few=too_few)
-    told = sentences(metrics()["hatexscore"], tally, HATEFUL)
-    (sentence,) = [one for one in told if "too few rivals" in one]
-    assert sentence.startswith(said)
-    assert not any("too few rivals" in one for one in found(37))
-
-
-@pytest.mark.usefixtures("_embedded_models")
-def test_reports_tell_which_of_them_could_never_be_supported() -> None:
-    request = HatexscoreRequest.model_validate(CONTRACT.examples["your own probabilities"])
-    one = SERVICE.score(request)
-    reports = [
-        one.model_copy(update={"score": score, "quotes_matter": matter})
-        for score, matter in ((0.5, "too_few"), (0.5, "yes"), (0.5, None), (None, "too_few"))
-    ]
-    assert ResultTally.of(reports, CONTRACT).too_few == 1
-    (least,) = metrics()["ftc"].facts.too_few
-    assert not least.holds(one)
+def test_a_tally_counts_problems_and_the_first_reason_of_what_is_not_tested() -> None:
+    one = conclude([passed("a", "It is."), not_tested("b", "no-words", "It has none.")], {"b"})
+    other = conclude([failed("a", "odd", "It is odd."), failed("b", "odd", "Again.")], {"b"})
+    reports: Any = [SimpleNamespace(score=None, **finding._asdict()) for finding in (one, other)]
+    tally = ResultTally.of(reports)
+    assert tally.verdicts == {"not_tested": 1, "problem_found": 1}
+    assert (tally.problems, tally.untested) == ({"odd": 1}, {"no-words": 1})
 
 
 def test_without_a_figure_against_chance_the_mean_is_told() -> None:
@@ -207,28 +156,6 @@ def test_sentences_that_differ_in_a_number_are_one_with_its_range() -> None:
     assert fold_alike(["1,200 of 3.5", "900 of 3.5"]) == ["900 to 1,200 of 3.5 (2 times)"]
 
 
-def test_the_most_frequent_reason_is_told_with_its_count() -> None:
-    why = {"One reason.": 60, "Another.": 13}
-    assert "73 have no score, most often (60): One reason." in found(37, 73, why=why)
-
-
 def test_every_figure_against_chance_says_what_its_rivals_are() -> None:
     for contract in metrics().values():
         assert (contract.facts.rivals is None) is (not contract.facts.chance)
-
-
-def test_reasons_that_differ_in_a_number_are_one() -> None:
-    why = {"P is 0.1; no.": 1, "None at all.": 2, "P is 0.25; no.": 1, "P is 0.3; no.": 1}
-    tally = ResultTally(results=6, scored=1, why=why)
-    told = " ".join(sentences(None, tally, {}))
-    assert "most often (3): P is some; no" in told
-    assert "…" not in " ".join(sentences(None, replace(tally, why={"P is 0.1; no.": 5}), {}))
-
-
-def test_what_has_no_score_is_not_said_twice_to_have_none() -> None:
-    why = {"No score: P(hateful) = 0.2; no.": 1, "No score: P(hateful) = 0.3; no.": 2}
-    tally = ResultTally(results=3, scored=0, why=why)
-    assert sentences(None, tally, {}) == [
-        "Of 3 explanations none could be scored.",
-        "3 have no score: P(hateful) = various values; no.",
-    ]

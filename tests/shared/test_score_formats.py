@@ -22,7 +22,7 @@ WHOLE = ScoreRecord(
     at=NOON,
     trace=TRACE,
     score=0.25,
-    verdict="undecided",
+    verdict="not_tested",
     explanation="Chance would do as well.",
     facts={"metric_version": "1.0", "variant": "robust", "model": "m", "chance": 0.5},
 )
@@ -34,7 +34,7 @@ records = st.builds(
     line=st.integers(0, 50_000),
     trace=st.just(TRACE),
     score=st.none() | st.floats(allow_nan=False, allow_infinity=False),
-    verdict=st.none() | st.just("supported"),
+    verdict=st.none() | st.just("holds_up"),
     explanation=st.sampled_from(["", 'A sentence: "one", \u2028 and another.']),
     error_type=st.none() | st.just("too-costly"),
     by_language_model=st.booleans(),
@@ -74,7 +74,7 @@ def test_a_log_record_has_the_names_of_the_conventions() -> None:
     assert attributes == {
         "gen_ai.evaluation.name": "touchstone.ice",
         "gen_ai.evaluation.score.value": 0.25,
-        "gen_ai.evaluation.score.label": "undecided",
+        "gen_ai.evaluation.score.label": "not_tested",
         "gen_ai.evaluation.explanation": "Chance would do as well.",
         "touchstone.job.id": "job_1",
         "touchstone.metric.version": "1.0",
@@ -95,14 +95,14 @@ def test_the_answer_is_named_by_its_id_where_no_span_is_known() -> None:
 
 @pytest.mark.parametrize("error", [None, "too-costly"])
 def test_what_is_undefined_is_no_number_anywhere(error: str | None) -> None:
-    verdict = None if error else "undefined"
+    verdict = None if error else "not_tested"
     record = replace(WHOLE, score=None, verdict=verdict, error_type=error)  # type: ignore[arg-type]
     _, attributes = log_of(record)
     assert "gen_ai.evaluation.score.value" not in attributes
     assert attributes.get("error.type") == error
     assert attributes.get("gen_ai.evaluation.score.label") == verdict
     langfuse = json.loads(body("langfuse-scores", [record]))
-    word = "undefined" if error is None else "failed"
+    word = "not_tested" if error is None else "failed"
     assert (langfuse["name"], langfuse["value"]) == ("touchstone.ice.status", word)
     assert (langfuse["id"], langfuse["dataType"]) == ("job_1-touchstone.ice.status", "CATEGORICAL")
     (phoenix,) = json.loads(body("phoenix-annotations", [record]))["data"]

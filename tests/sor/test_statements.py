@@ -68,7 +68,7 @@ def test_boilerplate_names_no_facts_and_is_worth_little() -> None:
             if row["kind"] == "boilerplate":
                 assert "facts" in report.missing
                 assert (report.score or 0) < 0.5
-                assert report.verdict == "unsupported"
+                assert report.verdict == "problem_found"
 
 
 def test_evidence_stands_where_it_says() -> None:

@@ -75,6 +75,9 @@ class Result(Answered):
     score: float | None
     verdict: str
     reason: str
+    checks: Any
+    problems: list[str]
+    untested: Any
     range: list[float]
     direction: str
     warnings: list[str]

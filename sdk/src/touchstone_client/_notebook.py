@@ -17,11 +17,9 @@ from touchstone_client._terms import NAMES
 
 MOST_ROWS = 20
 COLOURS = {
-    "supported": "#1a7f37",
-    "unsupported": "#b35900",
-    "contradicted": "#b00020",
-    "undecided": "#57606a",
-    "undefined": "#57606a",
+    "holds_up": "#1a7f37",
+    "problem_found": "#b00020",
+    "not_tested": "#57606a",
 }
 CELL = "padding:2px 10px;text-align:left;vertical-align:top"
 MARK = "background:#fff3a3"
@@ -67,16 +65,23 @@ def result_html(found: Result) -> str:
         f"<small>of {escape(str(found.range))}, {escape(found.direction.replace('_', ' '))}</small>"
     )
     chance = parts_of(getattr(found, "control", None))
-    tables = table(("part", "value", NAMED), named(found.metric, parts_of(found.components)))
+    tables = table(("check", "outcome", ""), checks_of(found))
+    tables += table(("part", "value", NAMED), named(found.metric, parts_of(found.components)))
     if chance:
         tables += table(("chance", "value", NAMED), named(found.metric, chance))
-    warned = "".join(f"<li>{escape(one)}</li>" for one in found.warnings)
+    actions = [f"{one.reason}: {one.action}" for one in found.untested]
+    warned = "".join(f"<li>{escape(one)}</li>" for one in (*actions, *found.warnings))
     return (
         f"<div>{badge}<p>{escape(found.reason)}</p>{tables}"
         + (f"<ul>{warned}</ul>" if warned else "")
         + texts_html(found)
         + "</div>"
     )
+
+
+def checks_of(found: Result) -> list[tuple[str, str, str]]:
+    """Name, outcome and sentence of each check."""
+    return [(one.name, one.outcome, one.sentence) for one in found.checks]
 
 
 def elicited_html(found: models.ExplanationsResult) -> str:

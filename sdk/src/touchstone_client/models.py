@@ -106,6 +106,25 @@ class BatchFaults(Message):
     data: list[BatchFault]
 
 
+class Check(Message):
+    name: Annotated[str, Field(description='such as `quotes-in-post`')]
+    outcome: Annotated[
+        Literal['passed', 'failed', 'inconclusive', 'not_tested', 'not_applicable'],
+        Field(
+            description='`inconclusive`: tested, and the result is not clear; `not_tested`: it could not be tested; `not_applicable`: the question does not arise'
+        ),
+    ]
+    reason: Annotated[
+        str | None,
+        Field(
+            description='code of the problem, or of why there is no answer; else null'
+        ),
+    ] = None
+    sentence: Annotated[
+        str, Field(description="in plain English, without anybody's text")
+    ]
+
+
 class ConfusionCell(Message):
     gold: str
     decided: Annotated[str | None, Field(description='null: no decision could be read')]
@@ -1286,6 +1305,19 @@ class HatexscoreOtherQuotation(Message):
         Field(
             description='label: the name of a label or field; idiom: a set phrase; other_source: words of somebody else, a paraphrase, or words that the text might have had; echo: the whole text, beside quotations of parts; translation: not in the text, and in letters or a language that it does not have; unattributed: not in the text, and not said to be'
         ),
+    ]
+
+
+class HatexscorePostWords(Message):
+    words: Annotated[
+        int,
+        Field(description='different content words of the post that it uses or quotes'),
+    ]
+    weight: Annotated[
+        float, Field(description='of these words; a frequent one counts half')
+    ]
+    needed: Annotated[
+        float, Field(description='weight from which it is about this post')
     ]
 
 
@@ -3110,6 +3142,11 @@ class Unread(Message):
     detail: str
 
 
+class Untested(Message):
+    reason: str
+    action: str
+
+
 class ValueHistogram(Message):
     low: Annotated[float, Field(description='where the first bin begins')]
     high: Annotated[float, Field(description='where the last bin ends')]
@@ -3122,8 +3159,8 @@ class ValueHistogram(Message):
 
 
 class VerdictChange(Message):
-    first: Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined']
-    second: Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined']
+    first: Literal['holds_up', 'problem_found', 'not_tested']
+    second: Literal['holds_up', 'problem_found', 'not_tested']
     pairs: int
 
 
@@ -5682,7 +5719,7 @@ class HumanAgreement(Message):
     with_metric: Annotated[
         Interval,
         Field(
-            description='share that agrees with the metric: of those who judged blind, who calls the explanation good where the verdict is `supported`, and not where it is `unsupported`'
+            description='share that agrees with the metric: of those who judged blind, who calls the explanation good where the verdict is `holds_up`, and not where it is `problem_found`'
         ),
     ]
     above: Annotated[
@@ -7062,9 +7099,9 @@ class Cot2elResult(Result):
         Field(description='null where the metric is undefined; see `warnings`'),
     ]
     verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Literal['holds_up', 'problem_found', 'not_tested'],
         Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
         ),
     ]
     reason: Annotated[
@@ -7072,6 +7109,14 @@ class Cot2elResult(Result):
         Field(
             description="why, in one sentence of our own words, without anybody's text"
         ),
+    ]
+    checks: Annotated[list[Check], Field(description='the gravest question first')]
+    problems: Annotated[
+        list[str], Field(description='codes of the failed checks, the worst first')
+    ]
+    untested: Annotated[
+        list[Untested],
+        Field(description='why checks have no answer, and what you can do about each'),
     ]
     range: list[float]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
@@ -7739,9 +7784,9 @@ class HlvResult(Result):
         Field(description='null where the metric is undefined; see `warnings`'),
     ]
     verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Literal['holds_up', 'problem_found', 'not_tested'],
         Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
         ),
     ]
     reason: Annotated[
@@ -7749,6 +7794,14 @@ class HlvResult(Result):
         Field(
             description="why, in one sentence of our own words, without anybody's text"
         ),
+    ]
+    checks: Annotated[list[Check], Field(description='the gravest question first')]
+    problems: Annotated[
+        list[str], Field(description='codes of the failed checks, the worst first')
+    ]
+    untested: Annotated[
+        list[Untested],
+        Field(description='why checks have no answer, and what you can do about each'),
     ]
     range: Annotated[
         list[float], Field(description='[-2, 2] for a gain, [-1, 1] for an agreement')
@@ -7939,9 +7992,9 @@ class IceResult(Result):
         Field(description='null where the metric is undefined; see `warnings`'),
     ]
     verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Literal['holds_up', 'problem_found', 'not_tested'],
         Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
         ),
     ]
     reason: Annotated[
@@ -7949,6 +8002,14 @@ class IceResult(Result):
         Field(
             description="why, in one sentence of our own words, without anybody's text"
         ),
+    ]
+    checks: Annotated[list[Check], Field(description='the gravest question first')]
+    problems: Annotated[
+        list[str], Field(description='codes of the failed checks, the worst first')
+    ]
+    untested: Annotated[
+        list[Untested],
+        Field(description='why checks have no answer, and what you can do about each'),
     ]
     range: list[float] = [0.0, 1.0]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
@@ -9282,9 +9343,9 @@ class FtcResult(Result):
         Field(description='null where the metric is undefined; see `warnings`'),
     ]
     verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Literal['holds_up', 'problem_found', 'not_tested'],
         Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
         ),
     ]
     reason: Annotated[
@@ -9292,6 +9353,14 @@ class FtcResult(Result):
         Field(
             description="why, in one sentence of our own words, without anybody's text"
         ),
+    ]
+    checks: Annotated[list[Check], Field(description='the gravest question first')]
+    problems: Annotated[
+        list[str], Field(description='codes of the failed checks, the worst first')
+    ]
+    untested: Annotated[
+        list[Untested],
+        Field(description='why checks have no answer, and what you can do about each'),
     ]
     range: list[float] = [0.0, 1.0]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
@@ -9486,9 +9555,9 @@ class HafResult(Result):
         Field(description='null where the metric is undefined; see `warnings`'),
     ]
     verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Literal['holds_up', 'problem_found', 'not_tested'],
         Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
         ),
     ]
     reason: Annotated[
@@ -9496,6 +9565,14 @@ class HafResult(Result):
         Field(
             description="why, in one sentence of our own words, without anybody's text"
         ),
+    ]
+    checks: Annotated[list[Check], Field(description='the gravest question first')]
+    problems: Annotated[
+        list[str], Field(description='codes of the failed checks, the worst first')
+    ]
+    untested: Annotated[
+        list[Untested],
+        Field(description='why checks have no answer, and what you can do about each'),
     ]
     range: list[float] = [0.0, 1.0]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
@@ -9548,9 +9625,9 @@ class HatexscoreResult(Result):
         Field(description='null where the metric is undefined; see `warnings`'),
     ]
     verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Literal['holds_up', 'problem_found', 'not_tested'],
         Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
         ),
     ]
     reason: Annotated[
@@ -9558,6 +9635,14 @@ class HatexscoreResult(Result):
         Field(
             description="why, in one sentence of our own words, without anybody's text"
         ),
+    ]
+    checks: Annotated[list[Check], Field(description='the gravest question first')]
+    problems: Annotated[
+        list[str], Field(description='codes of the failed checks, the worst first')
+    ]
+    untested: Annotated[
+        list[Untested],
+        Field(description='why checks have no answer, and what you can do about each'),
     ]
     range: list[float] = [0.0, 1.0]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
@@ -9713,6 +9798,16 @@ class HatexscoreResult(Result):
     groups: Annotated[
         list[str], Field(description='groups that count as identified, sorted')
     ]
+    text_groups: Annotated[
+        list[str] | None,
+        Field(
+            description='groups of the policy that the text names, sorted; null where nothing looked'
+        ),
+    ] = None
+    post_words: Annotated[
+        HatexscorePostWords | None,
+        Field(description='of a non-hateful decision; null for others'),
+    ] = None
     other_variants: Annotated[
         list[HatexscoreVariantOutcome],
         Field(
@@ -9882,9 +9977,9 @@ class SorResult(Result):
         Field(description='null where the metric is undefined; see `warnings`'),
     ]
     verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Literal['holds_up', 'problem_found', 'not_tested'],
         Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
         ),
     ]
     reason: Annotated[
@@ -9892,6 +9987,14 @@ class SorResult(Result):
         Field(
             description="why, in one sentence of our own words, without anybody's text"
         ),
+    ]
+    checks: Annotated[list[Check], Field(description='the gravest question first')]
+    problems: Annotated[
+        list[str], Field(description='codes of the failed checks, the worst first')
+    ]
+    untested: Annotated[
+        list[Untested],
+        Field(description='why checks have no answer, and what you can do about each'),
     ]
     range: list[float] = [0.0, 1.0]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
@@ -10138,9 +10241,9 @@ class ConsistencyResult(Result):
         Field(description='null where the metric is undefined; see `warnings`'),
     ]
     verdict: Annotated[
-        Literal['supported', 'unsupported', 'undecided', 'contradicted', 'undefined'],
+        Literal['holds_up', 'problem_found', 'not_tested'],
         Field(
-            description='what the result says of the explanation; `contradicted`: it speaks for the opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there is no score, or nothing to say'
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, among them those that carry the metric; else `not_tested`'
         ),
     ]
     reason: Annotated[
@@ -10148,6 +10251,14 @@ class ConsistencyResult(Result):
         Field(
             description="why, in one sentence of our own words, without anybody's text"
         ),
+    ]
+    checks: Annotated[list[Check], Field(description='the gravest question first')]
+    problems: Annotated[
+        list[str], Field(description='codes of the failed checks, the worst first')
+    ]
+    untested: Annotated[
+        list[Untested],
+        Field(description='why checks have no answer, and what you can do about each'),
     ]
     range: list[float] = [0.0, 1.0]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'

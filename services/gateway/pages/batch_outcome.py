@@ -13,12 +13,12 @@ from typing import Any
 from services.gateway.pages.result_query import VERDICTS, ResultQuery
 from services.gateway.pages.terms import Term, terms
 from services.gateway.results.result_pages import ResultCounts
-from shared.contracts.service import TOO_FEW, MetricContract, ReportedContract
+from shared.contracts.service import MetricContract, ReportedContract
 from shared.ledger.score_hours import edges_of
 from shared.reports.pages.page_text import significant
 from shared.reports.pages.report_summary import ResultTally, interval_in, record_at, sentences
 
-MOST_REASONS = 8  # why results are undefined
+MOST_REASONS = 8  # why results are not tested
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ class BatchOutcome:
     verdicts: Sequence[Bar]
     histogram: ScoreHistogram | None
     parts: Sequence[PartRow]
-    undefined: Sequence[Bar]
+    problems: Sequence[Bar]
+    untested: Sequence[Bar]
     counts: ResultCounts
 
 
@@ -89,18 +90,20 @@ def outcome_of(
     report: Mapping[str, Any] | None,
 ) -> BatchOutcome:
     """report: the finished one; None: while it is being made."""
-    too_few = counts.reasons.get(TOO_FEW, 0)
     found = {word: counts.values["verdict"].get(word, 0) for word in VERDICTS}
+    codes = () if contract is None else contract.problems
+    problems = {code: counts.reasons[code] for code in codes if code in counts.reasons}
     return BatchOutcome(
         sentences=_sentences(
             contract,
-            ResultTally(counts.rows, counts.scored, counts.values["verdict"], why, too_few),
+            ResultTally(counts.rows, counts.scored, counts.values["verdict"], problems, why),
             report or {},
         ),
         verdicts=_bars(view, "verdict", {word: count for word, count in found.items() if count}),
         histogram=_histogram(view, contract, counts) if counts.scored else None,
         parts=_parts(contract, report or {}),
-        undefined=_bars(view, "why", why),
+        problems=_bars(view, "reason", problems),
+        untested=_bars(view, "why", why),
         counts=counts,
     )
 

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 from services.gateway.pages.terms import terms
-from services.gateway.results.result_pages import EQUAL, ResultFilter, ResultOrder
+from services.gateway.results.result_pages import COUNTED, ResultFilter, ResultOrder
 from services.registry import reported, surprising_rules, surprising_words
 from shared.contracts.errors import BadInput
 from shared.contracts.language_names import language_name
@@ -32,7 +32,7 @@ NAMES = {  # of a filter → how a chip says it
     "status": "state",
     "verdict": "verdict",
     "reason": "reason",
-    "why": "why",
+    "why": "not tested because",
     "label_sent": "label sent",
     "label_stated": "label stated",
     "model": "model",
@@ -166,9 +166,7 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     pairs = [(name, value.replace("\0", "")) for name, value in sent[:MOST_PAIRS]]
     known, ignored = _sorted_out(pairs, parts, rules.names)
     chosen = {name: value for name, value in known if name != "meta"}
-    equal = {name: value for name, value in chosen.items() if name in EQUAL}
-    if "why" in chosen:
-        equal["sentence"] = chosen["why"]
+    equal = {name: value for name, value in chosen.items() if name in COUNTED}
     bounded = {
         name.rpartition("_")[0] for name in chosen if name.rpartition("_")[2] in ("from", "to")
     }
@@ -179,7 +177,11 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         top=edges_of(contract)[-1],
         equal=equal,
         reason=chosen.get("reason", ""),
-        facets=[value for name, value in known if name == "facet"],
+        facets=[
+            f"untested={value}" if name == "why" else value
+            for name, value in known
+            if name in ("facet", "why")
+        ],
         contains=chosen.get("custom_id", ""),
         text=chosen.get("text", ""),
         pairs=[value for name, value in known if name == "meta"],
@@ -310,8 +312,10 @@ def ranged(name: str) -> str:
 
 
 def value_name(column: str, value: str) -> str:
-    """A value of this column as people read it: a language by its name. Addresses keep the code."""
-    return language_name(value) if column == "language" else value
+    """A value of this column as people read it, as a language by its name."""
+    if column == "language":
+        return language_name(value)
+    return value.replace("_", " ") if column == "verdict" else value
 
 
 def filter_label(name: str, value: str, metric: str = "") -> str:

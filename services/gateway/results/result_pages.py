@@ -20,7 +20,6 @@ from sqlalchemy import (
     Float,
     Text,
     and_,
-    case,
     cast,
     false,
     func,
@@ -35,12 +34,11 @@ from sqlalchemy import (
 from shared.ledger.judgements import JudgementFilter, is_judged, opinions_of
 from shared.ledger.result_facts import SNIPPET
 from shared.ledger.tables import batch_lines, jobs, result_facts
-from shared.reports.pages.report_summary import FOLDED, NUMBER
 
 FACTS = result_facts.c
 INFINITE = literal_column("'Infinity'::float8", Double)
 COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language", "variant")
-EQUAL = (*COUNTED, "sentence")
+UNTESTED = "untested="  # facets of results that could not be tested
 MOST_VALUES = 50  # of a column that are offered as filters
 MOST_SIGNS = 8  # in a pair, which may end its key
 FIRST_LINES = 100  # of which one tells what answered
@@ -73,10 +71,10 @@ class ResultRow(NamedTuple):
 class ResultFilter:
     """Which rows of a batch. Empty: any.
 
-    equal: column of `EQUAL` → value. facets: words of the result, which a row has all of. contains:
-    of the custom id; text: of the snippet. metadata: key → value; pairs: the same as people write
-    it, `key=value`. ranges: `score`, `chance` or a part → bounds, the lower inclusive, the upper
-    not, unless it is `top`.
+    equal: column of `COUNTED` → value. facets: words of the result, which a row has all of.
+    contains: of the custom id; text: of the snippet. metadata: key → value; pairs: the same as
+    people write it, `key=value`. ranges: `score`, `chance` or a part → bounds, the lower
+    inclusive, the upper not, unless it is `top`.
     """
 
     tenant: str
@@ -236,7 +234,7 @@ def _after_row(
 def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     """Conditions for `where`."""
     found = [FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id]
-    found += [_is_equal(name, value) for name, value in wanted.equal.items() if name in EQUAL]
+    found += [FACTS[name] == value for name, value in wanted.equal.items() if name in COUNTED]
     if wanted.reason:
         found.append(literal(wanted.reason) == func.any(FACTS.reasons))
     found += [literal(one) == func.any(FACTS.facets) for one in wanted.facets]
@@ -264,17 +262,6 @@ def readings_of(pair: str) -> list[tuple[str, str]]:
     pieces = pair.split("=")
     ends = range(1, min(len(pieces), MOST_SIGNS + 1))
     return [(key, "=".join(pieces[end:])) for end in ends if (key := "=".join(pieces[:end]))]
-
-
-def _is_equal(name: str, value: str) -> ColumnElement[bool]:
-    if name == "sentence":  # why there is no score, as `count_undefined` counts
-        return and_(FACTS.score.is_(None), _folded(FACTS.sentence) == _folded(literal(value)))
-    return FACTS[name] == value
-
-
-def _folded(sentence: ColumnElement[Any]) -> ColumnElement[str]:
-    """Without its numbers: a reason is one, however many words were too few."""
-    return func.regexp_replace(sentence, NUMBER, FOLDED, "g", type_=Text)
 
 
 def _opinions(wanted: ResultFilter) -> list[ColumnElement[bool]]:
@@ -402,7 +389,7 @@ class SplitCount(NamedTuple):
 
 
 def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[SplitCount]:
-    """Of the whole batch, the lowest mean first. by: `metadata.<key>`, or one of `EQUAL`."""
+    """Of the whole batch, the lowest mean first. by: `metadata.<key>`, or one of `COUNTED`."""
     key = by.removeprefix("metadata.")
     value = (FACTS[by] if key == by else FACTS.metadata[key].astext).label("value")
     mean = func.avg(FACTS.score).label("mean")
@@ -416,20 +403,18 @@ def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[
     return [SplitCount(*row) for row in rows]
 
 
-def count_undefined(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
-    """Sentence → rows of the batch without a score that it tells of, the most frequent first.
-
-    Sentences that differ in a number are one, without it."""
-    count, first, last = func.count(), func.min(FACTS.sentence), func.max(FACTS.sentence)
-    alike = _folded(FACTS.sentence).label("alike")
+def count_untested(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
+    """Return reason code → rows of the batch that it leaves untested, most frequent first."""
+    facet = func.unnest(FACTS.facets).label("facet")
+    each = select(facet).where(*filters(wanted.batch_filter)).subquery("each")
     rows = connection.execute(
-        select(case((first == last, first), else_=alike), count)
-        .where(*filters(wanted.batch_filter), FACTS.score.is_(None))
-        .group_by(alike)
-        .order_by(count.desc(), alike)
+        select(each.c.facet, func.count())
+        .where(each.c.facet.startswith(UNTESTED))
+        .group_by(each.c.facet)
+        .order_by(func.count().desc(), each.c.facet)
         .limit(most)
     )
-    return {sentence: rows for sentence, rows in rows}
+    return {facet.removeprefix(UNTESTED): count for facet, count in rows}
 
 
 def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any]:
@@ -450,7 +435,7 @@ def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any
 
 @dataclass(frozen=True)
 class ResultSummary:
-    """Of a whole batch, whatever is filtered. why: sentence → results without a score. keys: of
+    """Of a whole batch, whatever is filtered. why: reason code → results not tested. keys: of
     metadata → values. provenance: of the first result. choices: as of `metadata_values`."""
 
     counts: ResultCounts
@@ -474,7 +459,7 @@ def summary_of(
     keys = metadata_keys(connection, wanted)
     return ResultSummary(
         counts_of(connection, wanted, edges),
-        count_undefined(connection, wanted, most_reasons),
+        count_untested(connection, wanted, most_reasons),
         keys,
         provenance_of(connection, wanted),
         metadata_values(connection, wanted, keys),

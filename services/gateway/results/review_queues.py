@@ -146,23 +146,24 @@ def _select_lines(
         drawn = func.md5(func.concat(literal(str(values["seed"])), ":", FACTS.line))
         query = query.order_by(drawn, FACTS.line)
     elif values["order"] == "uncertain":
-        undecided = case((FACTS.verdict == "undecided", 0), else_=1)
-        query = query.order_by(undecided, func.abs(FACTS.score - _border(wanted)), FACTS.line)
+        distance = func.abs(FACTS.score - _border(wanted))
+        unscored, tested = FACTS.score.is_(None), FACTS.verdict != "not_tested"
+        query = query.order_by(unscored, tested, distance, FACTS.line)
     else:
         query = query.order_by(*(one.value for one in sort_columns(wanted, order)))
     return query.limit(most)
 
 
 def _border(wanted: ResultFilter) -> ColumnElement[Any]:
-    """The score half-way between the means of what is supported and unsupported in the batch; where
+    """The score half-way between the means of what holds up and what has a problem; where
     one of these is missing, the median. Each metric's own border is no number: it asks chance."""
     facts = filters(wanted.batch_filter)
-    supported, unsupported = (
+    holding, failing = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)
-        for verdict in ("supported", "unsupported")
+        for verdict in ("holds_up", "problem_found")
     )
     median = func.percentile_cont(0.5).within_group(FACTS.score)
-    half_way = func.coalesce((supported + unsupported) / 2, median)
+    half_way = func.coalesce((holding + failing) / 2, median)
     return select(half_way).where(*facts).correlate(None).scalar_subquery()
 
 

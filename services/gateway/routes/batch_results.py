@@ -191,7 +191,7 @@ async def as_html(
         return FileLines(
             result_pages.rows_of(connection, wanted, order, most).rows,
             result_pages.counts_of(connection, wanted, edges),
-            result_pages.count_undefined(connection, wanted, MOST_REASONS),
+            result_pages.count_untested(connection, wanted, MOST_REASONS),
             result_pages.provenance_of(connection, wanted),
         )
 

@@ -13,9 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
-from typing import Literal
 
-from shared.contracts.messages import LONGEST_REASON, Finding, Report, VerdictWord
 from shared.contracts.questions import Option
 
 
@@ -232,48 +230,6 @@ def p_value(value: float | None) -> str:
 def thousands(count: int) -> str:
     """With thin spaces, which break no line, between thousands."""
     return f"{count:,}".replace(",", "\u202f")
-
-
-Tone = Literal["good", "bad", "neutral"]
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A result in words. chance: stands beside it; None where there is nothing to compare."""
-
-    text: str
-    tone: Tone = "neutral"
-    chance: str | None = None
-
-
-OF_TONE: dict[Tone, VerdictWord] = {
-    "good": "supported",
-    "neutral": "undecided",
-    "bad": "unsupported",
-}
-
-
-def finding(report: Report, verdict: Verdict, word: VerdictWord | None = None) -> Finding:
-    """The verdict in one word and one sentence. word: where its tone is not all that it says."""
-    if word is None:
-        word = "undefined" if report.score is None else OF_TONE[verdict.tone]
-    why = next((one.detail for one in report.reasons if one.component == "score"), "")
-    return Finding(word, last_sentences((report.score is None and why) or verdict.text))
-
-
-def last_sentences(text: str) -> str:
-    """As many whole sentences as fit, from the last back, since what decides is said last; of one
-    that is longer, its beginning, to the end of a word."""
-    kept = text
-    while len(kept) > LONGEST_REASON and ". " in kept:
-        kept = kept.partition(". ")[2]
-    if kept != text and kept.startswith("But "):  # against what was cut
-        kept = kept[4:5].upper() + kept[5:]
-    if len(kept) <= LONGEST_REASON:
-        return kept
-    words, _, _ = kept[:LONGEST_REASON].rpartition(" ")
-    beginning = words or kept[: LONGEST_REASON - 1]  # a language without spaces is cut anywhere
-    return f"{beginning.rstrip(' ,;:(')}…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """What many results come to, in one to three sentences with their denominators.
 
-No judgement is formed here: verdicts are the results' own, intervals and means the report's. What
-the verdicts are is said first, before it the undefined share where that is large, and nothing is
-"better" while the interval holds what chance would have.
+No judgement is formed here: verdicts are the results' own, intervals and means the report's.
+Nothing is "better" while the interval contains the chance level.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from shared.contracts.checks import ACTIONS
 from shared.contracts.messages import Report, VerdictWord
 from shared.contracts.reports import Interval
 from shared.contracts.service import MetricContract, RivalGroup
@@ -20,8 +20,8 @@ from shared.reports.pages.page_text import percent, significant
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"  # sentences that differ in one are one reason
 FOLDED = "…"  # in its place
-FEW = 30  # results: fewer are said to be few
-MUCH = 0.1  # an undefined share above it is said first
+FEW = 30  # results, with which a finding is tentative
+MOST_PROBLEMS = 3
 DEPTH = 4  # of a report, where a part's interval is looked for
 BEATEN_BY_CHANCE = 0.5  # share of random rivals that a random explanation beats
 VERDICTS: tuple[str, ...] = get_args(VerdictWord)
@@ -31,86 +31,95 @@ LEAST_FIELDS = frozenset({"value", "low", "high", "of"})  # of an estimate on a 
 
 @dataclass(frozen=True)
 class ResultTally:
-    """So many results, those with a score, and what is said of them.
+    """The number of results, of those with a score, and what their checks found.
 
-    verdicts: verdict → results.
-    too_few: of those with a score, how many could not have been supported, whatever was explained.
-    why: the sentence of a result without a score -> such results, the most frequent first.
+    verdicts: verdict → results. problems: code → results that have it. untested: first reason →
+    results whose verdict is `not_tested`.
     """
 
     results: int
     scored: int
     verdicts: Mapping[str, int] = field(default_factory=dict)
-    why: Mapping[str, int] = field(default_factory=dict)
-    too_few: int = 0
+    problems: Mapping[str, int] = field(default_factory=dict)
+    untested: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, reports: Iterable[Report], contract: MetricContract) -> ResultTally:
-        """Of the results that a report rests on."""
+    def of(cls, reports: Iterable[Report]) -> ResultTally:
+        """Count the results that a report rests on."""
         listed = list(reports)
-        why = Counter(sorted(one.reason or "" for one in listed if one.score is None))
-        verdicts: Counter[str] = Counter(one.verdict for one in listed)
-        asked = contract.facts.too_few
-        too_few = sum(
-            one.score is not None and any(rivals.holds(one) for rivals in asked) for one in listed
+        untested = [
+            one.untested[0].reason for one in listed if one.verdict == "not_tested" and one.untested
+        ]
+        return cls(
+            len(listed),
+            sum(one.score is not None for one in listed),
+            Counter(one.verdict for one in listed),
+            Counter(code for one in listed for code in one.problems),
+            Counter(untested),
         )
-        scored = len(listed) - why.total()
-        return cls(len(listed), scored, verdicts, dict(why.most_common()), too_few)
-
-    @property
-    def is_much_undefined(self) -> bool:
-        return self.results - self.scored > MUCH * self.results
-
-    @property
-    def judged(self) -> dict[str, int]:
-        """Verdict → results, the most frequent first; what is undefined has none."""
-        found = {word: self.verdicts.get(word, 0) for word in VERDICTS if word != "undefined"}
-        ordered = sorted(found.items(), key=lambda one: -one[1])
-        return {word: count for word, count in ordered if count}
-
-    @property
-    def is_undecided(self) -> bool:
-        """Whether nothing at all can be said of those with a score."""
-        return self.scored > 0 and self.judged == {"undecided": self.scored}
 
 
 def sentences(
     contract: MetricContract | None, tally: ResultTally, report: Mapping[str, Any]
 ) -> list[str]:
-    """report: as JSON; empty while it is being made: then only what can be counted is told."""
-    undefined = tally.results - tally.scored
-    few = " That is few." if 0 < tally.scored < FEW else ""
-    lead = f"{_verdicts(contract, tally)}{few}{_repeated(tally, report)}"
-    without = [f"{undefined:,} {'has' if undefined == 1 else 'have'} no score{_most(tally.why)}."]
-    begins = (
-        () if contract is None else contract.facts.caveats
-    )  # of warnings that change the reading
-    said = [str(one) for one in report.get("warnings", ()) if str(one).startswith(begins)]
-    caveats = [f"{one[:1].upper()}{one[1:].rstrip('.')}." for one in said if begins]
-    compared = [*_compared(contract, tally, report), *_out_of_reach(tally), *caveats]
-    if not undefined:
-        return [lead, *compared]
-    if tally.is_much_undefined:
-        return [lead, *without, *compared]
-    return [lead, *compared, *without]
+    """Return the finding as sentences. report: as JSON, empty while it is being made."""
+    without = tally.results - tally.scored
+    begins = () if contract is None else contract.facts.caveats
+    warnings = [str(one) for one in report.get("warnings", ()) if str(one).startswith(begins)]
+    caveats = [f"{one[:1].upper()}{one[1:].rstrip('.')}." for one in warnings if begins]
+    return [
+        f"{_verdicts(tally)}{_repeated(tally, report)}",
+        *_problems(contract, tally),
+        *_untested(tally),
+        *_compared(contract, tally, report),
+        *caveats,
+        *([f"{without:,} {'has' if without == 1 else 'have'} no score."] if without else []),
+    ]
 
 
-def _verdicts(contract: MetricContract | None, tally: ResultTally) -> str:
-    """The main finding: of how many explanations which verdict. Where many have no score, or where
-    others than those with a score have a verdict, how many could be scored is said before it."""
+SAID = {  # verdict → (of one explanation, of several)
+    "holds_up": ("holds up", "hold up"),
+    "problem_found": ("has a problem", "have a problem"),
+    "not_tested": ("could not be tested", "could not be tested"),
+}
+
+
+def verdict_phrase(verdict: str, count: int) -> str:
+    """Return what a verdict says of this many explanations, as in `3 hold up`."""
+    return f"{count:,} {SAID[verdict][count != 1]}"
+
+
+def _verdicts(tally: ResultTally) -> str:
     whole = f"Of {tally.results:,} {'explanation' if tally.results == 1 else 'explanations'}"
-    scored = f"{whole} {f'{tally.scored:,}' if tally.scored else 'none'} could be scored"
-    judged = tally.judged
-    if not judged:
-        return f"{scored}."
-    first, *others = judged.items()
-    told = f"{first[1]:,} {'is' if first[1] == 1 else 'are'} {first[0]}"
-    told = ", ".join([told, *(f"{count:,} {word}" for word, count in others)])
-    if tally.is_undecided and contract is not None and contract.facts.chance:
-        told += ": chance would do as well, or it cannot be told"
-    if sum(judged.values()) != tally.scored:
-        return f"{scored}, and {sum(judged.values()):,} have a verdict: {told}."
-    return f"{scored}: {told}." if tally.is_much_undefined else f"{whole} {told}."
+    counts = [(word, tally.verdicts.get(word, 0)) for word in VERDICTS]
+    phrases = [verdict_phrase(word, count) for word, count in counts if count]
+    if not phrases:
+        return f"{whole} none has a result."
+    few = " Too few for a conclusion." if tally.results < FEW else ""
+    *first, last = phrases
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{whole} {listed}.{few}"
+
+
+def _problems(contract: MetricContract | None, tally: ResultTally) -> list[str]:
+    """The most frequent problems."""
+    phrases = {} if contract is None else contract.problems
+    most = sorted(tally.problems.items(), key=lambda one: -one[1])[:MOST_PROBLEMS]
+    named = [f"{phrases.get(code, code)} ({count:,})" for code, count in most if count]
+    return (
+        [f"The most frequent problems: {', '.join(named)}."]
+        if len(named) > 1
+        else [f"The problem: {name}." for name in named]
+    )
+
+
+def _untested(tally: ResultTally) -> list[str]:
+    """The most frequent reason, and what the caller can do about it."""
+    if not tally.untested:
+        return []
+    code, count = max(tally.untested.items(), key=lambda one: one[1])
+    reason, action = code.replace("-", " "), ACTIONS.get(code, "")
+    return [f"The most frequent reason for no test: {reason} ({count:,}). {action}".strip()]
 
 
 def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
@@ -126,26 +135,10 @@ def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
     )
 
 
-def _most(why: Mapping[str, int]) -> str:
-    """The most frequent reason, where there is one; sentences that differ in a number are one."""
-    alike: dict[str, list[tuple[str, int]]] = {}
-    for sentence, count in why.items():
-        alike.setdefault(re.sub(NUMBER, FOLDED, sentence), []).append((sentence, count))
-    most = max(alike.items(), key=lambda one: sum(count for _, count in one[1]), default=None)
-    if most is None or not most[0]:
-        return ""
-    folded, found = most
-    count = sum(count for _, count in found)
-    told = found[0][0] if len(found) == 1 else folded
-    told = re.sub(rf"([=<>≤≥]) {FOLDED}", r"\1 various values", told).replace(FOLDED, "some")
-    told = re.sub("^No score: ", "", told).rstrip(".")
-    return f": {told}" if count == sum(why.values()) else f", most often ({count:,}): {told}"
-
-
 def _compared(
     contract: MetricContract | None, tally: ResultTally, report: Mapping[str, Any]
 ) -> list[str]:
-    if contract is None or not tally.scored or (tally.is_undecided and contract.facts.chance):
+    if contract is None or not tally.scored:
         return []
     if against := _against_chance(contract, report):
         return against
@@ -197,19 +190,6 @@ def record_at(report: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     for step in path.split("."):
         found = found.get(step) if isinstance(found, Mapping) else None
     return found if isinstance(found, Mapping) else {}
-
-
-def _out_of_reach(tally: ResultTally) -> list[str]:
-    """Those that chance alone kept from being supported, and why."""
-    many = tally.too_few
-    if not many:
-        return []
-    whole = f"None of the {many:,} could" if many > 1 else "It could not"
-    told = whole if many == tally.scored else f"{many:,} of the {tally.scored:,} could not"
-    return [
-        f"{told} have been supported, whatever was explained: there are too few rivals to compare "
-        "with, as in short texts, and the least p that they allow is too large."
-    ]
 
 
 def _against(rivals: tuple[str, str], beaten: Mapping[str, Any]) -> str:

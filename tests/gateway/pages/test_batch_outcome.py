@@ -42,20 +42,22 @@ def found(
     edges = edges_of(metrics()[metric])
     bins = [0] * (len(edges) - 1)
     bins[3] = scored
-    verdicts = more.get("verdicts", {"supported": scored, "undefined": undefined})
+    verdicts = more.get("verdicts", {"holds_up": scored, "not_tested": undefined})
     values: dict[str, dict[str, int]] = {name: {} for name in COUNTED}
     counts = ResultCounts(
         scored + undefined, scored, values | {"verdict": verdicts}, bins, more.get("reasons", {})
     )
-    why = more.get("why", {"No label was sent and none is stated.": undefined} if undefined else {})
+    why = more.get("why", {"label-unknown": undefined} if undefined else {})
     shown = view(metric=metric)
     return outcome_of(shown, metrics()[metric], counts, why, more.get("report"))
 
 
 def test_the_sentences_count_the_rows_that_the_page_shows() -> None:
-    told = found(120, 3, verdicts={"undecided": 120, "undefined": 3}).sentences
-    assert told[0].startswith("Of 123 explanations 120 are undecided: chance would do as well")
-    assert told[1] == "3 have no score: No label was sent and none is stated."
+    told = found(120, 3, reasons={"misquoted": 2, "no-score": 3})
+    assert told.sentences[0] == "Of 123 explanations 120 hold up and 3 could not be tested."
+    assert told.sentences[1] == "The problem: misquotes the post (2)."
+    assert told.sentences[2].startswith("The most frequent reason for no test: label unknown (3).")
+    assert told.problems[0].address == f"/batches/{ID}?reason=misquoted#items"
 
 
 class TestPictures:
@@ -63,12 +65,12 @@ class TestPictures:
 
     def test_verdicts_fill_the_bar(self) -> None:
         bars = found(
-            60, 20, verdicts={"contradicted": 15, "supported": 45, "undefined": 20}
+            60, 20, verdicts={"problem_found": 15, "holds_up": 45, "not_tested": 20}
         ).verdicts
-        assert [bar.name for bar in bars] == ["supported", "contradicted", "undefined"]
+        assert [bar.name for bar in bars] == ["holds_up", "problem_found", "not_tested"]
         assert sum(bar.share for bar in bars) == pytest.approx(1)
         assert bars[1].start == pytest.approx(45 / 80)
-        assert bars[1].address == f"/batches/{ID}?verdict=contradicted#items"
+        assert bars[1].address == f"/batches/{ID}?verdict=problem_found#items"
 
     def test_every_bin_leads_to_a_filter_that_its_page_understands(self) -> None:
         histogram = found().histogram
@@ -105,7 +107,7 @@ class TestAddresses:
     """The address is the view."""
 
     PAIRS = (
-        ("verdict", "supported"),
+        ("verdict", "holds_up"),
         ("meta", "market=nl"),
         ("score_from", "0.5"),
         ("sort", "qf"),
@@ -130,7 +132,7 @@ class TestAddresses:
         ("name", "value", "why"),
         [
             ("score_from", "much", "it is no number"),
-            ("verdict", "good", "it is one of supported, unsupported"),
+            ("verdict", "good", "it is one of holds_up, problem_found"),
             ("reason", "mood", "it is one of "),
             ("meta", "market", "metadata is written as key=value"),
             ("colour", "red", "there is no such filter"),
@@ -142,8 +144,8 @@ class TestAddresses:
     def test_what_cannot_be_read_is_told_and_filters_nothing(
         self, name: str, value: str, why: str
     ) -> None:
-        shown = view((name, value), ("verdict", "undecided"))
-        assert shown.pairs == (("verdict", "undecided"),)
+        shown = view((name, value), ("verdict", "not_tested"))
+        assert shown.pairs == (("verdict", "not_tested"),)
         [told] = shown.ignored
         assert told.startswith(f"{name} = {value[:60]}")
         assert why in told
@@ -151,9 +153,9 @@ class TestAddresses:
             query_to_take(batch(), "default", [(name, value)])
 
     def test_of_two_values_the_last_one_counts_and_the_first_is_told(self) -> None:
-        shown = view(("verdict", "supported"), ("verdict", "undecided"), ("after", "[1]"))
-        assert [chip.text for chip in shown.chips] == ["verdict: undecided"]
-        assert shown.ignored == ("verdict = supported: it is said twice, and the last one counts",)
+        shown = view(("verdict", "holds_up"), ("verdict", "not_tested"), ("after", "[1]"))
+        assert [chip.text for chip in shown.chips] == ["verdict: not tested"]
+        assert shown.ignored == ("verdict = holds_up: it is said twice, and the last one counts",)
 
     def test_an_empty_field_of_the_form_says_nothing(self) -> None:
         assert view(("score_from", ""), ("meta", ""), ("batch", ID)).ignored == ()

@@ -84,13 +84,14 @@ PARTS = re.compile('<svg class="part".*?</tr>', re.DOTALL)
 LINES = [
     judged("fine", score=0.9, label_match=True, components={"htc": 1.0}, warnings=["w"]),
     judged("low", score=0.1, label_match=False),
-    judged(HOSTILE, score=0.75, label_match=False, control={"mean_drop": -0.25}),
+    judged(HOSTILE, score=0.75, problems=["opposite-decision"], control={"mean_drop": -0.25}),
     judged(
         "null\x01",
         score=None,
         masked_text="a secret text",
-        verdict="undecided",
+        verdict="not_tested",
         reason="Nothing is quoted.",
+        untested=[{"reason": "no-words", "action": "Send words."}],
     ),
     judged("broken", error=ERROR),
 ]
@@ -236,14 +237,14 @@ class TestEnded:
 FILTERS: list[tuple[dict[str, str], list[int]]] = [
     ({"status": "failed"}, [5]),
     ({"status": "nonsense"}, [3, 4, 5, 2, 1]),
-    ({"reason": "label-conflict"}, [3]),
-    ({"reason": "undefined"}, [4]),
+    ({"reason": "opposite-decision"}, [3]),
+    ({"reason": "no-score"}, [4]),
     ({"reason": "failed"}, [5]),
     ({"custom_id": "LO"}, [2]),
     ({"custom_id": "%"}, []),
     ({"custom_id": "\x00<script>"}, [3]),
     ({"status": "succeeded", "custom_id": "fine"}, [1]),
-    ({"verdict": "undecided"}, [3, 4, 2, 1]),
+    ({"verdict": "not_tested"}, [3, 4, 2, 1]),
     ({"score_from": "0.5"}, [3, 1]),
     ({"score_from": "0.1", "score_to": "0.75"}, [2]),
     ({"score_from": "nan", "score_to": "1e999"}, [3, 4, 5, 2, 1]),
@@ -268,19 +269,19 @@ class TestItems:
         assert shown(page) == [3, 4, 5, 2, 1]  # a conflict, undefined, failed; then the worst
         assert page.text.count('class="reason"') == 3
         told = page.text.partition("First come lines that something is odd about")[2][:400]
-        assert told.index("states another label") < told.index("undefined") < told.index("failed")
+        assert told.index("the opposite") < told.index("has no score") < told.index("failed")
         assert "Then all others, the lowest score first" in told
         why = page.text.partition('<td class="why"><div>')[2].partition("</div>")[0]
-        assert why.startswith('<span class="reason">The explanation states another label')
+        assert why.startswith('<span class="reason">Says the opposite')
         assert len(why.partition(".</span> ")[2]) > 10  # its sentence follows
         by_score = scene.client.get(f"/batches/{batch['id']}", params={"sort": "score"})
         assert "something is odd about" not in by_score.text
 
     def test_a_chip_says_its_reason_in_words(self, scene: Judged, batch: Json) -> None:
-        page = scene.client.get(f"/batches/{batch['id']}", params={"reason": "label-conflict"})
-        assert "<bdi>reason: the explanation states another label" in page.text
+        page = scene.client.get(f"/batches/{batch['id']}", params={"reason": "opposite-decision"})
+        assert "<bdi>reason: says the opposite" in page.text
 
-    def test_why_there_is_no_score_is_a_filter(self, scene: Judged, batch: Json) -> None:
+    def test_why_it_could_not_be_tested_is_a_filter(self, scene: Judged, batch: Json) -> None:
         page = scene.client.get(f"/batches/{batch['id']}").text
         offered = page.partition('<select name="why">')[2].partition("</select>")[0]
         said = unescape(offered.split('<option value="')[2].partition('"')[0])
@@ -309,8 +310,8 @@ class TestItems:
         assert row["custom_id"] == f"'{HOSTILE}"
         assert (row["score"], row["reasons"], row["verdict"]) == (
             "0.75",
-            "label-conflict",
-            "undecided",
+            "opposite-decision",
+            "not_tested",
         )
         taken = scene.client.get(f"{url}.jsonl", params=[("line", "1"), ("line", "5")])
         one, five = map(json.loads, taken.text.splitlines())

@@ -14,7 +14,7 @@ from services.gateway.pages.batch_report import design_of
 from services.gateway.pages.page_route import POLICY
 from services.gateway.pages.result_query import NAMES
 from services.gateway.results import saved_views
-from services.gateway.results.result_pages import ResultFilter, count_undefined
+from services.gateway.results.result_pages import ResultFilter, count_untested
 from services.gateway.results.saved_views import MOST
 from services.registry import metrics
 from shared.ledger import leases
@@ -74,45 +74,38 @@ def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
 
 
 @pytest.mark.usefixtures("_filled")
-def test_reasons_that_differ_in_a_number_are_one_that_leads_to_all_their_lines(
+def test_reasons_for_no_test_are_counted_and_lead_to_their_lines(
     client: httpx.Client, engine: Engine
 ) -> None:
     with engine.begin() as connection:
         connection.execute(
-            text(
-                "UPDATE result_facts SET sentence = 'The text has ' || line || ' words of 3.5.'"
-                " WHERE score IS NULL AND line < 100"
-            )
+            text("UPDATE result_facts SET facets = '{untested=no-words,group=x}' WHERE line <= 20")
         )
     wanted = ResultFilter(tenant="default", batch_id=BATCH)
     with engine.connect() as connection:
-        told = count_undefined(connection, wanted, 8)
-    folded = "The text has … words of …."
-    same = "Whether its quotes do more than random spans cannot be told, for one of reasons …"
-    assert told == {folded: 20, same: 20}  # two kinds of reason, most frequent first
-    for said in (folded, "The text has 4 words of 3.5."):
-        page = client.get(PATH, params={"why": said}).text
-        assert "20 of 200 lines" in page
+        assert count_untested(connection, wanted, 8) == {"no-words": 20}
+    page = client.get(PATH, params={"why": "no-words"}).text
+    assert "20 of 200 lines" in page
 
 
 @pytest.mark.usefixtures("_filled")
 def test_a_filter_that_cannot_be_read_is_told_and_no_file_is_made_of_it(
     client: httpx.Client,
 ) -> None:
-    wrong = "score_from=much&verdict=undecided"
+    wrong = "score_from=much&verdict=not_tested"
     page = client.get(f"{PATH}?{wrong}").text
     assert "score_from = much: it is no number" in page
-    assert "40 of 200 lines" in page
+    assert "67 of 200 lines" in page
     refused = client.get(f"{PATH}/results.csv?{wrong}")
     assert (refused.status_code, "it is no number" in refused.text) == (422, True)
     body = {"batch": BATCH, "name": "n", "query": wrong}
     assert client.post("/v1/review-queues", json=body).status_code == 422
-    assert client.get(f"{PATH}/results.csv?verdict=undecided").status_code == 200
+    assert client.get(f"{PATH}/results.csv?verdict=not_tested").status_code == 200
 
 
 @pytest.mark.usefixtures("_filled")
 def test_a_view_is_kept_under_a_name_as_a_tab(client: httpx.Client) -> None:
-    query = urlencode([("verdict", "undecided"), ("sort", "score"), ("col", "market")])
+    query = urlencode([("verdict", "not_tested"), ("sort", "score"), ("col", "market")])
     page = client.get(f"{PATH}?{query}")
     form = {"csrf": token(page), "metric": "hatexscore", "query": query, "name": "odd ones"}
     saved = client.post("/views", data=form | {"next": f"{PATH}?{query}"})
@@ -242,7 +235,7 @@ def test_the_page_asks_no_more_the_larger_the_batch_is(
         connection.execute(delete(result_facts).where(result_facts.c.line > LINES - 7))
     first = statements(client, PATH)
     assert 0 < len(first) <= 15
-    for query in ("verdict=undecided", "sort=qf", "text=harm"):
+    for query in ("verdict=not_tested", "sort=qf", "text=harm"):
         again = statements(client, f"{PATH}?{query}")
         assert len(again) <= len(first) - 5  # what is said of the whole batch is known by now
 

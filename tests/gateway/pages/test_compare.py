@@ -58,7 +58,7 @@ def test_a_filter_that_cannot_be_read_is_told(
     ).text
     assert "left_to = 1_0: it cannot be read" in html
     assert "left_from = much: it cannot be read" in html
-    assert "verdict = good: it is one of supported" in html
+    assert "verdict = good: it is one of holds_up" in html
     assert "hue = red: there is no such filter" in html
     assert "right minus left from 0.1" in html
 
@@ -122,8 +122,8 @@ def test_pairs_are_filtered_and_exported(
     for filters, count in (
         ({"change_from": "0.35"}, 2),
         ({"change_to": "0.1"}, 1),
-        ({"left_verdict": "unsupported", "verdict": "undecided"}, 3),
-        ({"verdict": "undefined"}, 1),
+        ({"left_verdict": "problem_found", "verdict": "not_tested"}, 3),
+        ({"verdict": "not_tested"}, 4),
         ({"custom_id": "LINE-3"}, 1),
         ({"text": "number 4"}, 1),
         ({"left_from": "0.4", "right_to": "0.9"}, 2),
@@ -539,7 +539,7 @@ def test_pairs_are_never_looked_for_in_a_loop_over_both_sides(
 
     with engine.begin() as connection:
         event.listen(connection, "before_cursor_execute", ask)
-        wanted = PairFilter(DEFAULT_TENANT, batches, verdicts=("supported", "supported"))
+        wanted = PairFilter(DEFAULT_TENANT, batches, verdicts=("holds_up", "holds_up"))
         for all_named in (False, True):
             result_pairs.pairs_of(connection, wanted, 20, all_named=all_named)
         event.remove(connection, "before_cursor_execute", ask)

@@ -84,7 +84,7 @@ def filled(
         {
             "tenant": tenant, "metric": "hatexscore", "metric_version": version, "model": model,
             "variant": "robust", "finished_at": hour, "status": "succeeded",
-            "score": None if np.isnan(score) else float(score), "verdict": "supported",
+            "score": None if np.isnan(score) else float(score), "verdict": "holds_up",
             "metadata": metadata,
         }
         for score in scores

@@ -77,7 +77,7 @@ def test_what_was_typed_stays_where_a_form_is_refused(client: httpx.Client, engi
     own = {"csrf": token(client.get("/try"))}
     long = "é & <b>\n" * 400
     for path, typed, more in (
-        ("/queues", {"name": "A look", "lines": "many", "query": "verdict=undecided"}, {}),
+        ("/queues", {"name": "A look", "lines": "many", "query": "verdict=not_tested"}, {}),
         (f"/jobs/{job_id}/judgements", {"note": long, "reviewer": "Ann"}, {"verdict": "agree"}),
         ("/views", {"name": "x" * 61}, {"metric": "hatexscore", "query": "sort=score"}),
         ("/reviewer", {"reviewer": "A" * 90}, {"next": "/queues"}),

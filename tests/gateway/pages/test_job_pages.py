@@ -54,21 +54,16 @@ def test_the_verdict_stands_before_the_number(
 
 @pytest.mark.parametrize(
     ("verdict", "grey"),
-    [
-        ("supported", False),
-        ("unsupported", False),
-        ("undecided", True),
-        ("contradicted", True),
-        ("undefined", True),
-    ],
+    [("holds_up", False), ("problem_found", False), ("not_tested", True)],
 )
 def test_a_number_that_says_nothing_is_grey(
     client: httpx.Client, engine: Engine, verdict: str, grey: bool
 ) -> None:
-    result = a_result(0.9) | {"verdict": verdict}
+    problems = ["opposite-decision"] if verdict == "problem_found" else []
+    result = a_result(0.9) | {"verdict": verdict, "problems": problems}
     text = client.get(f"/jobs/{put(engine, 'hatexscore', result)}").text
     assert ('class="score unsure"' in text) is grey
-    assert ("scored as if it spoke for <em>hateful</em>" in text) is (verdict == "contradicted")
+    assert ("scored as if it spoke for <em>hateful</em>" in text) is (verdict == "problem_found")
 
 
 @pytest.mark.parametrize("metric", sorted(metrics()))

@@ -63,7 +63,7 @@ MORE = (
     "INSERT INTO files (id, tenant, purpose, filename, bytes) "
     "SELECT 'file_' || n, 'default', 'batch', 'f', 1 FROM generate_series(1, 5000) n",
     "INSERT INTO saved_views SELECT 'tenant ' || n % 100, 'results hatexscore', 'view ' || n, "
-    "'\"verdict=undecided\"' FROM generate_series(1, 5000) n",
+    "'\"verdict=not_tested\"' FROM generate_series(1, 5000) n",
 )
 PANELS = {  # the function that asks → the panel; the one that is deepest counts
     "requires_key": "who looks",
@@ -72,7 +72,7 @@ PANELS = {  # the function that asks → the panel; the one that is deepest coun
     "report_job": "what the results say together",
     "write_facts": "rows of lines that have none yet",
     "counts_of": "verdicts, scores and filters",
-    "count_undefined": "why there is no score",
+    "count_untested": "why there is no score",
     "metadata_keys": "what to split by",
     "metadata_values": "what to split by",
     "provenance_of": "who answered",
@@ -125,7 +125,7 @@ BATCH_PAGES = {
     "by label": f"{PATH}?sort=label_stated&desc=1",
     "by metadata": f"{PATH}?sort=metadata.market&col=market",
     "score": f"{PATH}?score_from=0.5&score_to=0.55",
-    "verdict": f"{PATH}?verdict=undecided",
+    "verdict": f"{PATH}?verdict=not_tested",
     "label": f"{PATH}?label_sent=hateful",
     "model": f"{PATH}?model=model+1",
     "metadata": f"{PATH}?meta=market%3Dm3",
@@ -138,7 +138,7 @@ PAGES = {
     **{name: Look(address, "how far people agree") for name, address in BATCH_PAGES.items()},
     "split": Look(f"{SECOND}?split=metadata.market", "split"),
     "compare": Look(COMPARE, "the comparison"),
-    "compare: verdicts": Look(f"{COMPARE}&verdicts=supported,supported", "the comparison"),
+    "compare: verdicts": Look(f"{COMPARE}&verdicts=holds_up,holds_up", "the comparison"),
     "compare: text": Look(f"{COMPARE}&text=number+19", "the comparison"),
     "sides": Look("/compare"),
     "start": Look("/"),

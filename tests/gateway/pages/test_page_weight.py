@@ -40,7 +40,7 @@ def test_pages_are_light_whatever_lines_and_texts_say(client: httpx.Client, engi
     pages = {
         "lines": base,
         "columns": f"{base}?{columns}",
-        "filtered": f"{base}?col={KEYS[0]}&verdict=undecided&text=文章&score_from=0",
+        "filtered": f"{base}?col={KEYS[0]}&verdict=not_tested&text=文章&score_from=0",
         "split": f"{base}?{urlencode({'split': f'metadata.{KEYS[0]}'})}",
         "compared": COMPARE,
         "pairs": f"{COMPARE}&change_from=-1",

@@ -42,12 +42,12 @@ REPORTS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 BAD = {
     "state another one", "not in the text", "quote something that is not in the text",
-    "farther from people", "dropped: nothing in the reasoning is like it",
+    "farther from people", "dropped: nothing in the reasoning is like it", "anti-faithful",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("metric", ["hatexscore", "hlv", "cot2el", "ice"])
-def test_what_is_bad_looks_unsupported_and_nothing_else_does(metric: str) -> None:
+def test_what_is_bad_looks_like_a_problem_and_nothing_else_does(metric: str) -> None:
     stacked = [
         one
         for one in design_of(metric, REPORTS[metric])
@@ -56,10 +56,10 @@ def test_what_is_bad_looks_unsupported_and_nothing_else_does(metric: str) -> Non
     assert stacked
     for one in stacked:
         for name, _ in one.bars:
-            assert (one.tones.get(name) == "unsupported") == (name in BAD), name
+            assert (one.tones.get(name) == "problem_found") == (name in BAD), name
     rules = (STATIC / "batch.css").read_text("utf-8").splitlines()
     [orange] = [rule for rule in rules if rule.startswith(".fill") and "--orange" in rule]
-    assert orange.startswith(".fill-unsupported {")
+    assert orange.startswith(".fill-problem_found {")
 
 
 def test_a_configuration_is_told_in_plain_words() -> None:

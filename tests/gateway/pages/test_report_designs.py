@@ -12,7 +12,6 @@ from sqlalchemy import Engine, update
 
 from services.gateway.pages.batch_report import charts_at_once, design_of
 from services.gateway.pages.templates import environment
-from services.hatexscore.report import NO_EXPLANATION
 from services.registry import metrics
 from shared.ledger.tables import batch_lines, jobs
 from shared.reports.pages.report_design import Block, CountBars, Forest, HistogramBars, point
@@ -48,7 +47,7 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     assert "The report is being made" in client.get(path).text
     run_reports(engine)
     page = client.get(path).text
-    link = f"{path}?reason=quote-not-in-text#items"
+    link = f"{path}?facet=quotes%3Dsome+missing#items"
     assert f'<a href="{link}"><bdi>quote something that is not in the text</bdi></a>' in page
     assert "1 of 4 lines" in client.get(link.removesuffix("#items")).text
     named = client.get(f"{path}?language=en").text
@@ -63,7 +62,7 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     file = client.get(f"{path}/report.html").text
     assert "quote something that is not in the text" in file
     assert "<strong>by language › English (en)</strong>" in file
-    assert "quote-not-in-text#items" not in file
+    assert "some+missing#items" not in file
 
 
 ROUGHLY = {
@@ -97,7 +96,7 @@ LED = re.compile(
 )
 
 
-@pytest.mark.parametrize(("metric", "bars"), [("hatexscore", 10), ("haf", 2), ("ftc", 2)])
+@pytest.mark.parametrize(("metric", "bars"), [("hatexscore", 11), ("haf", 2), ("ftc", 2)])
 def test_counts_of_words_lead_to_exactly_their_lines(
     client: httpx.Client, engine: Engine, metric: str, bars: int
 ) -> None:
@@ -145,10 +144,10 @@ def test_stances_of_each_of_several_groups_lead_to_their_lines(
 
 def test_lines_without_an_explanation_are_found(client: httpx.Client, engine: Engine) -> None:
     batch_id, ids = make_batch(engine, [0.0, 0.2])
-    changed(engine, ids[0], warnings=[NO_EXPLANATION])
+    changed(engine, ids[0], problems=["no-explanation"])
     page = client.get(f"/batches/{batch_id}?reason=no-explanation").text
     assert "1 of 2 lines:" in page
-    assert "there is no explanation" in page
+    assert "no explanation" in page
 
 
 def test_a_single_value_is_told_and_not_drawn() -> None:

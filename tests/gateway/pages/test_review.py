@@ -134,8 +134,8 @@ def test_a_button_that_is_pressed_twice_makes_one_queue(
     client: httpx.Client, engine: Engine
 ) -> None:
     batch_id, _ = make_batch(engine, [0.9, 0.2])
-    form = client.get("/queues", params={"batch": batch_id, "verdict": "supported"})
-    assert 'name="query" maxlength="2000" value="verdict=supported"' in form.text
+    form = client.get("/queues", params={"batch": batch_id, "verdict": "holds_up"})
+    assert 'name="query" maxlength="2000" value="verdict=holds_up"' in form.text
     keys = re.findall(r'name="once" value="([0-9a-f]{32})"', form.text)
     assert len(set(keys)) == 3  # of each button another one
     first, other = keys[:2]

@@ -188,7 +188,7 @@ SCORES = [0.5, None, 0.25, 0.5, 1.0, 0.0, None, 0.75, 0.5, 0.25]
 
 
 FILTERS: list[tuple[dict[str, Any], list[int]]] = [
-    ({"equal": {"verdict": "undefined"}}, [2, 7]),
+    ({"equal": {"verdict": "not_tested"}}, [2, 7]),
     ({"equal": {"model": "m0"}}, [1, 4, 7, 10]),
     ({"ranges": {"score": (0.25, 0.5)}}, [3, 10]),
     ({"ranges": {"score": (0.75, 1.0)}, "top": 1.0}, [5, 8]),
@@ -198,8 +198,8 @@ FILTERS: list[tuple[dict[str, Any], list[int]]] = [
     ({"facets": ["conclusion=as sent", "conclusion=none"]}, []),
     ({"facets": ["group=nobody"]}, []),
     ({"text": "TEXT 7"}, [7]),
-    ({"metadata": {"odd": "0"}, "equal": {"verdict": "undecided"}}, [4, 6, 8, 10]),
-    ({"reason": "undefined"}, [2, 7]),
+    ({"metadata": {"odd": "0"}, "equal": {"verdict": "holds_up"}}, [4, 6, 8, 10]),
+    ({"reason": "no-score"}, [2, 7]),
     ({"lines": [9, 2]}, [2, 9]),
     ({"contains": "'; DROP TABLE jobs"}, []),
 ]
@@ -239,7 +239,7 @@ class TestPages:
             results: list[dict[str, Any] | None] = [
                 {
                     "score": score,
-                    "verdict": "undefined" if score is None else "undecided",
+                    "verdict": "not_tested" if score is None else "holds_up",
                     "reason": "so",
                     "components": {"htc": 1.0, "qf": score},
                     "label_match": number == 3 or None,
@@ -316,9 +316,9 @@ class TestPages:
                 tenant="default", batch_id=BATCH, ranges={"score": (low, high)}, top=1.0
             )
             assert result_pages.count_of(connection, wanted) == count
-        assert counts.values["verdict"] == {"undecided": 8, "undefined": 2}
+        assert counts.values["verdict"] == {"holds_up": 8, "not_tested": 2}
         assert counts.values["model"] == {"m0": 4, "m1": 3, "m2": 3}
-        assert counts.reasons["undefined"] == 2
+        assert counts.reasons["no-score"] == 2
         of_parts = replace(WANTED, parts=("htc", "qf", "tgi"))
         numbers = result_pages.counts_of(connection, of_parts, edges).numbers
         assert numbers == {"score": 8, "chance": 0, "htc": 10, "qf": 8, "tgi": 0}

@@ -11,7 +11,7 @@ from services.gateway.results import result_pages
 from services.gateway.results.result_pages import ResultFilter, ResultOrder, ResultRow
 from services.registry import metrics, surprising_rules, surprising_words
 from shared.contracts.facts import FAILED, FactPlan, SurprisingRules
-from shared.contracts.service import TOO_FEW, SurprisingRule
+from shared.contracts.service import SurprisingRule
 from shared.ledger import result_facts
 
 BATCH = "batch_" + "0" * 32
@@ -47,17 +47,13 @@ def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[R
 @pytest.mark.parametrize(
     ("metric", "result", "reasons"),
     [
-        ("hatexscore", '{"label_match": false, "score": 0.5}', ["label-conflict"]),
-        ("hatexscore", '{"label_match": false, "score": 0.4}', []),
-        ("hatexscore", '{"label_match": null, "score": 0.9}', []),
         (
-            "ice",
-            '{"score": 0, "components": {"tests": [{"verdict": null}, '
-            '{"verdict": "anti-faithful"}]}}',
-            ["anti-faithful"],
+            "hatexscore",
+            '{"score": 0.5, "problems": ["misquoted", "no-quote"]}',
+            ["misquoted", "no-quote"],
         ),
-        ("ice", '{"score": 0, "components": {"tests": [{"verdict": "faithful"}]}}', []),
-        ("ftc", '{"score": null, "abstained": "no rule"}', ["abstained", "undefined"]),
+        ("hatexscore", '{"score": 0.4, "problems": []}', []),
+        ("ftc", '{"score": null, "abstained": "no rule"}', ["abstained", "no-score"]),
         ("ftc", '{"score": 1, "abstained": null}', []),
         (
             "haf",
@@ -65,35 +61,10 @@ def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[R
             ["refusal", "stance-unclear"],
         ),
         ("haf", '{"score": 1, "refusal": false, "stance": "toxic"}', []),
-        ("hlv", '{"score": -0.25}', ["away-from-humans"]),
-        ("hlv", '{"score": 0}', []),
-        ("cot2el", '{"score": null, "status": "parse_failed"}', ["not-parsed", "undefined"]),
+        ("cot2el", '{"score": null, "status": "parse_failed"}', ["not-parsed", "no-score"]),
         ("cot2el", '{"score": 1, "status": "ok"}', []),
-        ("sor", '{"score": 1, "missing": [], "components": {"specificity": 1}}', []),
-        (
-            "sor",
-            '{"score": 0, "missing": ["facts"], "components": {"specificity": 0}}',
-            ["boilerplate", "incomplete"],
-        ),
-        (
-            "consistency",
-            '{"score": 0.5, "control": {"simulatability": {"attainable_p": 0.01, "win_rate": 0.4}, '
-            '"attribution": {"attainable_p": 0.2, "win_rate": 0.1}}}',
-            ["predicts-nothing", TOO_FEW],
-        ),
-        ("hatexscore", '{"score": 0.9, "quotes_matter": "too_few"}', [TOO_FEW]),
-        ("hatexscore", '{"score": null, "quotes_matter": "too_few"}', ["undefined"]),
-        ("hatexscore", '{"score": 0.9, "quotes_matter": "yes"}', []),
-        ("ice", '{"score": 0, "components": {"tests": [{"verdict": "undecidable"}]}}', [TOO_FEW]),
-        ("ftc", '{"score": 1, "control": {"null_attainable_p": 0.2}}', [TOO_FEW]),
-        ("ftc", '{"score": 1, "control": {"null_attainable_p": 0.05}}', []),
-        (
-            "consistency",
-            '{"score": 0.9, "control": {"simulatability": null, "attribution": '
-            '{"attainable_p": 0.01, "win_rate": 0.99}}}',
-            [],
-        ),
-        ("another", '{"score": null}', ["undefined"]),
+        ("sor", '{"score": 0, "problems": ["facts-missing"]}', ["facts-missing"]),
+        ("another", '{"score": null}', ["no-score"]),
         ("another", '{"no": "score"}', []),
     ],
 )
@@ -103,7 +74,7 @@ def test_rules(engine: Engine, metric: str, result: str, reasons: list[str]) -> 
 
 
 def test_every_metric_has_rules_and_every_rule_has_words() -> None:
-    assert all(metric.surprising for metric in metrics().values())
+    assert all(metric.problems for metric in metrics().values())
     for metric in metrics():
         assert set(surprising_rules(metric).names) <= set(surprising_words(metric))
         assert FAILED in surprising_words(metric)
@@ -116,21 +87,6 @@ def test_every_field_that_a_rule_names_is_in_its_contract() -> None:
                 if name.startswith("@"):
                     field = name.strip("@()").partition(")")[0]
                     assert field in str(metrics()[metric].report.model_json_schema()), rule
-
-
-def test_what_could_never_be_supported_comes_no_earlier_for_it(engine: Engine) -> None:
-    results = ['{"score": 0.9, "quotes_matter": "too_few"}', '{"score": 0.2}']
-    found = looked(engine, results, surprising_rules("hatexscore"))
-    assert [item.line for item in found] == [2, 1]
-
-
-@pytest.mark.parametrize("metric", ["hatexscore", "ice", "ftc", "consistency"])
-def test_what_says_that_rivals_are_too_few_is_in_the_report(metric: str) -> None:
-    contract = metrics()[metric]
-    schema = str(contract.report.model_json_schema())
-    for one in contract.facts.too_few:
-        assert all(f"'{step}'" in schema for step in one.path.split(".") if not step.isdigit())
-        assert not one.says or f"'{one.says}'" in schema
 
 
 @pytest.mark.parametrize("higher", [True, False])

@@ -30,7 +30,7 @@ def _empty() -> Iterator[None]:
 def result(metric: str, model: str, score: float | None) -> dict[str, Any]:
     found = a_result(0.5, metric) | {"score": score}
     origin = found["provenance"] | {"models": [{"name": model}], "variant": "robust"}
-    return found | {"provenance": origin, "verdict": "supported" if score else "undefined"}
+    return found | {"provenance": origin, "verdict": "holds_up" if score else "not_tested"}
 
 
 def value(name: str, **labels: str) -> float:
@@ -45,7 +45,7 @@ def test_scores_parts_and_verdicts_are_counted() -> None:
     assert value("touchstone_score_count", **labels, variant="robust") == 2
     assert value("touchstone_score_bucket", **labels, variant="robust", le="0.8") == 2
     assert value("touchstone_score_bucket", **labels, variant="robust", le="0.3") == 1
-    assert value("touchstone_verdicts_total", **labels, verdict="supported") == 2
+    assert value("touchstone_verdicts_total", **labels, verdict="holds_up") == 2
     assert value("touchstone_undefined_total", **labels, reason="unknown") == 1
     assert value("touchstone_part_count", **labels, part="htc", sign="plus") == 3
 

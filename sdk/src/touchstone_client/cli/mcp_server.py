@@ -102,5 +102,6 @@ def told(job: Any) -> dict[str, Any]:
         "text": str(result)[:MOST_TEXT],
         "score": result.score,
         "verdict": result.verdict,
+        "problems": list(result.problems),
         "parts": dict(_notebook.parts_of(result.components)),
     }

@@ -18,9 +18,9 @@ from pydantic import BaseModel
 
 UNBOUNDED = 100_000  # columns, of a pipe
 COLOURS = {
-    "supported": 32, "succeeded": 32, "completed": 32, "ready": 32, "ok": 32, "unsupported": 33,
-    "undecided": 33, "running": 36, "in_progress": 36, "contradicted": 31, "failed": 31,
-    "fault": 31, "expired": 31, "away": 31, "absent": 31,
+    "holds_up": 32, "passed": 32, "succeeded": 32, "completed": 32, "ready": 32, "ok": 32,
+    "not_tested": 33, "inconclusive": 33, "running": 36, "in_progress": 36, "problem_found": 31,
+    "failed": 31, "fault": 31, "expired": 31, "away": 31, "absent": 31,
 }  # fmt: skip
 DONE, REFUSED, WRONG, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 

@@ -101,6 +101,10 @@ def show_result(output: Output, result: Result | ExplanationsResult) -> None:
         f"{_notebook.number(result.score)} of {low} to {high}"
     )
     output.line(result.reason)
+    output.line("")
+    output.table(("check", "outcome", ""), _notebook.checks_of(result))
+    for one in result.untested:
+        output.line(f"{one.reason}: {one.action}")
     for title, message in (("part", result.components), ("chance", _control(result))):
         if rows := _notebook.parts_of(message):
             output.line("")

@@ -1,0 +1,156 @@
+"""The checks behind a verdict: how a metric states them, and how the verdict follows from them.
+
+A metric lists its checks, gravest first, and names those that carry it. Everything else follows
+here: the verdict, its reason, the problems, and what the caller can do about an untested check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from shared.contracts.messages import (
+    LONGEST_REASON,
+    Check,
+    Finding,
+    NullReason,
+    Report,
+    Untested,
+    VerdictWord,
+)
+
+_LONGER = "Test longer posts, or read the batch report, which tests many results together."
+_MORE = "Nothing for this one result. The batch report tests many results together."
+_LOGPROBS = "Use a model server that returns log-probabilities of the answer's tokens."
+
+ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller can do
+    "refused": "Ask the model again, or ask another model.",
+    "explanation-unfit": "Send an explanation that the metric can read; `warnings` says why not.",
+    "no-rules": "Name a language model in `reader_model` that reads the explanation's language.",
+    "conclusion-unread": "State the decision in one sentence, such as “Conclusion: hateful.”",
+    "no-words": "Send a text with words.",
+    "language-undecided": "Send `language`.",
+    "untrained-language": "Name a `model` that learned the language, or send "
+    "`accept_untrained_languages`.",
+    "probability-missing": "Send both probabilities.",
+    "label-unknown": "Send the decision that is explained.",
+    "model-disagrees": "Send your own model's probabilities, with and without the quotes, or name "
+    "your model in `model`.",
+    "quote-not-found": "Quote words of the text exactly as they stand there.",
+    "quote-unread": "Quote from the beginning of the text, or name a `model` that reads more.",
+    "answer-unread": "Name a model that answers with one of the labels.",
+    "label-not-listed": _LOGPROBS,
+    "answer-cut-by-reasoning": "Raise the model's token limit, or switch its reasoning off.",
+    "no-logprobs": _LOGPROBS,
+    "text-too-long": "Send a shorter text, or name a model that reads more.",
+    "votes-too-coarse": "Ask for more votes.",
+    "quotes-carry-hate": "Read the quotes: the model that was asked finds hate in them.",
+    "whole-post-quoted": "Quote the words that matter, not the whole post.",
+    "quotes-translated": "Quote the post in its own language.",
+    "quotes-not-searched": "Quote fewer passages.",
+    "no-control": "Leave `control_draws` out, and let the service call a model.",
+    "too-few-places": _LONGER,
+    "too-few-rivals": _LONGER,
+    "no-clear-difference": _MORE,
+    "small-effect": _MORE,
+    "group-not-listed": "Send a `policy` that lists the group.",
+    "group-not-attacked": "Say which group the post attacks.",
+    "not-about-post": "Describe or quote what the post says.",
+    "nothing-to-test": "Send an explanation that states which words lead to the label.",
+    "one-of-two": _MORE,
+    "no-later-stage": "Run at least one of the later stages.",
+    "upheld-in-part": "Read which reasons the model gave up.",
+    "no-baseline": "Ask the judge without the explanations as well.",
+    "fits-other-posts": "Name facts that only this post has.",
+    "no-reasoning": "Use a model that writes its reasoning.",
+    "no-threshold": "Leave `min_similarity` out.",
+    "some-dropped": "Read the explanations that were dropped.",
+    "unscored": "Ask a metric that can take the answer.",
+    "no-check": "Read the score: this metric has no test.",
+}
+
+
+def passed(name: str, sentence: str) -> Check:
+    """Return a check that the explanation passes."""
+    return Check(name=name, outcome="passed", sentence=fitted(sentence))
+
+
+def failed(name: str, problem: str, sentence: str) -> Check:
+    """Return a check that the explanation fails. problem: a key of the contract's `problems`."""
+    return Check(name=name, outcome="failed", reason=problem, sentence=fitted(sentence))
+
+
+def inconclusive(name: str, reason: str, sentence: str) -> Check:
+    """Return a check that was tested without a clear result. reason: a key of `ACTIONS`."""
+    return Check(name=name, outcome="inconclusive", reason=reason, sentence=fitted(sentence))
+
+
+def not_tested(name: str, reason: str, sentence: str) -> Check:
+    """Return a check that could not be tested. reason: a key of `ACTIONS`."""
+    return Check(name=name, outcome="not_tested", reason=reason, sentence=fitted(sentence))
+
+
+def not_applicable(name: str, sentence: str) -> Check:
+    """Return a check of a question that this result does not raise."""
+    return Check(name=name, outcome="not_applicable", sentence=fitted(sentence))
+
+
+def undefined(name: str, report: Report, *components: str) -> Check | None:
+    """Return a check that a null component leaves untested; None without a reason for one.
+
+    components: looked up in `reasons`, the first one that has a reason decides.
+    """
+    found = (one for name_ in components for one in report.reasons if one.component == name_)
+    reason: NullReason | None = next(found, None)
+    if reason is None:
+        return None
+    return not_tested(name, reason.code, _sentence(reason.detail))
+
+
+def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
+    """Return the verdict that follows from the checks, which are listed gravest first.
+
+    carrying: the names of the checks without which the metric concludes nothing.
+    """
+    listed = tuple(checks)
+    failures = [one for one in listed if one.outcome == "failed"]
+    unanswered = [one for one in listed if one.outcome in ("inconclusive", "not_tested")]
+    unanswered.sort(key=lambda one: one.name not in carrying)
+    has_carrying = any(one.outcome == "passed" and one.name in carrying for one in listed)
+    verdict: VerdictWord
+    if failures:
+        verdict, reason = "problem_found", failures[0].sentence
+    elif has_carrying and not any(one.name in carrying for one in unanswered):
+        verdict, reason = "holds_up", _summary(listed)
+    else:
+        verdict, reason = "not_tested", unanswered[0].sentence if unanswered else ""
+    codes = dict.fromkeys(one.reason for one in unanswered if one.reason)
+    return Finding(
+        verdict=verdict,
+        reason=reason,
+        checks=listed,
+        problems=tuple(dict.fromkeys(one.reason for one in failures if one.reason)),
+        untested=tuple(Untested(reason=code, action=ACTIONS[code]) for code in codes),
+    )
+
+
+def _summary(checks: Sequence[Check]) -> str:
+    passes = [one for one in checks if one.outcome == "passed"]
+    rest = sum(one.outcome in ("inconclusive", "not_tested") for one in checks)
+    if len(passes) == 1:
+        return passes[0].sentence
+    if not rest:
+        return f"It passes all {len(passes)} checks that apply."
+    return f"It passes all {len(passes)} checks that could be tested; {rest} could not."
+
+
+def _sentence(detail: str) -> str:
+    return f"{detail[:1].upper()}{detail[1:].rstrip('.')}."
+
+
+def fitted(sentence: str) -> str:
+    """Return the sentence, cut after a word where it is longer than `LONGEST_REASON`."""
+    if len(sentence) <= LONGEST_REASON:
+        return sentence
+    beginning = sentence[: LONGEST_REASON - 1]
+    words, _, _ = beginning.rpartition(" ")
+    return f"{(words or beginning).rstrip(' ,;:(')}…"
