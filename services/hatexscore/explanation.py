@@ -141,6 +141,11 @@ class ParsedExplanation:
     reader: HatexscoreReaderUse | None = BY_RULES
 
     @property
+    def rests_on_quotes(self) -> bool:
+        """Return True for a decision that is not `non-hateful` and quotes of the post."""
+        return self.label != "non-hateful" and bool(self.quoting.evidence)
+
+    @property
     def is_unread(self) -> bool:
         """Is its language not read, or is the trained reader not sure of its verdict?"""
         return self.languages.no_rules is not None or (

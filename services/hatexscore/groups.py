@@ -17,7 +17,7 @@ from itertools import islice, takewhile
 
 from services.hatexscore.group_terms import TermMatch, find_terms
 from services.hatexscore.lexicon import Lexicon, NameLanguage, TextGroups, canonical_group
-from services.hatexscore.report import HatexscoreGroupEvidence
+from services.hatexscore.report import QUOTED, HatexscoreGroupEvidence
 from shared.readers.model import LABELS, ask, ask_group
 from shared.text.sentences import Span, sentences
 
@@ -25,7 +25,6 @@ MOST_ASKED = 30  # mentions of one explanation that are read
 LONGEST_CONTEXT = 600  # characters on either side of a mention that are read
 ATTACKED = 0.5  # the least probability of an attack
 
-QUOTED = "inside a quotation"
 SLUR = "a slur is an alias, not an identification"
 GROUND = "a ground is named, no group"
 IN_FIELD = "in a field that names the target"

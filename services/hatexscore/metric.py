@@ -173,7 +173,7 @@ class HateXScore(
             explanation_language=parsed.languages.explanation_code,
             groups=tuple(sorted({mention.group for mention in parsed.groups if mention.counts})),
             text_groups=parsed.text_groups,
-            post_words=post_words(request, parsed) if parsed.label == "non-hateful" else None,
+            post_words=None if parsed.rests_on_quotes else post_words(request, parsed),
             control=control,
             quotes_matter=_quotes_matter(parsed.label, components.qf, control),
         )

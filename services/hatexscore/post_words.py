@@ -16,7 +16,7 @@ from services.hatexscore.report import HatexscorePostWords
 from services.hatexscore.words import Language, words
 from shared.text.english import log_probabilities
 
-ENOUGH = 2.0  # weight of the shared words from which an explanation is about the post
+ENOUGH = 1.5  # weight of the shared words from which an explanation is about the post
 SHARE = 0.6  # of the post's own weight, which is enough in a short post
 FREQUENT = 2_000  # English words that count half
 SHORT = {"zh": 1, "ko": 1}  # characters up to which a word of another language counts half

@@ -45,6 +45,7 @@ DropDirection = Literal["supports", "opposes", "none"]
 QuotesMatter = Literal["yes", "no", "too_few"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
+QUOTED = "inside a quotation"  # why a mention of a group does not count
 
 
 class HatexscoreComponents(Message):
@@ -395,7 +396,8 @@ class HatexscoreResult(ExplainableReport):
         description="groups of the policy that the text names, sorted; null where nothing looked",
     )
     post_words: HatexscorePostWords | None = Field(
-        default=None, description="of a non-hateful decision; null for others"
+        default=None,
+        description="of a non-hateful decision, and of an explanation without quotes; else null",
     )
     control: HatexscoreRandomSpans | None = Field(
         description="null where undefined; see `warnings`"

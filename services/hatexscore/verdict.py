@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from services.hatexscore.report import (
     NO_EXPLANATION,
     NO_WITNESS,
+    QUOTED,
     HatexscoreCategoryEvidence,
     HatexscoreGroupEvidence,
     HatexscoreQuoteEvidence,
@@ -35,10 +36,8 @@ PROBLEMS = {  # code of a failed check → what is wrong, worst first
     "no-decision": "states no decision",
     "misquoted": "misquotes the post",
     "quote-not-in-post": "quote not in the post",
-    "no-quote": "no quote",
     "quotes-do-not-matter": "quoted words do not matter",
     "group-not-named": "group missing",
-    "attack-not-hateful": "tells of an attack, concludes non-hateful",
 }
 STATES_DECISION = "states-a-decision"
 STATES_THIS = "states-this-decision"
@@ -47,20 +46,25 @@ MATTER = "quotes-matter"
 GROUP = "group-named"
 ABOUT = "about-this-post"
 COHERENT = "hangs-together"
-# A hateful decision rests on its quotes. A non-hateful one needs none: it must describe the post.
-CARRYING = {
-    "hateful": frozenset((STATES_DECISION, STATES_THIS, IN_POST, MATTER)),
-    "non-hateful": frozenset((STATES_DECISION, STATES_THIS, IN_POST, ABOUT)),
-}
+STATED = frozenset((STATES_DECISION, STATES_THIS, IN_POST))
+# A hateful decision rests on its quotes. An explanation without quotes must describe the post and,
+# of a hateful decision, name the group.
+CARRYING_QUOTES = STATED | {MATTER}
+CARRYING_DESCRIPTION = STATED | {ABOUT}
 
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
+PHRASE = 3  # words of a quotation from which it counts as one of the post, if no other is found
 FEWEST_PLACES = 4  # other places in the post that quotes must beat, all of them, to be first
 DISAGREES = "The model that was asked gives P(hateful) = {p} and does not share this decision."
 
 
 def finding(report: HatexscoreResult) -> Finding:
     """Return the verdict on the explanation, by its checks."""
-    return conclude(checks(report), CARRYING[report.predicted_label or "hateful"])
+    if report.predicted_label == "non-hateful":
+        carrying = CARRYING_DESCRIPTION
+    else:
+        carrying = CARRYING_QUOTES if quotes(report) else CARRYING_DESCRIPTION | {GROUP}
+    return conclude(checks(report), carrying)
 
 
 def checks(report: HatexscoreResult) -> Iterator[Check]:
@@ -105,11 +109,14 @@ def _quotes_in_post(report: HatexscoreResult) -> Check:
         return inconclusive(IN_POST, "quotes-not-searched", "Not every quote was looked for.")
     if quotes(report):
         return passed(IN_POST, "Every quote is in the post.")
-    if not hateful(report):
-        return not_applicable(IN_POST, "It quotes nothing, and need not.")
     if any(one.reason == "translation" for one in report.other_quotations):
         return inconclusive(IN_POST, "quotes-translated", "It quotes the post in translation.")
-    return failed(IN_POST, "no-quote", "It quotes nothing of the post.")
+    if any(
+        one.reason == "unattributed" and len(one.text.split()) >= PHRASE
+        for one in report.other_quotations
+    ):
+        return failed(IN_POST, "quote-not-in-post", "None of its quotes is in the post.")
+    return not_applicable(IN_POST, "It quotes nothing of the post.")
 
 
 def _quotes_matter(report: HatexscoreResult) -> Check:
@@ -199,6 +206,8 @@ def _group_named(report: HatexscoreResult) -> Check:
     if report.components.tgi is None:
         unknown = undefined(GROUP, report, "tgi", "score")
         return unknown or not_applicable(GROUP, "There is no group to name.")
+    if any(one.reason == QUOTED and one.in_text for one in mentions(report)):
+        return passed(GROUP, "It quotes the name of the group.")
     counting = [one for one in mentions(report) if one.counts]
     if any(one.in_text is not False for one in counting):
         return passed(GROUP, "It names the group that is attacked.")
@@ -220,7 +229,7 @@ def _group_named(report: HatexscoreResult) -> Check:
 
 
 def _about_this_post(report: HatexscoreResult) -> Check:
-    """Quotes that are tested answer this for a hateful decision."""
+    """Compare the explanation's words with the post's; tested quotes answer this."""
     words = report.post_words
     if words is None:
         return not_applicable(ABOUT, "The quotes are tested instead.")
@@ -241,10 +250,8 @@ def _hangs_together(report: HatexscoreResult) -> Check:
     if report.predicted_label == "non-hateful" and any(
         mention.attacked for mention in mentions(report)
     ):
-        return failed(
-            COHERENT,
-            "attack-not-hateful",
-            "It says that a group is attacked, and concludes non-hateful.",
+        return inconclusive(
+            COHERENT, "attack-told", "It tells of an attack on a group, and concludes non-hateful."
         )
     if parts.cc is None:
         unknown = undefined(COHERENT, report, "cc", "score")

@@ -54,9 +54,13 @@ def test_other_words_of_a_post_are_no_evidence() -> None:
             "hateful",
             "quote-not-in-post",
         ),
-        ("It attacks immigrants. Conclusion: hateful.", "hateful", "no-quote"),
         (
-            'It says "lazy immigrants", an insult. Conclusion: hateful.',
+            'The slogan "nobody wants them here" is hateful.',
+            "hateful",
+            "quote-not-in-post",
+        ),
+        (
+            'It says "ruining our lovely old town", an insult. Conclusion: hateful.',
             "hateful",
             "group-not-named",
         ),
@@ -66,6 +70,20 @@ def test_a_problem_is_found_without_a_test(explanation: str, label: str, problem
     report = judged(POST, explanation, label)
     assert report.verdict == "problem_found"
     assert report.problems[0] == problem
+
+
+def test_a_hateful_decision_without_quotes_needs_a_description_and_the_group() -> None:
+    described = "It says that lazy immigrants are ruining everything and attacks immigrants."
+    report = judged(POST, f"{described} Conclusion: hateful.", "hateful")
+    assert (report.verdict, report.problems) == ("holds_up", ())
+    report = judged(POST, "It attacks immigrants. Conclusion: hateful.", "hateful")
+    assert report.verdict == "not_tested"
+    assert check(report, "about-this-post").reason == "not-about-post"
+
+
+def test_a_group_that_is_quoted_is_named() -> None:
+    report = judged(POST, 'It says "lazy immigrants", an insult. Conclusion: hateful.', "hateful")
+    assert check(report, "group-named").outcome == "passed"
 
 
 def test_where_the_judge_disagrees_the_other_checks_are_answered() -> None:

@@ -1,0 +1,103 @@
+"""How many explanations get a verdict that can be acted on, and how many of these are right.
+
+python -m bench.decisive lines.jsonl [--labels labels.jsonl] [--wrong]
+
+A line of the file is an object with `id`, `text`, `decision` and `explanation`; `language` is
+optional. A line of the labels has `id` and `problems`: codes of the metric's problems, or an empty
+list for a good explanation. The table counts all lines, and those whose decision the model that
+was asked shares.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from services import registry
+from services.worker import local
+from shared.models import ports
+from shared.models.catalogue.catalogue import load_catalogue
+
+Row = dict[str, Any]
+ROOT = Path(__file__).parents[1]
+
+
+def main() -> None:
+    """Score the lines and print the shares."""
+    parser = argparse.ArgumentParser(prog="python -m bench.decisive", description=__doc__)
+    parser.add_argument("lines", type=Path)
+    parser.add_argument("--labels", type=Path)
+    parser.add_argument("--wrong", action="store_true", help="name the lines that are wrong")
+    options = parser.parse_args()
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    lines = _rows(options.lines)
+    results = score(lines)
+    labels = {row["id"]: row["problems"] for row in _rows(options.labels)} if options.labels else {}
+    shared = [result for result in results if result["model_agrees"]]
+    for name, chosen in (("all", results), ("decision shared by the model", shared)):
+        print(f"{name}: {_shares(chosen)}")
+    print("untested:", *Counter(one["reason"] for r in results for one in r["untested"]).items())
+    print("problems:", *Counter(code for r in results for code in r["problems"]).items())
+    if labels:
+        _print_precision(lines, results, labels, wrong=options.wrong)
+
+
+def score(lines: Sequence[Row]) -> list[Row]:
+    """Return the verdicts of HateXScore on the lines, as JSON, in their order."""
+    service = registry.service("hatexscore")
+    contract = service.contract
+    requests = [
+        contract.request.model_validate(
+            {
+                "text": row["text"],
+                "explanation": row["explanation"],
+                "predicted_label": row["decision"],
+                **({"language": row["language"]} if row.get("language") else {}),
+            }
+        )
+        for row in lines
+    ]
+    return [
+        contract.judged(report).model_dump(mode="json") for report in service.score_batch(requests)
+    ]
+
+
+def _rows(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def _shares(results: Sequence[Row]) -> str:
+    counts = Counter(result["verdict"] for result in results)
+    decisive = counts["holds_up"] + counts["problem_found"]
+    share = decisive / max(1, len(results))
+    return f"n {len(results)}, decisive {share:.3f}, {dict(counts)}"
+
+
+def _print_precision(
+    lines: Sequence[Row], results: Sequence[Row], labels: dict[str, list[str]], *, wrong: bool
+) -> None:
+    pairs = [
+        (line, result, labels[line["id"]])
+        for line, result in zip(lines, results, strict=True)
+        if line["id"] in labels
+    ]
+    for verdict, is_right in (("holds_up", False), ("problem_found", True)):
+        chosen = [pair for pair in pairs if pair[1]["verdict"] == verdict]
+        right = sum(bool(label) == is_right for _, _, label in chosen)
+        print(f"precision of {verdict}: {right} of {len(chosen)}")
+    for line, result, label in pairs:
+        verdict = result["verdict"]
+        false = (verdict == "holds_up" and label) or (verdict == "problem_found" and not label)
+        if wrong and false:
+            print(line["id"], line["decision"], verdict, result["problems"], "labelled", label)
+    kinds = Counter((tuple(label) or ("good",), result["verdict"]) for _, result, label in pairs)
+    for (label, verdict), count in sorted(kinds.items()):
+        print(f"{'+'.join(label):28} {verdict:14} {count}")
+
+
+if __name__ == "__main__":
+    main()
