@@ -188,7 +188,7 @@ def test_an_attack_is_told_from_counter_speech() -> None:
         for one in whole([row | {"decision": "non-hateful"} for row in rows])
     ]
     pairs = zip(rows, attacked, strict=True)
-    check_pairs(((row, row["expected"], one) for row, one in pairs), floor=0.75, inverted=0.1)
+    check_pairs(((row, row["expected"], one) for row, one in pairs), floor=0.7, inverted=0.1)
 
 
 @pytest.mark.skipif(not GOLDEN.exists(), reason="the golden files are on development machines")

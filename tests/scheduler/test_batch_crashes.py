@@ -61,7 +61,8 @@ def emptied(scene: Scene) -> None:
             )
         )
     for blob in store_folder(scene.chosen).glob("*"):
-        blob.unlink()
+        if blob.is_file():
+            blob.unlink()
 
 
 def holds(scene: Scene, batch: Json, lines: list[Json]) -> None:
@@ -76,7 +77,7 @@ def holds(scene: Scene, batch: Json, lines: list[Json]) -> None:
     counts = batch["request_counts"]
     assert counts == {"total": len(lines), "completed": len(output), "failed": len(errors)}
     assert scene.job_count() == {"succeeded": 5, "failed": 1}
-    blobs = {path.stem for path in store_folder(scene.chosen).iterdir()}
+    blobs = {path.stem for path in store_folder(scene.chosen).iterdir() if path.is_file()}
     known = {batch["input_file_id"], batch["output_file_id"], batch["error_file_id"]}
     assert blobs == known
     with scene.engine.connect() as connection:

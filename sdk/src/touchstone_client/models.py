@@ -9806,7 +9806,9 @@ class HatexscoreResult(Result):
     ] = None
     post_words: Annotated[
         HatexscorePostWords | None,
-        Field(description='of a non-hateful decision; null for others'),
+        Field(
+            description='of a non-hateful decision, and of an explanation without quotes; else null'
+        ),
     ] = None
     other_variants: Annotated[
         list[HatexscoreVariantOutcome],

@@ -111,7 +111,10 @@ def test_listed_jobs_come_in_the_listed_order_and_the_rest_is_counted(engine: En
     assert [row.report.echo for row in seen[-1]] == ["a", "b"]
     assert result["left_out"] == {"failed": 1, "queued": 1}
     assert (result["scored"], result["score"]["value"]) == (2, 1.0)
-    assert result["finding"] == "Of 2 explanations 2 could be scored. That is few. " + MEAN
+    assert (
+        result["finding"]
+        == "Of 2 explanations 2 could not be tested. Too few for a conclusion. " + MEAN
+    )
 
 
 def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
@@ -130,7 +133,7 @@ def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
     assert result["duplicates"] == 1
     assert "1 result repeats others and counts once" in result["warnings"]
     assert result["finding"].startswith(
-        "Of 3 explanations 3 could be scored. That is few. 1 of the 3 repeats others and counts "
+        "Of 3 explanations 3 could not be tested. Too few for a conclusion. 1 of the 3 repeats others and counts "
         "once: means are over 2 with a score."
     )
 
