@@ -21,6 +21,7 @@ from services import registry
 from services.worker import local
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
+from shared.reports.metric import Metric
 
 Row = dict[str, Any]
 ROOT = Path(__file__).parents[1]
@@ -49,6 +50,7 @@ def main() -> None:
 def score(lines: Sequence[Row]) -> list[Row]:
     """Return the verdicts of HateXScore on the lines, as JSON, in their order."""
     service = registry.service("hatexscore")
+    assert isinstance(service, Metric)
     contract = service.contract
     requests = [
         contract.request.model_validate(
@@ -95,8 +97,8 @@ def _print_precision(
         if wrong and false:
             print(line["id"], line["decision"], verdict, result["problems"], "labelled", label)
     kinds = Counter((tuple(label) or ("good",), result["verdict"]) for _, result, label in pairs)
-    for (label, verdict), count in sorted(kinds.items()):
-        print(f"{'+'.join(label):28} {verdict:14} {count}")
+    for (problems, verdict), count in sorted(kinds.items()):
+        print(f"{'+'.join(problems):28} {verdict:14} {count}")
 
 
 if __name__ == "__main__":

@@ -69,9 +69,8 @@ def ask(reading: Reading, asked: Sequence[str]) -> Floats:
     rows = models().classifier(READER.name).probabilities(distinct)[:, PLACES[reading]]
     place = {text: at for at, text in enumerate(distinct)}
     own: Floats = rows[[place[text] for text in asked]]
-    if reading == "reasons":
-        return own / (own + own[:, -1:])
-    return own / own.sum(axis=1, keepdims=True)
+    own /= own + own[:, -1:] if reading == "reasons" else own.sum(axis=1, keepdims=True)
+    return own
 
 
 def ask_polarity(text: str, option: str) -> str:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -156,7 +157,7 @@ def test_services_score_with_the_rights_of_their_containers(
             held.callback(child.stop)
         url = f"http://{HOST}:{port}"
         for probe in (f"{url}/readyz", f"http://{HOST}:{ready}/readyz"):
-            eventually(lambda probe=probe: up(probe, children), probe, seconds=READY_SECONDS)
+            eventually(partial(up, probe, children), probe, seconds=READY_SECONDS)
         assert [rights(child) for child in children] == [("10001", 0, "1")] * len(children)
         create = ("create", "--scope", "admin")
         key = contained(services["gateway"], sources, "services.gateway.keys", *create)

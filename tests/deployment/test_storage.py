@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import Engine, create_engine, make_url, text
 
 from cli.stack.backup import Backups, main
 from shared.ledger.file_store import FileStore
@@ -55,7 +55,6 @@ def test_jobs_and_files_survive_the_loss_of_the_database(chosen: Settings, tmp_p
     backup = {"url": "s3://bucket/backup"}
     egress = {"network": {"egress": {"files": [{"cidr": "0.0.0.0/0", "port": 443}]}}}
     [dump, keep] = containers(pod_specs(rendered(backup=backup, **egress))["backup"])
-    store = FileStore(str(tmp_path / "files"))
     here = {
         "/backup/": f"{tmp_path}/",
         "$(BACKUP_URL)": f"file://{tmp_path}/bucket",
@@ -89,6 +88,7 @@ def test_jobs_and_files_survive_the_loss_of_the_database(chosen: Settings, tmp_p
         with engine.begin() as connection:
             connection.execute(text(JOBS))
             before = connection.execute(ALL_JOBS).all()
+        store = FileStore(str(tmp_path / "files"), engine)
         with store.open_write(FILE_ID) as stream:
             stream.write(b"{}")
         run(dump)
@@ -115,8 +115,10 @@ def test_jobs_and_files_survive_the_loss_of_the_database(chosen: Settings, tmp_p
         server.dispose()
 
 
-def test_old_backups_go_but_never_the_newest_and_no_file_that_one_needs(tmp_path: Path) -> None:
-    bucket, store = tmp_path / "bucket", FileStore(str(tmp_path / "files"))
+def test_old_backups_go_but_never_the_newest_and_no_file_that_one_needs(
+    tmp_path: Path, engine: Engine
+) -> None:
+    bucket, store = tmp_path / "bucket", FileStore(str(tmp_path / "files"), engine)
     backups = Backups(str(bucket))
     dump = tmp_path / "a.dump"
     dump.write_bytes(b"PGDMP and the rest")
