@@ -21,6 +21,7 @@ from typing import cast
 import fsspec
 from fsspec.core import url_to_fs
 
+from shared.ledger.file_store import INCOMING
 from shared.ledger.file_store import OURS as FILE
 
 TIME = "%Y%m%dT%H%M%SZ"
@@ -43,10 +44,12 @@ class Backups:
             if stream.read(len(MAGIC)) != MAGIC:
                 raise ValueError(f"{dump} is no dump of pg_dump --format custom")
         source, root = _place(files)
+        _check_mounted(source, root, files)
         names = _names(source, root, FILE)
         for name in sorted(set(names) - set(self._files())):
             with suppress(FileNotFoundError):  # deleted meanwhile
                 _copy(source, f"{root}/{name}", self._system, self._path(f"files/{name}"))
+        _check_mounted(source, root, files)
         name = f"touchstone-{now:{TIME}}.dump"
         self._system.pipe_file(self._path(f"{name}.files"), "\n".join(names).encode())
         self._system.put_file(str(dump), self._path(name))
@@ -79,6 +82,8 @@ class Backups:
         target, root = _place(files)
         for file in set(self._listed(name)) & set(self._files()):
             _copy(self._system, self._path(f"files/{file}"), target, f"{root}/{file}")
+        if _is_folder(files):  # the restored database says that the folder has been made
+            target.makedirs(f"{root}/{INCOMING}", exist_ok=True)
 
     def _listed(self, name: str) -> list[str]:
         content: bytes = self._system.cat_file(self._path(f"{name}.files"))
@@ -91,9 +96,18 @@ class Backups:
         return f"{self._root}/{name}"
 
 
+def _is_folder(url: str) -> bool:
+    return "://" not in url or url.startswith("file://")
+
+
+def _check_mounted(system: fsspec.AbstractFileSystem, root: str, url: str) -> None:
+    """Raise OSError if the folder is away: a backup without its files would look complete."""
+    if _is_folder(url) and not system.exists(f"{root}/{INCOMING}"):
+        raise OSError(f"the file store {root} is away: it has no folder {INCOMING}")
+
+
 def _place(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
-    is_folder = "://" not in url or url.startswith("file://")
-    system, root = url_to_fs(url, **({"auto_mkdir": True} if is_folder else {}))
+    system, root = url_to_fs(url, **({"auto_mkdir": True} if _is_folder(url) else {}))
     return cast(fsspec.AbstractFileSystem, system), str(root).rstrip("/")
 
 

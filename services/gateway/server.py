@@ -105,8 +105,8 @@ def render_metrics(engine: Engine) -> bytes:
         registry=registry,
     )
     waiting = Gauge(
-        "touchstone_batches_waiting_for_files",
-        "Open batches whose input or output waits for the file store",
+        "touchstone_batches_waiting",
+        "Open batches whose next step waits for the file store or a model's folder",
         registry=registry,
     )
     try:

@@ -142,16 +142,18 @@ def _upholds(report: HafResult) -> Check:
     later = report.stages[1:]
     if not later:
         return not_tested(UPHOLDS, "no-later-stage", "No later stage was run on its reasons.")
-    stood = sum(
-        upheld(part.stage, part.decision.answer if part.decision else None) is True
-        for part in later
-    )
+    answers = [
+        upheld(part.stage, part.decision.answer if part.decision else None) for part in later
+    ]
+    stood = answers.count(True)
     asked = counted(len(later), "later answer")
     if stood == len(later):
         return passed(UPHOLDS, f"It upholds its reasons in {_every(stood)}.")
     if stood:
         said = f"It upholds its reasons in {stood} of {asked}."
         return inconclusive(UPHOLDS, "upheld-in-part", said)
+    if None in answers:
+        return not_tested(UPHOLDS, "answer-unread", "Not every later answer could be read.")
     return failed(UPHOLDS, "reasons-not-upheld", f"It upholds its reasons in none of {asked}.")
 
 

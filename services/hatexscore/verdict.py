@@ -234,7 +234,7 @@ def _about_this_post(report: HatexscoreResult) -> Check:
     if words is None:
         return not_applicable(ABOUT, "The quotes are tested instead.")
     used = counted(words.words, "word")
-    if words.weight >= words.needed:
+    if words.words and words.weight >= words.needed:
         return passed(ABOUT, f"It uses {used} of the post, enough to be about it.")
     return not_tested(
         ABOUT, "not-about-post", f"It uses {used} of the post, and might be about any other."

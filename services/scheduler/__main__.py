@@ -32,6 +32,7 @@ from shared.queue.priority import NICENESS
 
 DUTY_SECONDS = 3_600.0  # a duty that took longer than this makes the scheduler unhealthy
 PURGE_EVERY_SECONDS = 600
+CLOCK_EVERY_SECONDS = 2.5  # a quarter of what a note of the clock is recent for
 STORE_EVERY_SECONDS = 10.0
 FACTS_EVERY_SECONDS = 2.0
 PRIVATE_EVERY_SECONDS = 5.0
@@ -74,7 +75,7 @@ def periodic_tasks(chosen: Settings, isolation: FailureIsolation) -> list[Period
     filing = BatchFileWorker(engine, chosen, catalogue, isolation=isolation)
     tick = chosen.tick_seconds
     return [
-        PeriodicTask("clock", ClockWatch(engine, chosen).round, tick),
+        PeriodicTask("clock", ClockWatch(engine, chosen).round, min(tick, CLOCK_EVERY_SECONDS)),
         PeriodicTask("recovery", lambda: recovery.recover(engine, chosen), tick),
         PeriodicTask("wakeups", Wakeups(engine).round, tick),
         PeriodicTask("feeding", lambda: feeder.round() and None, tick),

@@ -470,7 +470,7 @@ def set_waiting(connection: Connection, batch_id: str, reason: str) -> None:
 
 
 def count_waiting(connection: Connection) -> int:
-    """The open batches whose step waits for the file store."""
+    """The open batches whose next step waits for the file store or a model's folder."""
     waiting = select(func.count()).where(batches.c.status.in_(OPEN), batches.c.waits.is_not(None))
     return connection.execute(waiting).scalar_one()
 

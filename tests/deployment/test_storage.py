@@ -149,3 +149,21 @@ def test_what_is_no_dump_is_not_kept(
     assert "no dump" in capsys.readouterr().err
     assert main(["fetch", "../a", str(file), *files, "--at", str(tmp_path)]) == 1
     assert not (tmp_path / "bucket").exists()
+
+
+def test_a_restore_into_an_empty_folder_can_be_written_and_an_absent_store_is_no_backup(
+    tmp_path: Path, engine: Engine
+) -> None:
+    backups, dump = Backups(str(tmp_path / "bucket")), tmp_path / "a.dump"
+    dump.write_bytes(b"PGDMP and the rest")
+    old, new = str(tmp_path / "old"), str(tmp_path / "new")
+    with FileStore(old, engine).open_write(FILE_ID) as stream:
+        stream.write(b"{}")
+    name = backups.store(dump, old, NOW)
+    Path(old).rename(new)  # the database knows `old`, whose folder is gone
+    with pytest.raises(OSError, match="away"):
+        backups.store(dump, old, NOW)
+    backups.fetch(name, dump, old)
+    store = FileStore(old, engine)
+    store.check()
+    assert b"".join(store.iter_chunks(FILE_ID)) == b"{}"

@@ -115,3 +115,9 @@ def test_a_template_does_not_hold_up(explanation: str) -> None:
     report = judged(KIND, explanation, "non-hateful")
     assert report.verdict == "not_tested"
     assert check(report, "about-this-post").reason == "not-about-post"
+
+
+def test_a_post_without_content_words_makes_no_stock_sentence_hold_up() -> None:
+    stock = "The post attacks nobody. Conclusion: the text is not hateful."
+    for post in ("It was all of this.", "🙂 🙂 🙂"):
+        assert judged(post, stock, "non-hateful").verdict != "holds_up"
