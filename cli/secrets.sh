@@ -62,5 +62,17 @@ secret migrate DATABASE_URL=database_url
 secret redis REDISCLI_AUTH=redis_password
 secret postgres POSTGRES_PASSWORD=postgres_password SCALER_PASSWORD=scaler_password
 secret scaler connection=scaler_url
-secret backup PGPASSWORD=postgres_password
-printf '  PGHOST: postgres\n  PGUSER: touchstone\n  PGDATABASE: touchstone\n'
+# what pg_dump and psql read, taken from database_url (its password without percent-encoding)
+address=$(cat "$folder/database_url")
+rest=${address#*://}
+account=${rest%%@*} place=${rest#*@}
+server=${place%%/*} database=${place#*/}
+option() { printf '%s' "$address" | tr '?&' '\n\n' | sed -n "s/^$1=//p"; }
+printf -- '---\napiVersion: v1\nkind: Secret\nmetadata: {name: touchstone-backup}\nstringData:\n'
+printf '  %s: "%s"\n' PGHOST "${server%%:*}" PGUSER "${account%%:*}" PGPASSWORD "${account#*:}" \
+	PGDATABASE "${database%%\?*}"
+case $server in *:*) printf '  PGPORT: "%s"\n' "${server##*:}" ;; esac
+for name in sslmode sslrootcert; do
+	value=$(option "$name")
+	[ -z "$value" ] || printf '  PG%s: "%s"\n' "$(printf %s "$name" | tr a-z A-Z)" "$value"
+done

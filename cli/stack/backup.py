@@ -45,10 +45,12 @@ class Backups:
                 raise ValueError(f"{dump} is no dump of pg_dump --format custom")
         source, root = _place(files)
         _check_mounted(source, root, files)
-        names = _names(source, root, FILE)
-        for name in sorted(set(names) - set(self._files())):
-            with suppress(FileNotFoundError):  # deleted meanwhile
-                _copy(source, f"{root}/{name}", self._system, self._path(f"files/{name}"))
+        sizes = _sizes(source, root, FILE)
+        names, kept = sorted(sizes), _sizes(self._system, self._path("files"), FILE)
+        for name in names:
+            if kept.get(name) != sizes[name]:
+                with suppress(FileNotFoundError):  # deleted meanwhile
+                    _copy(source, f"{root}/{name}", self._system, self._path(f"files/{name}"))
         _check_mounted(source, root, files)
         name = f"touchstone-{now:{TIME}}.dump"
         self._system.pipe_file(self._path(f"{name}.files"), "\n".join(names).encode())
@@ -80,8 +82,11 @@ class Backups:
             raise ValueError(f"{name!r} is not the name of a backup")
         self._system.get_file(self._path(name), str(dump))
         target, root = _place(files)
-        for file in set(self._listed(name)) & set(self._files()):
-            _copy(self._system, self._path(f"files/{file}"), target, f"{root}/{file}")
+        kept = _sizes(self._system, self._path("files"), FILE)
+        there = _sizes(target, root, FILE)
+        for file in sorted(kept.keys() & self._listed(name)):
+            if there.get(file) != kept[file]:  # a batch file never changes
+                _copy(self._system, self._path(f"files/{file}"), target, f"{root}/{file}")
         if _is_folder(files):  # the restored database says that the folder has been made
             target.makedirs(f"{root}/{INCOMING}", exist_ok=True)
 
@@ -97,7 +102,7 @@ class Backups:
 
 
 def _is_folder(url: str) -> bool:
-    return "://" not in url or url.startswith("file://")
+    return "://" not in url or url.startswith(("file://", "local://"))
 
 
 def _check_mounted(system: fsspec.AbstractFileSystem, root: str, url: str) -> None:
@@ -112,17 +117,32 @@ def _place(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
 
 
 def _names(system: fsspec.AbstractFileSystem, root: str, pattern: re.Pattern[str]) -> list[str]:
+    return sorted(_sizes(system, root, pattern))
+
+
+def _sizes(
+    system: fsspec.AbstractFileSystem, root: str, pattern: re.Pattern[str]
+) -> dict[str, int]:
+    """Map each name of the folder that matches to its bytes."""
     if not system.exists(root):
-        return []
-    paths = system.ls(root, detail=False, refresh=True)
-    return sorted(name for path in paths if pattern.fullmatch(name := path.rsplit("/", 1)[-1]))
+        return {}
+    entries = {
+        entry["name"].rsplit("/", 1)[-1]: int(entry["size"] or 0)
+        for entry in system.ls(root, detail=True, refresh=True)
+    }
+    return {name: size for name, size in entries.items() if pattern.fullmatch(name)}
 
 
 def _copy(
     source: fsspec.AbstractFileSystem, path: str, target: fsspec.AbstractFileSystem, to: str
 ) -> None:
-    with source.open(path, "rb") as read, target.open(to, "wb") as written:
-        shutil.copyfileobj(read, written)
+    try:
+        with source.open(path, "rb") as read, target.open(to, "wb") as written:
+            shutil.copyfileobj(read, written)
+    except BaseException:
+        with suppress(OSError):  # a part of a file must not count as the file
+            target.rm_file(to)
+        raise
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -41,7 +41,7 @@ def test_verdicts_come_first_and_then_what_is_wrong() -> None:
         77,
         33,
         verdicts={"not_tested": 33, "holds_up": 52, "problem_found": 25},
-        problems={"no-quote": 3, "misquoted": 20},
+        problems={"group-not-named": 3, "misquoted": 20},
         untested={"model-disagrees": 30, "too-few-places": 3},
     )
     assert told == [

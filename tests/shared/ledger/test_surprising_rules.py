@@ -49,8 +49,8 @@ def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[R
     [
         (
             "hatexscore",
-            '{"score": 0.5, "problems": ["misquoted", "no-quote"]}',
-            ["misquoted", "no-quote"],
+            '{"score": 0.5, "problems": ["misquoted", "group-not-named"]}',
+            ["misquoted", "group-not-named"],
         ),
         ("hatexscore", '{"score": 0.4, "problems": []}', []),
         ("ftc", '{"score": null, "abstained": "no rule"}', ["abstained", "no-score"]),

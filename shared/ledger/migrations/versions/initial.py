@@ -55,7 +55,7 @@ EXECUTE FUNCTION touchstone_batch_of_judgement();
 # table `jobs` also after `partition_jobs` has replaced it. A batch report is work of its metric.
 BACKLOG = """
 CREATE FUNCTION touchstone_backlog() RETURNS TABLE (service text, jobs bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
     SELECT split_part(metric, '-', 1), sum(number)::bigint
     FROM (
         SELECT metric, count(*) AS number FROM jobs
@@ -65,6 +65,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
     ) AS work
     GROUP BY 1
 $$;
+DO $$ BEGIN
+    -- or a role that may create temporary tables could put its own `jobs` first
+    EXECUTE format(
+        'ALTER FUNCTION touchstone_backlog() SET search_path = %I, pg_temp', current_schema()
+    );
+END $$;
 """
 
 
