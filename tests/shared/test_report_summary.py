@@ -46,7 +46,7 @@ def test_verdicts_come_first_and_then_what_is_wrong() -> None:
     )
     assert told == [
         "Of 110 explanations 52 hold up, 25 have a problem and 33 could not be tested.",
-        "The most frequent problems: misquotes the post (20), no quote (3).",
+        "The most frequent problems: misquotes the post (20), group missing (3).",
         f"The most frequent reason for no test: model disagrees (30). {ACTIONS['model-disagrees']}",
         "33 have no score.",
     ]
