@@ -58,7 +58,11 @@ def read_answer(
         return _without("unparsable", "conclusion-unread", "the model wrote nothing")
     decision = None
     if target_label is None:
-        decision = read_decision(text, prompt, prose, breaks_off=answer.breaks_off)
+
+        def read_prose(said: str) -> StatedDecision | None:
+            return None if _refuses(said) else prose(said)
+
+        decision = read_decision(text, prompt, read_prose, breaks_off=answer.breaks_off)
     if decision is None and _refuses(text):
         return _without("refused", "refused", "the model refuses to decide or to explain")
     if target_label is not None:

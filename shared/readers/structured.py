@@ -340,7 +340,9 @@ class _Reading(Generic[Label]):
         if len(ranked) < 2 or ranked[0][1][0] == ranked[1][1][0]:
             return []
         label, (_, best) = ranked[0]
-        return [StructuredVerdict(label, best.span(), best.span("label"))]
+        matches = [match for _, match in found.values()]
+        span = min(match.start() for match in matches), max(match.end() for match in matches)
+        return [StructuredVerdict(label, span, best.span("label"))]
 
 
 def _number(points: str) -> float:
