@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -26,10 +28,12 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE as HATEXSCORE
 from services.hlv.contract import HlvRequest
 from services.hlv.metric import SERVICE as HLV
+from services.inference.local_models import LocalModels
 from shared.contracts.calls import Example, Pair
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelKind, ModelUse, Scored
 from shared.models import ports
+from shared.models.catalogue.catalogue import Catalogue
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
 from shared.reports.estimates import BatchStatistics
@@ -123,6 +127,11 @@ POOL = (
 NOISE = 0.02
 
 
+@cache
+def _reader() -> LocalModels:
+    return LocalModels(Catalogue((), Path()))
+
+
 @dataclass(frozen=True)
 class ToyJudge:
     """Pairs: contradicted if one text is negated and the other is not; entailed if every content
@@ -144,6 +153,10 @@ class ToyJudge:
 
     def judge(self, name: str) -> ToyJudge:
         return self
+
+    def classifier(self, name: str) -> ports.Classifier:
+        """The trained reader: prose is read as in the service."""
+        return _reader().classifier(name)
 
     def similarity(self, name: str) -> ToyJudge:
         return self

@@ -28,6 +28,7 @@ BOUNDED = {
     "services.hatexscore.group_terms._OTHERS": "5, by LONGEST_PREFIX",
     "services.hatexscore.quoting": "160 on either side of a quotation, by REACH",
     "shared.readers.structured._KIND": "60, by LONGEST_KEY and LONGEST_LABEL",
+    "shared.readers.decision_words._PHRASE": "100, by LONGEST_PHRASE",
 }
 LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given
 FIRST_LOOK = 800  # characters; most patterns need no longer text to be seen through

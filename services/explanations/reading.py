@@ -185,7 +185,9 @@ _LABEL = re.compile(f"{NOT}?{HATEFUL}", re.IGNORECASE)
 
 def _first_label(plain: NormalizedText, words: Words) -> StatedDecision | None:
     """The label that the first sentence is, or begins with, if it has no other one."""
-    start, end = sentences(plain.text)[0]
+    if not (spans := sentences(plain.text)):
+        return None
+    start, end = spans[0]
     borders = [match.span() for match in _BORDER.finditer(plain.text, start, end)]
     labels: dict[str, tuple[int, int]] = {}
     for first, last in pairwise([(start, start), *borders, (end, end)]):

@@ -206,11 +206,11 @@ def _group_named(report: HatexscoreResult) -> Check:
     if report.components.tgi is None:
         unknown = undefined(GROUP, report, "tgi", "score")
         return unknown or not_applicable(GROUP, "There is no group to name.")
-    if any(one.reason == QUOTED and one.in_text for one in mentions(report)):
-        return passed(GROUP, "It quotes the name of the group.")
     counting = [one for one in mentions(report) if one.counts]
     if any(one.in_text is not False for one in counting):
         return passed(GROUP, "It names the group that is attacked.")
+    if any(one.reason == QUOTED and one.in_text for one in mentions(report)):
+        return passed(GROUP, "It quotes the name of the group.")
     if counting:
         return inconclusive(
             GROUP, "group-not-attacked", "It names another group than the post does."

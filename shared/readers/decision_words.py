@@ -117,6 +117,7 @@ TAKES_BACK = re.compile(
 )
 CORRECTS = re.compile(r"\b(?:correct|wait)\b|更正|정정", re.I)
 
+LONGEST_PHRASE = 100  # characters
 _PHRASE = re.compile(
     rf"(?:does\s|is\s)?(?P<no>{NOT}|不(?:属于|含|包含|构成)|无|未发现)?\s*{HATEFUL}(?P<ko>{IS_NOT}|(?:이|가)?\s?(?:아님|아닙니다|아니다|없음))?",
     re.IGNORECASE,
@@ -125,7 +126,8 @@ _PHRASE = re.compile(
 
 def side_of(phrase: str) -> Side | None:
     """The side that a short phrase names in the words of hate, in any of these languages."""
-    found = _PHRASE.fullmatch(phrase.strip())
+    bare = phrase.strip()
+    found = _PHRASE.fullmatch(bare) if len(bare) <= LONGEST_PHRASE else None
     if found is None:
         return None
     return "hateful" if found["no"] is None and found["ko"] is None else "non-hateful"

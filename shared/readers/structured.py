@@ -97,9 +97,7 @@ _SCORED = re.compile(
     r"(?P<label>[^\W\d_][^\n,;:=/|0-9]{1,60}?)[\"'*)]{0,3}"
     r"(?:,\s?[\"'](?:score|probability|confidence)[\"'])?(?=[\s:=(]{1,4}\d)"
 )
-_LIST_BORDER = re.compile(
-    r"\s*(?:[,;/|\n]|\bor\b|\band\b|\bvs\.?|\boder\b|\bou\b|\bo\b|或|또는)\s*"
-)
+_LIST_BORDER = re.compile(r"[,;/|\n]|\bor\b|\band\b|\bvs\.?|\boder\b|\bou\b|\bo\b|或|또는")
 _FROM = re.compile(r"^\W*(?:choose|pick|select)\s+(?:one\s+)?(?:from|of|between)\b")  # [x, y]:
 _OFFER = re.compile(
     r"^\W*(?:options?|choices?|labels?|classes|categories|possible\s+labels?)\s*[:=]\s*", re.I

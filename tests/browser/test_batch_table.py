@@ -221,7 +221,7 @@ def test_a_narrow_window_folds_all_filters_into_a_button_with_their_count(
     fold.click()
     verdict.select_option("not_tested")
     page.get_by_role("button", name="Filter").click()
-    expect(page.locator(".chips")).to_contain_text("40 of 200 lines")
+    expect(page.locator(".chips")).to_contain_text("67 of 200 lines")
     fold.click()
     expect(verdict).to_be_hidden()
     expect(fold.locator(".narrow")).to_have_attribute("data-count", "1")
@@ -327,6 +327,6 @@ def test_nothing_jumps_when_a_table_is_swapped(filled_batch: str, visits: Visits
     for anchor in ("", "#items"):
         page.goto(PATH + anchor)
         page.evaluate(WATCH)
-        expect(page.locator(".chips")).to_contain_text("40 of 200 lines")
+        expect(page.locator(".chips")).to_contain_text("67 of 200 lines")
         page.evaluate("() => new Promise(done => setTimeout(done, 300))")
         assert page.evaluate("window.shift") <= MOST_SHIFT

@@ -59,7 +59,7 @@ def test_a_filter_is_swapped_in_and_the_way_back_works(
     window.run("window.kept = true; document.querySelector('[name=verdict]').value = 'not_tested'")
     window.run("document.querySelector('[role=search]').requestSubmit()")
     chips = "return document.querySelector('.chips').textContent"
-    eventually(lambda: "40 of 200 lines" in window.run(chips))
+    eventually(lambda: "67 of 200 lines" in window.run(chips))
     eventually(lambda: "verdict=not_tested" in window.run("return location.search"))
     assert window.run("return window.kept") is True  # the page itself stayed
     window.run("history.back()")

@@ -28,7 +28,7 @@ from tests.gateway.pages.test_drift import beta, filled
 from tests.gateway.results import a_report, a_result
 from tests.servers import finish_next
 
-REASON = "label-conflict"
+REASON = "opposite-decision"
 MARK = text(
     "UPDATE result_facts SET reasons = ARRAY[:reason], surprise = 0 "
     "WHERE line % 7 = 0 AND score IS NOT NULL"

@@ -30,7 +30,7 @@ def test_two_batches_are_compared_without_javascript(
     run_reports(engine)
     page.reload()
     expect(page.locator(".finding .first")).to_contain_text("0.292 higher")
-    page.get_by_role("link", name=re.compile("from unsupported to undecided")).click()
+    page.get_by_role("link", name=re.compile("from problem_found to holds_up")).click()
     expect(page.locator(".pair")).not_to_have_count(0)
     page.locator("svg.density a").first.click()
     expect(page.locator(".pair")).to_have_count(1)
@@ -58,7 +58,8 @@ def test_the_changes_of_verdicts_are_read_on_a_phone_without_scrolling_sideways(
     page.goto(f"/compare?left={old}&right={new}")
     matrix = page.locator(".wide", has=page.locator(".matrix"))
     for name in VERDICTS:
-        expect(matrix.get_by_role("columnheader", name=name, exact=True)).to_be_visible()
+        words = name.replace("_", " ")
+        expect(matrix.get_by_role("columnheader", name=words, exact=True)).to_be_visible()
     assert matrix.evaluate("one => one.scrollWidth <= one.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

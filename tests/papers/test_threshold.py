@@ -20,6 +20,7 @@ ROWS = [
     json.loads(line) for line in (ROOT / "examples" / "posts.jsonl").read_text("utf-8").splitlines()
 ]
 METRIC = HateXScore()
+pytestmark = pytest.mark.usefixtures("reader")
 
 
 def scored(fields: dict[str, Any]) -> HatexscoreResult:
