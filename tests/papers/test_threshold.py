@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -12,7 +13,10 @@ from bench.papers.hatexscore_threshold import consistency_at, score_at
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import HateXScore
 from services.hatexscore.report import HatexscoreResult
+from services.worker import local
+from shared.models.catalogue.catalogue import load_catalogue
 from tests.end_to_end.service import ROOT
+from tests.hatexscore.fake import binding
 
 TAUS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 PROBABILITIES = ((0.9, 0.1), (0.9, 0.5), (0.2, 0.15), (0.1, 0.6), (0.95, 0.94))
@@ -20,7 +24,12 @@ ROWS = [
     json.loads(line) for line in (ROOT / "examples" / "posts.jsonl").read_text("utf-8").splitlines()
 ]
 METRIC = HateXScore()
-pytestmark = pytest.mark.usefixtures("reader")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _reader() -> Iterator[None]:
+    with binding(local(load_catalogue(ROOT / "models.toml"))):
+        yield
 
 
 def scored(fields: dict[str, Any]) -> HatexscoreResult:
