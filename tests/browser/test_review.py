@@ -30,7 +30,7 @@ def test_two_batches_are_compared_without_javascript(
     run_reports(engine)
     page.reload()
     expect(page.locator(".finding .first")).to_contain_text("0.292 higher")
-    page.get_by_role("link", name=re.compile("from problem_found to holds_up")).click()
+    page.get_by_role("link", name=re.compile("from problem_found to not_tested")).click()
     expect(page.locator(".pair")).not_to_have_count(0)
     page.locator("svg.density a").first.click()
     expect(page.locator(".pair")).to_have_count(1)

@@ -196,7 +196,7 @@ def _the_demo_scores_every_example_and_leaves_nothing(folder: Path) -> None:
     assert all(json.loads(line)["id"] in said for line in lines)
     assert re.search(r"label +verdict +score", said), said
     contradicts = next(line for line in said.splitlines() if "en-contradiction" in line)
-    assert "contradicted" in contradicts
+    assert "problem_found" in contradicts
     assert "no conclusion" not in contradicts  # it states one, the opposite
     for whom in ("gateway: no answer yet", "worker: "):
         assert f"waiting for {whom}" in said or f"; {whom}" in said, said

@@ -142,7 +142,7 @@ def test_a_score_of_the_service(plugin: ModuleType, service: Service) -> None:
             found: float = await module.score(
                 ts,
                 "Those immigrants are ruining our town",
-                "The tone of this post is rather impolite.",
+                "It uses a rude tone.",
                 "hateful",
             )
             return found
