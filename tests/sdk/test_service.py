@@ -218,7 +218,7 @@ def test_the_command_line_from_a_table_to_a_comparison(
         assert scores["score"].between(0, 1).all()
     assert main(["report", batches[0], "--by", "metadata.model_name"]) == 0
     said = capsys.readouterr().out
-    assert "Of 5 explanations 5 " in said
+    assert "Of 5 explanations 5 hold up." in said
     assert re.search(r"^metadata.model_name +mean score +low +high", said, re.MULTILINE)
     assert main(["report", batches[0], "--by", "market"]) == 2
     assert "--by 'market'" in capsys.readouterr().err
