@@ -79,7 +79,7 @@ class FileStore:
             self._make_once()
             with store_errors():
                 self._system.invalidate_cache()
-                self._system.info(self._incoming or self._root.partition("/")[0])
+                self._find_root()
         except FileStoreAway:
             telemetry.FILE_STORE_READY.set(0)
             raise
@@ -140,6 +140,20 @@ class FileStore:
         if self._incoming is not None:
             for path in self._older(self._incoming, UNFINISHED, age):
                 self._remove(path)
+
+    def _find_root(self) -> None:
+        """Raise if the folder or the bucket is not there.
+
+        Keys of a bucket may be limited to the store's prefix, which is empty at first: then the
+        bucket itself may not be asked for, and to be refused is an answer.
+        """
+        try:
+            self._system.info(self._incoming or self._root)
+        except FileNotFoundError:
+            if self._incoming is not None:
+                raise
+            with suppress(PermissionError):
+                self._system.info(self._root.partition("/")[0])
 
     def _make_once(self) -> None:
         """Make the folder if this database never used it before."""

@@ -232,6 +232,9 @@ def test_egress_opens_declared_networks_and_pods_and_guesses_none() -> None:
         ({"network": {"egress": {"hub": [{"host": "huggingface.co", "port": 443}]}}}, "cidr"),
         ({"network": {"egress": {"models": [{"namespace": "ai", "port": 443}]}}}, "pods"),
         ({"metric": ["sor"]}, "metric"),
+        ({"models": {"gpus": 1}}, "gpus"),
+        ({"network": {"policy": False}}, "policy"),
+        ({"replicas": {"worker": {"max": 2}}}, "worker"),
     ],
 )
 def test_values_that_would_leave_a_process_cut_off_are_refused(values: Json, missing: str) -> None:

@@ -8,6 +8,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import fsspec
 import httpx
@@ -101,6 +102,24 @@ def test_a_bucket_that_cannot_be_reached_is_away(
         store.check()
     with pytest.raises(FileStoreAway), store.open_read(new_id()):
         pass
+
+
+def test_keys_that_open_only_the_stores_own_prefix_suffice(
+    bucket: str, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, system = FileStore(f"{bucket}/touchstone", engine), fsspec.filesystem("s3")
+    whole, asked = bucket.removeprefix("s3://"), system.info
+
+    def limited(path: str) -> Any:
+        if path == whole:
+            raise PermissionError("Forbidden")
+        return asked(path)
+
+    monkeypatch.setattr(system, "info", limited)
+    store.check()
+    with store.open_write(new_id()) as stream:
+        stream.write(b"{}")
+    store.check()
 
 
 def test_the_client_reads_and_writes_addresses(bucket: str) -> None:
