@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 from bench.pages import PATH, fill
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import PHONE, grave
-from tests.browser.waiting import heard, swapped
-from tests.gateway.judged import make_batch
+from tests.browser.waiting import heard, settle, swapped
+from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.results import a_report
 
 LINES = 200
@@ -276,11 +276,13 @@ def test_a_row_opens_in_place(row_batch: tuple[str, str], visits: Visits) -> Non
 
 
 def test_without_javascript_a_row_leads_to_its_texts(
-    row_batch: tuple[str, str], visits: Visits
+    row_batch: tuple[str, str], visits: Visits, engine: Engine
 ) -> None:
     url, path = row_batch
     page = visits(url, java_script_enabled=False)
     page.goto(f"{path}?sort=line")
+    run_reports(engine)
+    settle(page, f"{path}?sort=line")
     third = page.locator(".results tbody tr").nth(2)
     third.locator("summary").click()
     third.get_by_role("link", name="its texts").click()
