@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import ValidationError
 from pydantic_core._pydantic_core import list_all_errors
 
 from services.registry import metrics
-from shared.contracts.messages import Message
 from shared.contracts.problems import validation_problem
-from shared.contracts.validation_messages import SAID, plain
+from shared.contracts.validation_messages import SAID
 
 FOREIGN = re.compile(
     r"Input should|Value error|String should|Tuple|Dictionary|Extra inputs|after validation|"
@@ -50,38 +48,3 @@ def test_whatever_stands_in_a_field_is_refused_in_plain_words(
         assert len(places) == len(set(places))
         said = "; ".join(one["detail"] for one in found["errors"])
         assert not FOREIGN.search(said), said
-
-
-class Wanted(Message):
-    """A little of everything."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    count: int = Field(default=1, ge=1, le=9)
-    share: Literal["all"] | list[float] = "all"
-    names: tuple[str, ...] = Field(default=("a",), min_length=1, max_length=2)
-    endpoint: Annotated[str, StringConstraints(pattern=r"^we_[0-9a-f]{32}$")] | None = None
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ({"count": 0}, "must be at least 1"),
-        ({"count": 10}, "must be at most 9"),
-        ({"count": "x"}, "must be a whole number"),
-        ({"names": []}, "must not be empty"),
-        ({"names": ["a", "b", "c"]}, "must have at most 2 entries"),
-        ({"nobody": 1}, "there is no such field"),
-        ({"share": 1}, "must be 'all', or must be a list"),
-        ({"endpoint": "we_1"}, "must be we_ and 32 of the digits 0 to 9 and a to f"),
-    ],
-)
-def test_in_words(body: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError) as caught:
-        Wanted.model_validate(body)
-    assert validation_problem(caught.value, body)["detail"] == said
-
-
-def test_what_we_say_ourselves_stays_as_it_is() -> None:
-    assert plain({"type": "value_error", "msg": "Value error, it is late"}) == "it is late"
-    assert plain({"type": "missing", "msg": "Field required"}) == "Field required"
