@@ -32,12 +32,6 @@ def test_health(client: httpx.Client) -> None:
     assert "touchstone_http_request_seconds" in client.get("/metrics").text
 
 
-def test_unknown_paths_and_methods_are_problems_too(client: httpx.Client) -> None:
-    for answer in (client.get("/v2/nothing"), client.put("/v1/jobs")):
-        assert answer.status_code in (404, 405)
-        assert answer.headers["content-type"] == "application/problem+json"
-
-
 def test_a_wrong_method_is_told_all_that_there_are(client: httpx.Client) -> None:
     endpoint = "/v1/webhook-endpoints/we_" + "0" * 32
     for path, methods in {
