@@ -11,12 +11,10 @@ import pytest
 
 from services.gateway.http_requests import parse_wait
 from services.registry import metrics, service
-from services.worker import local
 from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
 from shared.reports.metric import Metric
 from tests import metric_laws
-from tests.end_to_end.service import ROOT
+from tests.shipped import shipped_models
 
 
 def test_models_carry_their_hash(client: httpx.Client) -> None:
@@ -60,7 +58,7 @@ print(sorted(heavy & set(sys.modules)))
 
 
 def test_the_gateway_starts_and_shows_every_page_without_model_code() -> None:
-    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    ports.bind(shipped_models())
     results = []
     for name in metrics():
         metric = service(name)
