@@ -44,6 +44,8 @@ MET := .pytest_cache/answers
 # spin meanwhile. Embedded models then take a third of the processor time.
 # Four processes on two cores: half of the time a test waits for a server.
 test test-all nightly: export OMP_NUM_THREADS := 1
+# Many threads come and go: each would have an arena of its own, whose pages are not given back.
+test test-all nightly: export MALLOC_ARENA_MAX := 2
 UNITS := $(BIN)/pytest --numprocesses 4 --dist worksteal
 PROCESSES := $(BIN)/pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import inspect
 import os
@@ -15,17 +16,16 @@ from typing import Any
 
 import httpx
 import hypothesis
+import psutil
 import pytest
 import redis
 from sqlalchemy import Engine, text
 from xdist.scheduler import LoadFileScheduling
 
 from cli.stack.servers import Postgres
-from services.worker import local
 from shared.ledger.engine import connect, ledger
 from shared.ledger.migrate import migrate
 from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
 from shared.process import redis_client
 from shared.process.encryption import new_key
 from shared.process.settings import Settings, settings
@@ -33,6 +33,7 @@ from shared.queue import broker
 from tests.end_to_end.service import Service, serving
 from tests.patience import SECONDS, eventually
 from tests.servers import redis_server
+from tests.shipped import shipped_models
 from tests.tiers import runs_with_every_change
 
 # no test depends on the clock of a busy machine: not how long an example takes, nor making one.
@@ -54,6 +55,8 @@ GIVES_UP.connect = GIVES_UP.read = GIVES_UP.write = GIVES_UP.pool = SECONDS
 ROOT = Path(__file__).parents[1]
 MANY_ROWS = 1_000  # deleted ones slow every later look
 OFFLINE = "HF_HUB_OFFLINE"
+GROWN_BYTES = 128 * 2**20
+_resident = 0  # bytes of this process after the last collection
 WHOLE_SERVICE = "whole_service"  # the fixture
 # a test asks for it, or for what `tests.sdk.conftest` makes of it
 WHOLE = re.compile(r"^def test_\w+\([^)]*\b(whole_service: |service: |ts: )", re.MULTILINE)
@@ -134,6 +137,24 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)  # after the fixtures of the file
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Collect garbage at the end of a file after which the process has grown.
+
+    Python's collector counts objects. Models, gateways and TLS contexts are few objects that hold
+    much memory of C code, so it would leave gigabytes of them.
+    """
+    global _resident
+    if nextitem is not None and nextitem.path == item.path:
+        return
+    memory = psutil.Process().memory_info
+    if memory().rss > _resident + GROWN_BYTES:
+        gc.collect()
+        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc
+            trim(0)
+        _resident = memory().rss
+
+
 def pytest_sessionfinish() -> None:
     """What the description's answers are checked against, for `tests.answers_met`."""
     if "tests.answers" in sys.modules:
@@ -180,7 +201,7 @@ def whole_service(_started: Service) -> Service:
 @pytest.fixture(scope="module")
 def _embedded_models() -> Iterator[None]:
     """The models of the checkout's models.toml, in this process."""
-    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    ports.bind(shipped_models())
     yield
     ports.bind(None)
 

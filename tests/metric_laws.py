@@ -93,6 +93,16 @@ def batches_change_nothing(metric: AnyMetric) -> None:
     assert difference(list(backwards), expected[::-2]) is None
 
 
+def messages_survive_the_wire(metric: AnyMetric) -> None:
+    """Requests and reports of the examples are equal to what is read from their JSON."""
+    contract = metric.contract
+    for request, report in scored_examples(metric):
+        assert contract.request.model_validate_json(request.model_dump_json(), strict=True) == (
+            request
+        )
+        assert contract.report.model_validate_json(report.model_dump_json()) == report
+
+
 def _sent(report: Report) -> Any:
     return report.model_dump(mode="json")
 

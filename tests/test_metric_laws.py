@@ -25,6 +25,11 @@ def test_a_batch_changes_nothing(name: str) -> None:
 
 
 @of_each_metric
+def test_requests_and_reports_survive_the_wire(name: str) -> None:
+    metric_laws.messages_survive_the_wire(metric_of(name))
+
+
+@of_each_metric
 def test_random_nulls_are_one_message(name: str) -> None:
     metric_laws.nulls_are_one_message(metrics()[name])
 

@@ -18,15 +18,14 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from sqlalchemy import Engine
 
 from services.registry import metrics, page_details, service
-from services.worker import local
 from shared.contracts.problems import make
 from shared.ledger import jobs, leases
 from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
 from shared.process.settings import Settings
 from tests.end_to_end.service import ROOT
 from tests.gateway.serving import serving
 from tests.patience import SECONDS
+from tests.shipped import shipped_models
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NO_FAULT = (  # a page of status 404; no network, or another request came first
@@ -127,7 +126,7 @@ def open_gateway(_settings: Settings) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def results() -> dict[str, dict[str, Any]]:
     """metric → the result of its first example, with all the detail that a page can show."""
-    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    ports.bind(shipped_models())
     found = {}
     for name in metrics():
         score = service(name).score

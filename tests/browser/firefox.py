@@ -19,10 +19,6 @@ from typing import Any
 from tests.patience import SECONDS, eventually
 
 BROWSERS = ("firefox-esr", "firefox")
-KEYS = {  # WebDriver, "Keyboard actions"
-    "Tab": "\ue004", "Enter": "\ue007", "Shift": "\ue008", "Control": "\ue009", "Escape": "\ue00c",
-    "Home": "\ue011", "ArrowRight": "\ue014", "ArrowDown": "\ue015",
-}  # fmt: skip
 
 
 def firefox() -> str | None:
@@ -50,22 +46,6 @@ class Marionette:
     def resize(self, width: int, height: int) -> None:
         """Of the page itself; a window of Firefox is at least 450 wide, so a frame is narrower."""
         self.ask("WebDriver:SetWindowRect", width=width, height=height)
-
-    def activate(self) -> None:
-        """Bring the window to the front, so that it has the focus."""
-        handle = self.ask("WebDriver:GetWindowHandle")["value"]
-        self.ask("WebDriver:SwitchToWindow", handle=handle, focus=True)
-
-    def press(self, *keys: str) -> None:
-        """Keys one after the other, by their names; a letter is itself. `Shift+Tab`: held."""
-        for key in keys:
-            *held, last = [KEYS.get(one, one) for one in key.split("+")]
-            down = [{"type": "keyDown", "value": one} for one in (*held, last)]
-            up = [{"type": "keyUp", "value": one} for one in (last, *reversed(held))]
-            self.ask(
-                "WebDriver:PerformActions",
-                actions=[{"type": "key", "id": "keys", "actions": down + up}],
-            )
 
     def ask(self, command: str, **parameters: Any) -> Any:
         self._asked += 1
@@ -101,13 +81,9 @@ def started(path: str, profile: Path, *, dark: bool = False) -> Iterator[Marione
         "layout.css.prefers-color-scheme.content-override": not dark,
     }
     settings["security.sandbox.content.level"] = 0  # containers allow it no namespaces
-    settings["browser.download.folderList"] = 2  # where the next setting says
-    settings["browser.download.alwaysOpenPanel"] = False  # it would take the focus of the page
-    settings["browser.download.always_ask_before_handling_new_types"] = False
     lines = [
         f"user_pref({json.dumps(name)}, {json.dumps(int(one))});" for name, one in settings.items()
     ]
-    lines.append(f'user_pref("browser.download.dir", {json.dumps(str(profile))});')
     (profile / "user.js").write_text("\n".join(lines), "utf-8")
     command = [path, "--headless", "--marionette", "--no-remote", "--profile", str(profile)]
     own = os.environ | {"HOME": str(profile)}

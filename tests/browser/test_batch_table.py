@@ -77,16 +77,6 @@ def test_a_filter_form_keeps_the_view_and_lines_are_chosen(
     assert lines[1].split(",")[1] == chosen
 
 
-def test_a_term_is_told_in_a_popover(filled_batch: str, visits: Visits) -> None:
-    page = visits(filled_batch, java_script_enabled=False)
-    page.goto(PATH)
-    popover = page.locator("#term-hatexscore-qf")
-    expect(popover).to_be_hidden()
-    page.locator("button[popovertarget=term-hatexscore-qf]").first.click()
-    expect(popover).to_be_visible()
-    expect(popover).to_contain_text(re.compile("Higher is better"))
-
-
 def test_rows_are_walked_chosen_and_opened_by_keys(filled_batch: str, visits: Visits) -> None:
     page = visits(filled_batch)
     page.goto(PATH)
@@ -150,19 +140,6 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     expect(page.locator("h1")).to_contain_text("Batch batch_")
 
 
-def test_a_table_is_uploaded_without_javascript(open_gateway: str, visits: Visits) -> None:
-    page = visits(open_gateway, java_script_enabled=False)
-    page.goto("/batches/new")
-    page.get_by_label("Or paste rows").fill("post\twhy\tflag\na text\tit is hateful\t1\n")
-    page.get_by_role("button", name="Show what it holds").click()
-    page.get_by_label("predicted label").select_option("flag")
-    page.get_by_role("button", name="Show it again").click()
-    page.locator("select[name='v.predicted_label.1']").select_option("hateful")
-    page.get_by_role("button", name="Show it again").click()
-    page.get_by_role("button", name="Score 1 line").click()
-    expect(page.locator("h1")).to_contain_text("Batch batch_")
-
-
 def test_a_search_swaps_the_table_alone_and_back_works(filled_batch: str, visits: Visits) -> None:
     page = visits(filled_batch)
     page.goto(PATH)
@@ -195,20 +172,6 @@ def test_a_search_swaps_the_table_alone_and_back_works(filled_batch: str, visits
     again.goto(page.url)
     assert counted(again) == 1
     assert grave(page) == []
-
-
-def test_a_narrow_window_shows_a_card_a_line(filled_batch: str, visits: Visits) -> None:
-    page = visits(filled_batch, viewport=PHONE)
-    page.goto(PATH)
-    table = page.locator("table.results")
-    assert table.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
-    for name in ("word", "why", "snippet"):
-        cell = table.locator(f"tbody tr >> nth=0 >> .{name}").first
-        box = cell.bounding_box()
-        assert box is not None
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= PHONE["width"]
-    assert table.evaluate("one => one.tHead.rows[0].cells[1].offsetHeight") > 0  # sorts stay
 
 
 def test_a_narrow_window_folds_all_filters_into_a_button_with_their_count(

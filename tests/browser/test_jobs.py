@@ -11,8 +11,6 @@ from sqlalchemy import Engine
 from services.registry import metrics
 from tests.browser.conftest import Filled, Visits, example, put
 from tests.browser.timing import Record, elements, tell
-from tests.gateway.results import a_result
-from tests.servers import finish_next
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'too' \u202eright to left\u202c مرحبا \U0001f600"
 TOKENS = 1_000
@@ -65,15 +63,6 @@ def test_a_hostile_text_is_shown_as_text(
     shown = [text for text in page.locator(".sensitive").all_text_contents() if "<script>" in text]
     assert shown
     assert page.locator("main script").count() == 0
-
-
-def test_a_page_follows_its_job(open_gateway: str, engine: Engine, visits: Visits) -> None:
-    page = visits(open_gateway)
-    page.goto("/try?metric=hatexscore")
-    page.get_by_role("button", name="Score").click()
-    expect(page.locator(".steps [aria-current=step]")).to_contain_text("queued")
-    finish_next(engine, a_result(0.75))
-    expect(page.locator(".score p.figure")).to_have_text("0.75")
 
 
 def test_an_ice_job_of_a_thousand_tokens_is_light(

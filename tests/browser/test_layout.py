@@ -11,11 +11,9 @@ from sqlalchemy import Engine
 
 from services.registry import metrics
 from tests.browser.conftest import Filled, Visits
-from tests.browser.keyboard import HEIGHT, across
+from tests.browser.keyboard import HEIGHT
 from tests.gateway.judged import make_batch_of, run_reports
 
-REM = 16  # pixels
-TEXT, REPORT = 72 * REM, 110 * REM
 TICKS = """() => [...document.querySelectorAll("main svg")].flatMap((picture, place) => {
   const found = []
   for (const axis of picture.querySelectorAll(".role-axis-label")) {
@@ -46,11 +44,6 @@ LUMINANCE = """address => new Promise(done => {
 })"""
 
 
-def width_of(page: Page, path: str) -> float:
-    page.goto(path)
-    return float(page.locator("main").evaluate("one => one.getBoundingClientRect().width"))
-
-
 def brightness(page: Page, picture: bytes) -> float:
     """Mean of its pixels, from 0, black, to 1."""
     page.goto("about:blank")
@@ -67,23 +60,6 @@ def test_labels_of_axes_lie_apart_and_are_never_turned(filled: Filled, visits: V
             if told := page.evaluate(TICKS):
                 found[metric, width] = told
     assert found == {}
-
-
-def test_text_is_as_wide_as_it_is_read_and_reports_are_wider(
-    filled: Filled, visits: Visits, engine: Engine
-) -> None:
-    page = visits(filled.url, viewport={"width": 1920, "height": HEIGHT})
-    assert width_of(page, f"/jobs/{filled.jobs['hatexscore', 'succeeded']}") <= TEXT
-    batch = f"/batches/{make_batch_of(engine, 'hatexscore', [0.25, 0.5, 0.75])}"
-    for path in (batch, "/jobs", "/batches"):
-        assert TEXT < width_of(page, path) <= REPORT
-
-
-def test_an_unknown_address_is_a_page_on_a_phone(filled: Filled, visits: Visits) -> None:
-    page = visits(filled.url, viewport={"width": 390, "height": HEIGHT})
-    page.goto("/nothing/of/ours")
-    expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
-    assert across(page) == []
 
 
 def test_no_picture_and_no_file_is_white_in_the_dark(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -140,15 +139,3 @@ def test_without_a_stream_the_page_still_follows(
     page.goto(f"/jobs/{queued(engine)}")
     finish_next(engine, RESULT)
     expect(page.locator(".score p.figure")).to_have_text("0.75")
-
-
-def test_a_korean_text_breaks_between_words(
-    open_gateway: str, engine: Engine, visits: Visits, results: dict[str, dict[str, Any]]
-) -> None:
-    request = example("cot2el") | {"question": "이 글은 이웃을 게으르다고 부르는가?"}
-    job_id = put(engine, "cot2el", "succeeded", request, results["cot2el"])
-    page = visits(open_gateway)
-    page.goto(f"/jobs/{job_id}")
-    question = page.locator(".block").first
-    expect(question).to_have_attribute("lang", "ko")
-    expect(question).to_have_css("word-break", "keep-all")

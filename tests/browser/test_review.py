@@ -8,7 +8,6 @@ import httpx
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from services.gateway.pages.result_query import VERDICTS
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import faults, screens
 from tests.gateway.judged import make_batch, run_reports
@@ -46,22 +45,6 @@ def test_two_batches_are_compared_without_javascript(
     run_reports(engine)
     page.reload()
     expect(page.locator(".finding .first")).to_contain_text("0.292 lower")
-
-
-def test_the_changes_of_verdicts_are_read_on_a_phone_without_scrolling_sideways(
-    open_gateway: str, engine: Engine, visits: Visits
-) -> None:
-    old, new = make_batch(engine, OLD)[0], make_batch(engine, NEW)[0]
-    page = visits(open_gateway, viewport={"width": 390, "height": 844})
-    page.goto(f"/compare?left={old}&right={new}")
-    run_reports(engine)
-    page.goto(f"/compare?left={old}&right={new}")
-    matrix = page.locator(".wide", has=page.locator(".matrix"))
-    for name in VERDICTS:
-        words = name.replace("_", " ")
-        expect(matrix.get_by_role("columnheader", name=words, exact=True)).to_be_visible()
-    assert matrix.evaluate("one => one.scrollWidth <= one.clientWidth")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def judge_by_keys(page: Page, place: int, key: str) -> None:

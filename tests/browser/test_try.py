@@ -7,7 +7,6 @@ import re
 from functools import reduce
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
@@ -104,16 +103,6 @@ def test_an_error_stands_at_its_control_and_has_the_focus(
     expect(page.locator("#tau")).to_have_attribute("aria-invalid", "true")
     expect(page.locator("#tau")).to_be_focused()
     expect(page.locator("#tau-error")).to_be_visible()
-
-
-@pytest.mark.parametrize("width", [360, 640, 1280])
-def test_no_form_is_wider_than_the_screen(visits: Visits, open_gateway: str, width: int) -> None:
-    """640: as wide as a window of 1,280 at 200 % zoom."""
-    page = visits(open_gateway, viewport={"width": width, "height": 800})
-    for metric in metrics():
-        page.goto(f"/try?metric={metric}")
-        page.evaluate(OPEN)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, metric
 
 
 def test_every_metric_is_tried_by_its_controls_alone(

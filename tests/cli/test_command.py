@@ -49,22 +49,6 @@ def test_submit_and_wait_brings_the_answers(
     assert busy.client.get("/v1/batches").json()["data"][0]["metadata"] == {"who": "me"}
 
 
-def test_a_table_goes_in_and_a_table_comes_out(
-    busy: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file, target = tmp_path / "posts.csv", tmp_path / "scores.csv"
-    probabilities = json.dumps(OWN["probabilities"]).replace('"', '""')
-    rows = "".join(f'p{n},{text},"{probabilities}"\n' for n, text in enumerate(("a", "bad b")))
-    file.write_text(f"post_id,body,p\n{rows}")
-    maps = ["--map=custom_id=post_id", "--map=text=body", "--map=probabilities=p"]
-    command = ["submit", str(file), "--metric=hatexscore", *maps, "--value=explanation:=hateful"]
-    assert main([*command, "--metadata=body", "--wait", f"--output={target}"]) == 3
-    assert capsys.readouterr().out.startswith("batch_")  # first of all
-    found = {row["custom_id"]: row for row in csv.DictReader(target.read_text().splitlines())}
-    assert (found["p0"]["score"], found["p0"]["metadata.body"]) == ("1", "a")
-    assert (found["p1"]["status"], found["p1"]["error"]) == ("failed", "too bad")
-
-
 def test_submit_says_the_batch_and_get_shows_it(
     scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,16 +67,6 @@ def test_submit_says_the_batch_and_get_shows_it(
     assert "No such batch" in capsys.readouterr().err
 
 
-def test_an_invalid_file_is_told_line_by_line(
-    busy: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = written(tmp_path / "in.jsonl", line("a", "a"), line("b", "b", tau=7))
-    assert main(["submit", file, "--wait"]) == 1
-    said = capsys.readouterr().err
-    assert "line 2" in said
-    assert "#/body/tau" in said
-
-
 def test_watch_stays_until_the_end(
     busy: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,36 +74,6 @@ def test_watch_stays_until_the_end(
     batch_id = capsys.readouterr().out.strip()
     assert main(["watch", batch_id]) == 3
     assert f"{batch_id} completed: 1 of 2 answered, 1 failed" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "reason"),
-    [
-        (["get", "job_" + "0" * 32], 1, "No such job"),
-        (["get", "batch_x"], 1, "No such batch"),
-        (["get", "file_x"], 1, "No such file"),
-        (["report", "batch_" + "0" * 32], 1, "No such batch"),
-        (["submit", "{plain}"], 2, "--metric"),
-        (["submit", "{plain}", "--metric", "astrology"], 1, "no such endpoint"),
-        (["submit", "{broken}", "--metric", "hatexscore"], 2, "line 2 is not JSON"),
-    ],
-)
-def test_a_refusal_is_one_clear_line(
-    scene: Scene,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    code: int,
-    reason: str,
-) -> None:
-    places = {
-        "plain": written(tmp_path / "plain.jsonl", *PLAIN),
-        "broken": written(tmp_path / "broken.jsonl", PLAIN[0], "{"),
-    }
-    assert main([argument.format(**places) for argument in arguments]) == code
-    said = capsys.readouterr().err
-    assert reason in said
-    assert "Traceback" not in said
 
 
 def test_a_report_as_a_file(
@@ -151,23 +95,6 @@ def test_a_report_as_a_file(
     assert "=a" in html.read_text()
     assert main(["report", batch["id"], "--plot", "means"]) == 0
     assert capsys.readouterr().out == "<svg/>"
-
-
-def test_two_batches_are_compared(
-    scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ours, theirs = (scene.finish(scene.make([line("a", "a")])) for _ in range(2))
-    answer = tmp_path / "comparison.json"
-    capsys.readouterr()  # the scheduler's words
-    command = ["report", ours["id"], f"--against={theirs['id']}", f"--output={answer}"]
-    with ThreadPoolExecutor() as pool:
-        asked = pool.submit(main, command)
-        end_comparison(scene, result=REPORT)
-        assert asked.result() == 0
-    found = json.loads(answer.read_text())
-    assert (found["scored"], found["score"]["value"]) == (1, REPORT["score"]["value"])
-    [job] = scene.client.get("/v1/jobs", params={"metric": "hatexscore-report"}).json()["data"]
-    assert job["status"] == "succeeded"
 
 
 def test_a_comparison_that_fails_says_why(scene: Scene, capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,14 +155,6 @@ def test_a_service_that_is_away_is_named(
     said = capsys.readouterr().out
     assert "http://127.0.0.1:9 cannot be reached" in said
     assert "TOUCHSTONE_URL" in said
-
-
-def test_what_is_no_address_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("TOUCHSTONE_URL", "nowhere")
-    assert main(["doctor"]) == 1
-    assert "nowhere" in capsys.readouterr().out
 
 
 def test_what_works_on_this_machine_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from cli.models import command as models_command
-from cli.models.check import RUNTIME_BYTES, format_report, memory, report
+from cli.models.check import RUNTIME_BYTES, memory
 from cli.models.entries import replace as replace_entry
 from cli.models.entries import set_key
 from shared.models.catalogue.catalogue import load_catalogue
@@ -24,7 +24,6 @@ from shared.models.catalogue.checkpoint import folder_sha256
 from shared.process.settings import settings
 from tests.cli.hub_double import HubDouble, hub_double
 from tests.end_to_end.service import ROOT
-from tests.tiny_models.causal import CAUSAL, save_causal
 from tests.tiny_models.encoders import ENCODERS, save_encoder
 
 COMMIT, OTHER, THIRD = "a" * 40, "b" * 40, "c" * 40
@@ -263,21 +262,6 @@ def test_a_folder_and_servers_are_added_without_a_hub(place: Path, tiny: Path) -
     ]
 
 
-def test_a_causal_model_without_a_prompt_is_added_with_what_it_lacks(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    save_causal(place / "chat", CAUSAL["qwen3guard"])
-    assert models_command.main(["add", f"path:{place / 'chat'}"]) == 0
-    assert "tells no labels" in capsys.readouterr().err
-    assert (
-        models_command.main(
-            ["add", f"path:{place / 'chat'}", "--name", "g", "--preset", "qwen3guard"]
-        )
-        == 0
-    )
-    assert "tells no labels" not in capsys.readouterr().err
-
-
 def test_a_causal_model_becomes_a_judge_in_one_command(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -310,15 +294,6 @@ def test_a_key_in_the_place_of_its_variable_is_written_nowhere(
     said = capsys.readouterr()
     assert "the name of the environment variable that holds the key" in said.err
     assert "sk-secret" not in said.err + said.out + (place / "models.toml").read_text("utf-8")
-
-
-def test_a_preset_of_another_kind_than_the_files_is_refused(
-    place: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert models_command.main(["add", f"path:{tiny}", "--preset", "qwen3guard"]) == 1
-    said = "the preset qwen3guard is of kind causal, and its files are of kind classifier"
-    assert said in capsys.readouterr().err
-    assert not load_catalogue(place / "models.toml").entries
 
 
 def test_the_kind_of_a_server_that_does_not_say_it_is_stated(place: Path) -> None:
@@ -425,37 +400,6 @@ def test_a_folder_at_home_is_written_where_it_is(
     assert entry.source == f"path:{tiny}"
 
 
-def test_a_folder_without_a_tokenizer_is_added_and_says_so(
-    place: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(tiny, place / "mute", ignore=shutil.ignore_patterns("token*", "vocab*"))
-    for folder, is_said in ((place / "mute", True), (tiny, False)):
-        assert models_command.main(["add", f"path:{folder}", "--name", folder.name]) == 0
-        assert ("it has no tokenizer: put tokenizer.json" in capsys.readouterr().err) is is_said
-    few = {"model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1}}}
-    (place / "mute" / "tokenizer.json").write_text(json.dumps(few), "utf-8")
-    assert models_command.main(["add", f"path:{place / 'mute'}", "--name", "few"]) == 0
-    assert "its tokenizer.json has only 2 entries" in capsys.readouterr().err
-
-
-def test_labels_that_were_named_are_what_the_advice_is_about(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    save_encoder(place / "known", ENCODERS["hatexplain"], 0)
-    source = f"path:{place / 'known'}"
-    assert models_command.main(["add", source, "--label", "hateful=hate speech"]) == 1
-    assert "--ignore '*' for the rest" in capsys.readouterr().err
-    save_encoder(place / "many", replace(ENCODERS["textdetox"], outputs=("a",) * 30), 0)
-    labels = {str(place): f"class {place}" for place in range(30)}
-    config = place / "many" / "config.json"
-    config.write_text(json.dumps(json.loads(config.read_text("utf-8")) | {"id2label": labels}))
-    assert models_command.main(["add", f"path:{place / 'many'}"]) == 0
-    said = capsys.readouterr().err
-    assert "class 23" in said
-    assert "class 24" not in said
-    assert "and 6 more labels" in said
-
-
 def test_outputs_of_a_known_model_are_recognised(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -477,14 +421,6 @@ def test_outputs_of_a_known_model_are_recognised(
     entries = load_catalogue(place / "models.toml").entries
     assert [one.name for one in entries] == ["known", "unnamed"]
     assert entries[1].labels == {"hateful": ("LABEL_1",), "non-hateful": ("LABEL_0",)}
-
-
-def test_nobody_is_asked_to_reload_where_nothing_runs(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("REDIS_URL", raising=False)
-    assert models_command.main(["reload", "--var", str(place / "nowhere")]) == 1
-    assert "no service is up in" in capsys.readouterr().err
 
 
 def test_the_service_of_another_machine_is_not_asked_through_a_local_folder(
@@ -551,27 +487,6 @@ def test_an_entry_is_replaced_with_its_tables_and_nothing_else(tmp_path: Path) -
     assert file.read_text("utf-8") == head + new + "\n" + last
     assert not replace_entry(file, '[[models]]\nname = "e"\nsource = "path:e"\n', "e")
     assert file.read_text("utf-8").startswith(head + new + "\n" + last)
-
-
-def test_what_cannot_use_a_model_is_said_as_it_is_checked(place: Path) -> None:
-    save_encoder(place / "unnamed", ENCODERS["textdetox"], 0)
-    assert models_command.main(["add", f"path:{place / 'unnamed'}"]) == 0
-    catalogue = load_catalogue(place / "models.toml")
-    assert any("these names say nothing" in one for one in report(catalogue, "unnamed")["warnings"])
-
-
-def test_the_f1_of_each_language_is_printed(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    save_encoder(place / "many", ENCODERS["textdetox"], 0)
-    assert models_command.main(["add", f"path:{place / 'many'}", "--preset", "textdetox"]) == 0
-    assert "Amharic (am): F1 0.56" in capsys.readouterr().err
-    file = place / "models.toml"
-    assert "Amharic (am): F1 0.56" in format_report(report(load_catalogue(file), "many"))
-    own = 'language_f1 = { en = 0.9 }\nlanguages = ["en", "fr"]\n'
-    file.write_text(file.read_text("utf-8").rstrip("\n") + f"\n{own}", "utf-8")
-    [card] = load_catalogue(file).describe()
-    assert (card.languages, card.language_f1) == (("en", "fr"), {"en": 0.9})
 
 
 def test_check_loads_asks_and_probes(place: Path, tiny: Path) -> None:

@@ -63,13 +63,6 @@ def test_without_texts_numbers_stay() -> None:
     assert report.components.simulatability == 1
 
 
-def test_a_report_without_a_score_has_a_page() -> None:
-    more = {"explanation": "So it is.", "label": "negative"}
-    report, _, page = shown(example("your own predictions", **more))
-    assert report.score is None
-    assert "undefined" in page.bare
-
-
 def test_hostile_text_stays_text() -> None:
     words = {"answer": "yes", "edits": ["no", "yes"]}
     asked = ConsistencyRequest.model_validate(

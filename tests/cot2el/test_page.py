@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from services.cot2el.page import TEMPLATE, Cot2elView, view
 from services.cot2el.report import Cot2elResult
 from shared.contracts.messages import Report
 from shared.contracts.redaction import without_text
-from shared.reports.pages.page_text import percent, significant
+from shared.reports.pages.page_text import significant
 from tests.cot2el.writers import EXAMPLE, THOUGHT, StubWriter, bound, request, sent
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 
@@ -60,17 +59,6 @@ def test_every_example_is_shown_whole(name: str) -> None:
     assert ("Against an annotator" in page.bare) is (report.validation is not None)
 
 
-def test_each_span_ends_with_its_option_and_stance() -> None:
-    report, found, page = shown(sent())
-    tags = [tag.text for part in found.parts for tag in part.tags]
-    assert sorted(tags) == sorted(
-        f"{one.label}{'+' if one.stance == 'support' else '−'}" for one in report.evidence
-    )
-    assert {"mark-support", "mark-oppose"} <= page.classes
-    assert "[speaks for A]" in page.sensitive
-    assert "[speaks against A]" in page.sensitive
-
-
 def test_overlapping_spans_each_keep_their_tag() -> None:
     sentence = "People often carry umbrellas when it rains"
     pairs = [
@@ -82,13 +70,6 @@ def test_overlapping_spans_each_keep_their_tag() -> None:
     assert [tag.text for tag in ending.tags] == ["A+", "C−"]
     assert ending.piece.classes == "mark-support mark-oppose"
     assert "[speaks for A; speaks against C]" in page.sensitive
-
-
-def test_options_stand_in_the_order_of_the_question() -> None:
-    options = EXAMPLE["options"][::-1]
-    _, found, _ = shown(sent(options=options))
-    assert [option.key for option in found.options] == ["C", "B", "A"]
-    assert [len(option.dropped) for option in found.options] == [1, 0, 0]
 
 
 def test_what_belongs_to_no_option_is_shown() -> None:
@@ -118,29 +99,6 @@ def test_shuffled_words_that_do_as_well_are_told() -> None:
     assert "Shuffled words do as well" in said(report)
 
 
-def test_nothing_to_compare_with_is_said() -> None:
-    _, found, page = shown(sent(control_draws=0))
-    assert found.chance is not None
-    assert "no comparison with chance" in found.chance
-    assert "no comparison with chance" in page.bare
-    verbatim = [{"explanation": "People often carry umbrellas when it rains", "label": "A"}]
-    report, found, _ = shown(sent(pairs=verbatim, control_draws=0))
-    assert (report.score, report.verdict) == (1, "not_tested")
-
-
-def test_the_threshold_in_force_is_named() -> None:
-    verbatim = [{"explanation": "People often carry umbrellas when it rains", "label": "A"}]
-    report, _found, page = shown(sent(pairs=verbatim))
-    assert "similar by more than 0.6." in said(report)
-    assert report.control is not None
-    chance = percent(report.control.faithfulness)
-    assert report.verdict == "holds_up"
-    assert "The score is the share" in page.bare
-    assert f"their words in random order, would have {chance} (mean of 3 draws)" in page.bare
-    report, _, _ = shown(sent(pairs=verbatim, min_similarity=0.25))
-    assert "similar by more than 0.25." in said(report)
-
-
 @pytest.mark.parametrize("fields", [{"variant": "paper"}, {"min_similarity": 0}])
 def test_without_a_threshold_being_kept_is_no_praise(fields: dict[str, Any]) -> None:
     pairs = [{"explanation": "zzz qqq xxx", "label": "A"}]
@@ -152,13 +110,6 @@ def test_without_a_threshold_being_kept_is_no_praise(fields: dict[str, Any]) -> 
     )
     assert report.verdict == "not_tested"
     assert "it says nothing" in page.bare
-
-
-def test_the_reasoning_has_its_own_language() -> None:
-    _, _, page = shown(sent())
-    assert re.search(r'class="sensitive block reasoning" lang="en" dir="auto"', page.html)
-    _, _, page = shown(sent(language="ko"))
-    assert re.search(r'class="sensitive block reasoning" lang="ko" dir="auto"', page.html)
 
 
 def test_what_was_not_kept_is_said() -> None:

@@ -13,14 +13,13 @@ from services.cot2el.metric import SERVICE
 from services.cot2el.refinement import by_cues, by_probability
 from services.cot2el.report import Cot2elResult
 from services.cot2el.segmentation import Language
-from services.worker import local
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
 from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
 from shared.text.changed_meaning import negations
 from tests.cot2el.writers import Negations, bound, sent
+from tests.shipped import shipped_models
 
 
 class Blind(Negations):
@@ -182,7 +181,7 @@ DATA = Path(__file__).parents[3] / "shared" / "data"
 @pytest.mark.skipif(not DATA.exists(), reason="no shared data on this machine")
 def test_sentences_with_a_not_more_are_dropped_and_others_kept() -> None:
     before = ports._Binding.models
-    ports.bind(local(load_catalogue(Path("models.toml"))))
+    ports.bind(shipped_models())
     try:
         found = measured(DATA, "nli")
     finally:

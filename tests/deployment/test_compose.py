@@ -117,20 +117,6 @@ def test_only_the_gateway_and_grafana_are_published_and_only_here() -> None:
     }
 
 
-def test_a_profile_adds_its_services_and_without_one_the_models_run_on_cpus() -> None:
-    profiles: dict[str, set[str]] = {}
-    for name, service in compose()["services"].items():
-        for profile in service.get("profiles", [""]):
-            profiles.setdefault(profile, set()).add(name)
-    assert profiles.pop("") == {"redis", "postgres", *ours()}
-    assert profiles == {
-        "tools": {"models"},
-        "monitoring": {"prometheus", "grafana"},
-        "gpu": {"model-worker-gpu"},
-        "gpu2": {"model-worker-gpu", "model-worker-gpu-2"},
-    }
-
-
 def test_each_gpu_worker_has_a_device_of_its_own_and_serves_all_models() -> None:
     devices = []
     for name in ("model-worker-gpu", "model-worker-gpu-2"):

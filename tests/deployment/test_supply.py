@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -21,7 +20,6 @@ from packaging.utils import canonicalize_name
 from shared.models.catalogue.checkpoint import BASE_SHA256, E5_SHA256, EMBEDDED
 from shared.text import english
 from tests.deployment.manifests import CHART, ROOT, compose
-from tests.deployment.test_installs import TARGETS
 
 DIGEST = re.compile(r"[a-z0-9./-]+:[A-Za-z0-9.-]+@sha256:[0-9a-f]{64}")
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
@@ -175,60 +173,6 @@ def test_nothing_is_installed_past_the_hashes() -> None:
         is_ours = line.removesuffix(" \\").endswith(ours) and "--no-deps" in line
         assert "--no-build-isolation" in line, line
         assert "--require-hashes" in line or is_ours, line
-
-
-def test_base_images_are_renewed_everywhere_at_once(tmp_path: Path) -> None:
-    """`requirements/bases.sh`, with a registry that has a new digest for everything."""
-    for name in ("Dockerfile", "Dockerfile.gpu", "docker-compose.yml"):
-        shutil.copy(ROOT / name, tmp_path)
-    shutil.copytree(ROOT / "k8s", tmp_path / "k8s")
-    (tmp_path / "requirements").mkdir()
-    shutil.copy(ROOT / "requirements" / "bases.sh", tmp_path / "requirements")
-    docker = tmp_path / "docker"
-    docker.write_text(f"#!/bin/sh\necho sha256:{'0' * 64}\n", "utf-8")
-    docker.chmod(0o755)
-    told = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    script = ["sh", "requirements/bases.sh"]
-    check = subprocess.run(
-        [*script, "--check"], cwd=tmp_path, env=told, check=False, capture_output=True
-    )
-    assert check.returncode == 1
-    ran = subprocess.run(script, cwd=tmp_path, env=told, check=True, capture_output=True, text=True)
-    named = {image for _, image in base_images() if not image.startswith(OURS)}
-    for image in named:
-        tag, _, old = image.partition("@")
-        assert f"{tag} {old} -> sha256:{'0' * 64}\n" in ran.stdout
-        for file in tmp_path.rglob("*"):
-            assert not file.is_file() or image.encode() not in file.read_bytes(), file
-    again = subprocess.run(
-        [*script, "--check"], cwd=tmp_path, env=told, check=False, capture_output=True
-    )
-    assert again.returncode == 0
-
-
-@pytest.mark.parametrize(("more", "code"), [(0, 0), (1, 1)])
-def test_an_image_over_its_budget_is_found(tmp_path: Path, more: int, code: int) -> None:
-    """`.ci/image_sizes`, with images that put as much on their base as they may, and one that puts
-    a megabyte more."""
-    (tmp_path / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci" / "image_sizes", tmp_path / ".ci")
-    shutil.copy(ROOT / "Dockerfile", tmp_path)
-    sizes = {f"touchstone-{name}": 100 + most for name, (_, most) in TARGETS.items()}
-    sizes["touchstone-gateway"] += more
-    cases = "".join(f"{name}) echo {size}000000 ;; " for name, size in sizes.items())
-    docker = tmp_path / "docker"
-    docker.write_text(
-        f"#!/bin/sh\nfor last; do :; done\ncase $last in {cases}*) echo 100000000 ;; esac\n",
-        "utf-8",
-    )
-    docker.chmod(0o755)
-    told = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    command = ["sh", str(tmp_path / ".ci" / "image_sizes")]
-    ran = subprocess.run(command, env=told, check=False, capture_output=True, text=True)
-    assert ran.returncode == code, ran.stderr
-    for name, (_, most) in TARGETS.items():
-        assert f"touchstone-{name}: " in ran.stdout
-        assert f"budget {most} MB" in ran.stdout
 
 
 def test_the_bill_of_materials_lists_every_pin_and_the_models_that_are_checked() -> None:

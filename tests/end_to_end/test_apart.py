@@ -54,32 +54,6 @@ def test_the_same_results_apart_and_here_though_the_inference_worker_is_killed(
         assert difference(result, here.model_dump(mode="json")) is None
 
 
-def test_the_inference_room_answers_jobs_of_its_own(service: Service) -> None:
-    body = {
-        "model": "embedded-hate",
-        "ask": {"operation": "judge", "examples": [{"text": "a lovely day"}, {"text": "rain"}]},
-    }
-    with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
-        job = finished(client, "/v1/inference", body)
-        refused = client.post("/v1/inference", json=body | {"ask": {"operation": "dance"}})
-    assert job["result"]["labels"] == ["non-hateful", "hateful"]
-    assert [sum(row) for row in job["result"]["answer"]] == pytest.approx([1, 1])
-    assert refused.status_code == 422
-    assert refused.json()["errors"][0]["pointer"] == "#/ask"
-
-
-def test_the_similarity_room_answers_jobs_of_its_own(service: Service) -> None:
-    pairs = [{"a": "We lost the match", "b": "The game was lost"}, {"a": "rain", "b": "rain"}]
-    with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
-        job = finished(client, "/v1/similarity", {"pairs": pairs})
-        refused = client.post("/v1/similarity", json={"pairs": pairs, "model": "embedded-hate"})
-    alike, same = job["result"]["similarities"]
-    assert 0.5 < alike < 1
-    assert same == pytest.approx(1, abs=1e-6)
-    assert job["result"]["model"]["name"] == "embedded-similarity"
-    assert refused.status_code == 422
-
-
 @pytest.fixture(scope="module")
 def jobs(service: Service) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Every case twice, all at once, the second time in the opposite order."""

@@ -128,14 +128,6 @@ def test_it_goes_on_when_nobody_reads_its_output_any_more_and_refuses_a_second_s
     assert left_behind(tmp_path) == []
 
 
-def test_a_broken_models_file_is_said_at_once(tmp_path: Path) -> None:
-    broken = tmp_path / "models.toml"
-    broken.write_text("[[models]\nname = 'x'\n")
-    code, said = ended("serve", "--var", str(tmp_path), TOUCHSTONE_MODELS_FILE=str(broken))
-    assert code == 2
-    assert "models.toml" in said
-
-
 def test_a_process_that_dies_while_starting_is_named_with_its_last_words(tmp_path: Path) -> None:
     broken = tmp_path / "installed"
     broken.mkdir()
@@ -147,12 +139,6 @@ def test_a_process_that_dies_while_starting_is_named_with_its_last_words(tmp_pat
     assert "its last lines" in said
     assert "a broken installation" in said
     assert left_behind(tmp_path) == []
-
-
-def test_a_key_that_is_none_is_said_at_once(tmp_path: Path) -> None:
-    code, said = ended("serve", "--var", str(tmp_path), TOUCHSTONE_SECRET_KEYS="abc")
-    assert code == 2
-    assert said.startswith("TOUCHSTONE_SECRET_KEYS must be 32 bytes")
 
 
 def test_a_demo_without_who_scores_its_examples_is_refused(tmp_path: Path) -> None:

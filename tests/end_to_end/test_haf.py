@@ -10,10 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, expect
 
-from services.haf.contract import CONTRACT
-from services.haf.transcript import NO_TOKENS
 from tests.answers import CheckedClient
 from tests.batches import FINAL, packed
 from tests.browser.conftest import browser  # noqa: F401 (a fixture)
@@ -66,18 +63,6 @@ def ended(client: httpx.Client, path: str, body: Json) -> Json:
 def job_of(client: httpx.Client, path: str, body: Json) -> Json:
     """The job, once it has succeeded."""
     return succeeded(client, path, body)
-
-
-@pytest.mark.skipif(not DATA.exists(), reason="no explanations on this machine")
-def test_real_explanations_without_log_probabilities_have_no_confidence(
-    client: httpx.Client,
-) -> None:
-    for row in explanations()[::FEW]:
-        body = {"text": row["text"], "responses": {"justify": {"text": row["raw_output"]}}}
-        result = ended(client, "/v1/scores/haf", body)
-        assert [reason["text"] for reason in result["stages"][0]["reasons"]] == row["reasons"]
-        assert result["score"] is None
-        assert f"score: {NO_TOKENS}" in result["warnings"]
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="no explanations on this machine")
@@ -175,41 +160,3 @@ def test_a_tiny_llama_goes_through_all_stages(client: httpx.Client) -> None:
         "embedded-reader",
     ]
     assert json.dumps(again) == json.dumps(result)
-
-
-def test_a_model_is_asked_by_the_form_in_a_browser(
-    service: Service,
-    browser: Browser,  # noqa: F811
-) -> None:
-    page = browser.new_page(base_url=service.url)
-    page.goto("/try?metric=haf")
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    for answer in page.locator("textarea[name^='field.responses']").all():
-        answer.fill("")
-    page.locator("#text").fill("Those lazy neighbours should all leave.")
-    page.locator("#model").select_option("tiny")
-    page.get_by_role("button", name="Score", exact=True).click()
-    expect(page.locator(".steps [aria-current=step]")).to_contain_text("succeeded")
-    expect(page.locator(".headline")).not_to_be_empty()
-    expect(page.locator("main")).to_contain_text("The model was prompted for")
-    page.close()
-
-
-def test_a_report_over_many_results_is_a_job_too(client: httpx.Client) -> None:
-    body = CONTRACT.examples["your own responses"] | {"metadata": {"dataset": "town"}}
-    bodies = (body, body | {"seed": 1})  # the same twice would count once
-    ids = [job_of(client, "/v1/scores/haf", one)["id"] for one in bodies]
-    report = ended(client, "/v1/reports/haf", {"jobs": ids, "resamples": 100})
-    assert (report["scored"], report["left_out"]) == (2, {})
-    group = report["groups"][0]
-    assert (group["dataset"], group["means"]["sos"]["of"]) == ("town", 2)
-    assert report["plots"][0]["svg"]
-
-
-def test_what_cannot_be_asked_is_refused_at_once(client: httpx.Client) -> None:
-    for body in (
-        {"text": "a", "model": "embedded-similarity"},
-        {"text": "a", "model": "nothing"},
-        {"text": "a"},
-    ):
-        assert client.post("/v1/scores/haf", json=body).status_code == 422

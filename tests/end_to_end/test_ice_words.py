@@ -105,16 +105,6 @@ def test_a_quotation_is_tested_in_words(place: Place) -> None:
     assert result["provenance"]["parameters"]["mask_text"] == "[MASK]"
 
 
-def test_lime_is_computed_over_words(place: Place) -> None:
-    method = {"name": "lime", "samples": 100}
-    result = place.result(attribution=method, k=0.25, token_values=True, draws=20)
-    [values] = result["token_values"]
-    strongest = int(np.argmax(values["values"]))
-    token = result["tokens"][strongest]
-    assert TEXT[token["start"] : token["end"]] == "ruining"
-    assert result["score"] is not None
-
-
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
@@ -133,14 +123,6 @@ def test_what_cannot_be_is_refused_when_it_is_posted(
     assert answer.status_code == 422
     assert answer.json()["type"].endswith(f"/{problem}")
     assert len(place.double.asked) == asked
-
-
-def test_its_page_speaks_of_words(place: Place) -> None:
-    answer = place.score(rationale=["ruining our"], token_values=True)
-    page = place.client.get(f"/jobs/{answer.json()['id']}")
-    assert page.status_code == 200
-    assert "Words that a rationale may hold" in page.text
-    assert "of 7 words" in page.text
 
 
 def test_rows_of_words_are_an_operation_of_their_own(place: Place) -> None:

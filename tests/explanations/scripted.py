@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from services.registry import metrics, service
-from services.worker import local
 from shared.contracts.calls import Completion, Example, Prompt, Sampling
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelKind, ModelUse, Report
 from shared.ledger.leases import Claim
-from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.label_readout import of_head
 from shared.models.ports import Models, bind
 from shared.worker.job import Success, ending
 from tests.haf.fake import completion, use
+from tests.shipped import shipped_models
 
 ROOT = Path(__file__).parents[2]
 NAME = "lm"
@@ -75,10 +73,9 @@ def of_own_job(metric: str, body: dict[str, Any]) -> Report:
     return contract.report.model_validate(end.result)
 
 
-@lru_cache(maxsize=1)
 def shipped() -> Models:
     """Those that ship with the service, loaded once."""
-    return local(load_catalogue(ROOT / "models.toml"))
+    return shipped_models()
 
 
 class ScriptedModels:

@@ -11,12 +11,10 @@ import pytest
 
 from services.gateway.http_requests import parse_wait
 from services.registry import metrics, service
-from services.worker import local
 from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
 from shared.reports.metric import Metric
 from tests import metric_laws
-from tests.end_to_end.service import ROOT
+from tests.shipped import shipped_models
 
 
 def test_models_carry_their_hash(client: httpx.Client) -> None:
@@ -30,12 +28,6 @@ def test_health(client: httpx.Client) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
     assert client.get("/readyz").status_code == 200
     assert "touchstone_http_request_seconds" in client.get("/metrics").text
-
-
-def test_unknown_paths_and_methods_are_problems_too(client: httpx.Client) -> None:
-    for answer in (client.get("/v2/nothing"), client.put("/v1/jobs")):
-        assert answer.status_code in (404, 405)
-        assert answer.headers["content-type"] == "application/problem+json"
 
 
 def test_a_wrong_method_is_told_all_that_there_are(client: httpx.Client) -> None:
@@ -66,7 +58,7 @@ print(sorted(heavy & set(sys.modules)))
 
 
 def test_the_gateway_starts_and_shows_every_page_without_model_code() -> None:
-    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    ports.bind(shipped_models())
     results = []
     for name in metrics():
         metric = service(name)

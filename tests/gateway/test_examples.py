@@ -7,17 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 from services.registry import metrics, service
-from services.worker import local
 from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
 from shared.reports.metric import Metric
-from tests.end_to_end.service import ROOT
 from tests.gateway.results import recorded
+from tests.shipped import shipped_models
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _models() -> Iterator[None]:
-    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    ports.bind(shipped_models())
     yield
     ports.bind(None)
 

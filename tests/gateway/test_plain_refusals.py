@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from pydantic_core._pydantic_core import list_all_errors
 
 from services.explanations.explained_requests import as_checked
 from services.gateway import routes
@@ -21,6 +22,7 @@ from services.registry import all_contracts, metrics
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import JobRequest, Message
 from shared.contracts.problems import problem
+from shared.contracts.validation_messages import SAID
 
 WRONG: tuple[Any, ...] = (False, True, 7, -1.5, "x", [None], {"x": 1}, None, [], "")
 FOREIGN = re.compile(
@@ -84,6 +86,12 @@ def refusal(name: str, kind: type[Message], body: dict[str, Any]) -> str:
     except BadInput as error:
         return details(error)
     return ""
+
+
+def test_every_kind_is_one_of_pydantics_and_has_what_it_is_said_with() -> None:
+    known = {str(error["type"]): error["example_context"] or {} for error in list_all_errors()}
+    for kind, said in SAID.items():
+        assert said.format(**known[kind])
 
 
 @pytest.mark.parametrize("name", sorted(bodies()))

@@ -123,14 +123,6 @@ def test_what_is_no_json_object_is_refused(
     assert nothing_happened(engine)
 
 
-@pytest.mark.parametrize(
-    "raw", [b'{"text": "a", "text": "b"}', b'{"control": {"text": 1, "text": 1}}']
-)
-def test_a_key_that_stands_twice_is_named(client: httpx.Client, raw: bytes) -> None:
-    answer = client.post(URL, content=raw, headers={"Content-Type": "application/json"})
-    assert "the key 'text' more than once" in answer.json()["detail"]
-
-
 def test_an_unknown_metric_is_not_found_and_the_known_ones_are_named(client: httpx.Client) -> None:
     answer = client.post("/v1/scores/astrology", json=GOOD)
     assert answer.status_code == 404

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from services.worker import local
 from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
+from tests.shipped import shipped_models
 
 MODELS = Path(__file__).parents[2] / "models.toml"
 
 
 @pytest.fixture(scope="session")
 def _embedded() -> ports.Models:
-    return local(load_catalogue(MODELS))
+    return shipped_models()
 
 
 @pytest.fixture

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from services.worker import local
-from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import Models
 from tests.hatexscore.fake import binding
+from tests.shipped import shipped_models
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
 def embedded_models() -> Models:
-    return local(load_catalogue(ROOT / "models.toml"))
+    return shipped_models()
 
 
 @pytest.fixture(autouse=True)

@@ -84,14 +84,6 @@ def test_a_batch_is_as_one_by_one_byte_for_byte() -> None:
     assert [one.model_dump_json() for one in together] == [one.model_dump_json() for one in alone]
 
 
-def test_greedy_requests_share_their_calls() -> None:
-    requests = [request(explanations=WHY[: 1 + place % 3], judge=GREEDY) for place in range(20)]
-    with bound() as judge:
-        score_batch(requests)
-    assert len(judge.generated) == 1
-    assert len(judge.scored) == 1
-
-
 def test_drawn_requests_of_one_seed_share_their_calls_and_read_as_if_alone() -> None:
     requests = [request(explanations=WHY[: 1 + place % 3]) for place in range(5)]
     with bound() as judge:

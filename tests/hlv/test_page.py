@@ -101,16 +101,6 @@ def test_a_gain_of_one_pair_is_no_praise() -> None:
         assert "A single item proves little" in page.bare
 
 
-@pytest.mark.parametrize(
-    ("explained", "baseline", "count"), [(GOOD, BAD, "3 of 3"), (BAD, BAD, "0 of 3")]
-)
-def test_the_pairs_that_changed_order_are_counted(
-    explained: Any, baseline: Any, count: str
-) -> None:
-    report, _, _ = shown(sent(explained, baseline))
-    assert f"; {count} pairs of options changed order." in said(report)
-
-
 def test_without_a_baseline_it_is_an_agreement() -> None:
     report, found, page = shown(sent(baseline=None))
     assert found.chance is not None
@@ -118,12 +108,6 @@ def test_without_a_baseline_it_is_an_agreement() -> None:
     assert said(report) == "The judge agrees with humans at Kendall's tau +1.00."
     assert report.verdict == "not_tested"
     assert "undefined" in page.bare
-
-
-def test_an_undefined_score_is_no_number() -> None:
-    report, _found, _ = shown(sent(human={"votes": {"A": 1, "B": 1, "C": 1}}))
-    assert report.score is None
-    assert report.verdict == "not_tested"
 
 
 def test_a_live_judge_has_a_part_for_each_way_of_asking() -> None:
@@ -137,31 +121,6 @@ def test_a_live_judge_has_a_part_for_each_way_of_asking() -> None:
     assert report.components.methods[0].explained is not None
 
 
-def test_the_humans_stand_between_both_sides() -> None:
-    _, found, _ = shown(sent())
-    chart = found.methods[0].ranks
-    assert chart is not None
-    assert chart.summary == (
-        "without: A 3, B 2, C 1. humans: A 1, B 2, C 3. with explanations: A 1, B 2, C 3."
-    )
-
-
-def test_answers_that_nobody_can_read_have_no_picture() -> None:
-    judge = StubJudge(answer=lambda prompt, seed, place: "I would rather not say.")
-    asked = request(explanations=EXPLAINED, judge={"methods": ["score"]})
-    _, found, page = shown(asked, judge=judge)
-    assert found.methods[0].ranks is None
-    assert "No ranking could be read" in page.bare
-
-
-def test_ratings_are_compared_on_their_scale() -> None:
-    human = {"ratings": {"A": 5, "B": 4, "C": 1}}
-    scores = {"scores": [{"A": 5, "B": 3, "C": 1}]}
-    _, found, page = shown(sent(scores, None, human=human))
-    assert found.methods[0].values is not None
-    assert "root mean square error" in page.bare
-
-
 def test_what_was_not_kept_is_said() -> None:
     report, found, page = shown(request(explanations=EXPLAINED), kept=False)
     assert "The text was not kept" in page.bare
@@ -169,11 +128,6 @@ def test_what_was_not_kept_is_said() -> None:
     assert [option.key for option in found.options] == ["A", "B", "C"]
     assert found.methods[0].ranks is not None
     assert significant(report.gold.ranks["A"]) in page.bare
-
-
-def test_options_stand_in_the_order_of_the_question() -> None:
-    _, found, _ = shown(sent(options=OPTIONS[::-1]))
-    assert [option.key for option in found.options] == ["C", "B", "A"]
 
 
 def test_hostile_texts_are_texts() -> None:

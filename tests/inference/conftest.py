@@ -18,6 +18,7 @@ from services.inference.local_models import LocalModels
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.checkpoint import base_folder
 from tests.inference.shapes import save_bert, save_gpt2, save_llama
+from tests.shipped import shipped_models
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +26,9 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="session")
 def hate() -> LocalClassifier:
     """The shipped `embedded-hate`."""
-    return LocalModels(load_catalogue(ROOT / "models.toml")).local_classifier("embedded-hate")
+    models = shipped_models()
+    assert isinstance(models, LocalModels)
+    return models.local_classifier("embedded-hate")
 
 
 @pytest.fixture

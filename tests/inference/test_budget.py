@@ -53,12 +53,6 @@ def test_each_kind_has_its_door(tmp_path: Path, configured: Callable[..., LocalM
         assert caught.value.pointer == "/model"
 
 
-def test_a_server_has_no_inside(configured: Callable[..., LocalModels]) -> None:
-    model = configured("openai:http://127.0.0.1:1/v1", kind="causal").language_model("m")
-    with pytest.raises(BadInput, match="it shows neither attention nor gradients"):
-        model.attributions([Example(text="rain")], ["no"], AttributionMethod(name="gradient"))
-
-
 def test_a_head_that_caps_its_logits_answers_by_itself() -> None:
     torch.manual_seed(0)
     config = Gemma2Config(

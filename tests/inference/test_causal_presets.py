@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from services.inference.causal import LocalLanguageModel
 from services.inference.local_models import LocalModels
 from shared.contracts.calls import Example, Prompt, Turn
-from shared.contracts.errors import BadInput, ModelNotReady
+from shared.contracts.errors import ModelNotReady
 from shared.models.catalogue.catalogue import Catalogue, load_catalogue
 from shared.models.catalogue.models_file import preset, preset_names
 from shared.models.guard_categories import CATEGORY_TOKENS
@@ -219,11 +219,6 @@ def test_the_prompt_has_a_hash_that_the_text_does_not_change(made: Made) -> None
     model.judge([Example(text=TEXT)])
     assert before == model.use.prompt_sha256
     assert before != made("qwen3guard", f"{MANY}\nsystem = 'Hm.'").use.prompt_sha256
-
-
-def test_a_prompt_about_one_text_takes_no_pair(made: Made) -> None:
-    with pytest.raises(BadInput, match="one text"):
-        made("qwen3guard").judge([Example(text="a", text_pair="b")])
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from shared.contracts.errors import ScoringError
 from shared.models.catalogue.catalogue import (
     Catalogue,
     ModelCard,
-    describe_languages,
     load_catalogue,
 )
 from shared.models.catalogue.models_file import preset, preset_names
@@ -173,16 +171,6 @@ def test_the_limit_holds_to_the_token(name: str, made: Made) -> None:
     assert fits == limit or one > 1
 
 
-@pytest.mark.parametrize("name", KNOWN)
-def test_outputs_of_another_number_are_refused_by_name(name: str, made: Made) -> None:
-    folder, _, _ = made(name)
-    count = len(ENCODERS[name].outputs)
-    wrong = catalogue(folder, name, 'outputs = ["one", "two", "three", "four"]')
-    with pytest.raises(ScoringError, match=f"it has {count} outputs, and 4 are named under `outp"):
-        LocalModels(wrong).local_classifier("m")
-    assert "4 are named" in (wrong.describe()[0].fault or "")
-
-
 def test_the_multilingual_model_may_have_one_output(tmp_path: Path) -> None:
     known = replace(ENCODERS["detoxify-multilingual"], outputs=("toxicity",))
     folder = save_encoder(tmp_path / "m", known)
@@ -198,15 +186,3 @@ def test_a_presets_labels_can_be_changed(made: Made) -> None:
     found = model.probabilities(TEXTS)[:, 0]
     assert found == pytest.approx(expit(raw_logits(folder, TEXTS)[:, 0]), abs=1e-6)
     assert model.use.warnings == ("wider-label: P(toxic) stands for P(hateful)",)
-
-
-def test_what_its_authors_report_for_a_language_is_shown(made: Made) -> None:
-    """Of textdetox .97 (hi) to .56 (am): on its card, and where a command prints languages."""
-    _, _, card = made("textdetox")
-    assert card.language_f1 is not None
-    assert card.language_f1.keys() == set(card.languages or ())
-    weakest = sorted(card.language_f1, key=card.language_f1.__getitem__)[:3]
-    assert weakest == ["am", "tt", "it"]
-    shown = describe_languages(card.languages or (), card.language_f1)
-    assert "Hindi (hi): F1 0.97" in shown
-    assert "Italian (it): F1 0.59" in shown

@@ -84,11 +84,6 @@ def test_equal_rows_have_equal_intervals_and_p_wherever_they_stand() -> None:
     assert gaps[:3] == gaps[3:6] == gaps[6:9] == gaps[9:]
 
 
-def test_a_table_says_why_an_interval_and_p_may_differ() -> None:
-    written = as_markdown(ABOUT, [table(several(MODELS, 12))])
-    assert "an interval may leave out 0 where p does not call the difference found" in written
-
-
 def test_models_that_answer_alike_do_not_differ() -> None:
     one = several(("a",), 30)
     twin = [replace(each, model="b") for each in one]

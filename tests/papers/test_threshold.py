@@ -13,10 +13,9 @@ from bench.papers.hatexscore_threshold import consistency_at, score_at
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import HateXScore
 from services.hatexscore.report import HatexscoreResult
-from services.worker import local
-from shared.models.catalogue.catalogue import load_catalogue
 from tests.end_to_end.service import ROOT
 from tests.hatexscore.fake import binding
+from tests.shipped import shipped_models
 
 TAUS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 PROBABILITIES = ((0.9, 0.1), (0.9, 0.5), (0.2, 0.15), (0.1, 0.6), (0.95, 0.94))
@@ -28,7 +27,7 @@ METRIC = HateXScore()
 
 @pytest.fixture(scope="module", autouse=True)
 def _reader() -> Iterator[None]:
-    with binding(local(load_catalogue(ROOT / "models.toml"))):
+    with binding(shipped_models()):
         yield
 
 

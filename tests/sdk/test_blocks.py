@@ -1,8 +1,6 @@
-"""Every fenced block that people copy: it is run, or it is known why not, and is right as far as
-can be told without what it needs.
-
-The README's are run here, in their order, against a service of their own; the guide's with the info
-word `tested` by `test_guide.py`.
+"""Fenced blocks that people copy. The README's are run in their order, against a service of their
+own. `test_guide.py` runs blocks of the guide with the info word `tested`, `test_doubled_blocks.py`
+some of the others. A block that is not run is well formed, and its commands can be parsed.
 """
 
 from __future__ import annotations
@@ -24,6 +22,9 @@ import yaml
 from sybil.document import Document
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 
+from bench.papers.command import parser as bench_parser
+from cli.models.command import parser as models_parser
+from shared.models.catalogue.catalogue import load_catalogue
 from tests.end_to_end.service import ROOT, environment, serving
 from tests.sdk.test_guide import TESTED, TYPED, matches
 from touchstone_client.cli.parser import parser
@@ -39,97 +40,6 @@ PAGES = [
 ]
 FENCED = RawFencedCodeBlockLexer(re.compile(r"(?P<language>\w+)[^\n]*\n"))
 STARTS = "make demo "  # of the README's block that starts services of its own: `test_commands.py`
-DOUBLED = "tests/sdk/test_doubled_blocks.py"  # as it is typed, what only readers have doubled
-OPERATOR = "tests/sdk/test_operator_blocks.py"  # the same of who runs the service
-# page -> {how a block begins: who runs it, or what it needs that no test has}
-ELSEWHERE = {
-    "docs/guide/api.md": {
-        "touchstone submit": DOUBLED,
-        "KEY=$": "run after the README's, since it closes the service",
-    },
-    "docs/guide/capacity.md": {
-        "TOUCHSTONE_QUEUE_REDIS=": DOUBLED,
-    },
-    "docs/guide/data.md": {"touchstone submit posts.csv": DOUBLED},
-    "docs/guide/deploy.md": {
-        "cp .env.example": "containers; .ci/run",
-        "docker compose exec": "containers; the README's makes the same key",
-        "kubectl create": "a cluster; tests/deployment",
-        "helm install": "a cluster; tests/deployment/test_cluster.py",
-        "rediss:": "tests/deployment/test_cluster.py",
-        "# values.yaml": DOUBLED,
-    },
-    "docs/guide/errors.md": {"{": "made from the code; tests/stack/test_reference.py"},
-    "docs/guide/side-by-side.md": {
-        "touchstone bench hatexscore": f"models of the reader's; {OPERATOR} reads it",
-        "[standard]": f"prompts of the reader's; {OPERATOR} reads them",
-    },
-    "docs/guide/explanations.md": {
-        "curl ": f"a model of the reader's; {DOUBLED} reads it, tests/explanations asks",
-        '{"text"': f"a model of the reader's; {DOUBLED} reads it",
-        '{"model"': f"a model of the reader's; {DOUBLED} reads it",
-    },
-    "docs/guide/first-hour.md": {". .venv": "a browser; the notebook's cells are run"},
-    "docs/guide/index.md": {"make serve": "tests/end_to_end/test_commands.py"},
-    "docs/guide/integrations.md": {
-        ". .venv": DOUBLED,
-    },
-    "docs/guide/operations.md": {
-        "limit_conn_zone": "nginx",
-        '{"event"': f"a line of the log; {OPERATOR}",
-        "curl -s $TOUCHSTONE_URL": f"Langfuse; {OPERATOR} reads it",
-    },
-    "docs/guide/pushes.md": {
-        ". .venv": DOUBLED,
-        "touchstone webhooks create": f"tools of the reader's; {DOUBLED} reads it",
-        "{": DOUBLED,
-    },
-    "docs/guide/sdk.md": {
-        "from touchstone_client import Local": DOUBLED,
-        "npx ": "`make clients`",
-        "import { client": "`make clients` compiles it",
-    },
-    "docs/guide/upgrade.md": {
-        "docker compose exec": "containers; tests/deployment/test_storage.py",
-        "python -m cli.stack.backup": "a cluster; tests/deployment/test_storage.py",
-        "docker compose stop": "containers; tests/deployment/test_storage.py",
-    },
-    "docs/guide/webhooks.md": {
-        "TOUCHSTONE_WEBHOOK_ALLOW": f"it starts the service; {OPERATOR} reads it",
-        "# receiver.py": DOUBLED,
-        ". .venv": DOUBLED,
-        "touchstone webhooks failed": DOUBLED,
-        "import { createHmac": "tests/sdk/test_webhook_languages.py",
-        "static void": "tests/sdk/test_webhook_languages.py",
-        "func verify": "tests/sdk/test_webhook_languages.py",
-        'require "openssl"': "tests/sdk/test_webhook_languages.py",
-    },
-    "docs/guide/your-own-model.md": {
-        "MODEL=": "tests/end_to_end/test_own_model.py",
-        "curl ": "tests/end_to_end/test_own_model.py",
-        "touchstone models add openai:": OPERATOR,
-        "docker compose run": f"containers; {OPERATOR} reads it",
-        "# values.yaml": DOUBLED,
-        "schema = 2": OPERATOR,
-    },
-    "examples/integrations/ci_gate/README.md": {"export": DOUBLED},
-    "examples/integrations/coop/README.md": {
-        "npm install": "`make clients`",
-        '{"integrations"': "Coop",
-    },
-    "examples/integrations/kafka_bridge/README.md": {
-        "pip install": f"Kafka; {OPERATOR} reads it, tests/integrations runs it"
-    },
-    "examples/integrations/osprey/README.md": {
-        "pip install": "tests/integrations/test_osprey.py",
-        "WeakExplanation": "Osprey; tests/integrations/test_osprey.py",
-    },
-    "sdk/README.md": {
-        "from touchstone_client import Touchstone": DOUBLED,
-        "from touchstone_client.data": DOUBLED,
-    },
-}
-RECORDED = ("docs/guide/metrics/", "json")  # requests and answers of docs/openapi.json
 
 
 @dataclass(frozen=True)
@@ -162,22 +72,6 @@ def untested(page: Path) -> list[Block]:
 NOT_RUN = [one for page in PAGES if page != README for one in untested(page)]
 
 
-def test_whatever_is_not_run_is_known_with_its_reason() -> None:
-    for one in NOT_RUN:
-        place, language = RECORDED
-        if one.page.startswith(place) and one.language == language:
-            continue
-        reasons = ELSEWHERE.get(one.page, {})
-        known = [begin for begin in reasons if one.begins.startswith(begin)]
-        assert known, f"{one.page}: {one.begins!r} is neither run nor listed with a reason"
-
-
-def test_no_reason_outlives_its_block() -> None:
-    for page, reasons in ELSEWHERE.items():
-        begins = [one.begins for one in NOT_RUN if one.page == page]
-        assert [name for name in reasons if not any(one.startswith(name) for one in begins)] == []
-
-
 @pytest.mark.parametrize("block", NOT_RUN, ids=lambda one: f"{Path(one.page).stem}-{one.language}")
 def test_what_is_not_run_is_well_formed(block: Block) -> None:
     if block.language == "sh":
@@ -192,22 +86,35 @@ def test_what_is_not_run_is_well_formed(block: Block) -> None:
         yaml.safe_load(block.source)
 
 
-def commands(program: str) -> Iterator[tuple[str, list[str]]]:
-    """(page, words) of every line of a block that is not run and that this program is to take."""
+PARSERS = {"bench": bench_parser, "models": models_parser}  # of commands of the service itself
+
+
+def commands() -> Iterator[list[str]]:
+    """The words after `touchstone` of every command that is not run."""
     for block in NOT_RUN:
         if block.language == "sh":
             for line in block.source.replace("\\\n", " ").splitlines():
-                if line.startswith(f"{program} "):
-                    yield block.page, shlex.split(line, comments=True)[1:]
+                own = line.startswith("touchstone models check")  # parsed by another process
+                if line.startswith("touchstone ") and not own:
+                    yield shlex.split(line, comments=True)[1:]
 
 
-SERVICES = ("models", "keys", "bench", "reader")  # commands that the service's own code reads
-
-
-@pytest.mark.parametrize(("page", "words"), list(commands("touchstone")))
-def test_a_command_that_is_not_run_is_one_that_there_is(page: str, words: list[str]) -> None:
-    if words[0] not in SERVICES:
+@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
+def test_a_command_that_is_not_run_can_be_parsed(words: list[str]) -> None:
+    name, *arguments = words
+    if name in PARSERS:
+        PARSERS[name]().parse_args(arguments)
+    else:
         parser().parse_args(words)
+
+
+@pytest.mark.parametrize("block", [one for one in NOT_RUN if "[[models]]" in one.source])
+def test_an_entry_of_a_model_is_one_that_the_service_reads(block: Block, tmp_path: Path) -> None:
+    """The kind, which the model's files would say, is added."""
+    (tmp_path / "models.toml").write_text(f'{block.source}\nkind = "classifier"\n', "utf-8")
+    catalogue = load_catalogue(tmp_path / "models.toml")
+    assert len(catalogue.entries) == 1
+    assert catalogue.faults == ()
 
 
 def without_ends(said: Any, found: Any) -> bool:

@@ -13,7 +13,6 @@ from touchstone_client.cli.reports import (
     beside_people,
     p_shown,
     parts_in,
-    what_it_can_tell,
 )
 
 MEAN = Interval(value=0.4, low=0.2, high=0.6, of=12)
@@ -39,14 +38,6 @@ def test_answers_without_a_score_show_the_means_of_their_metrics() -> None:
     report = SimpleNamespace(score=none, scores=(mean,), components=None)
     assert list(parts_in(report)) == [("hatexscore", 0.4, 0.2, 0.6, 12)]
     assert next(parts_in(SimpleNamespace(score=MEAN)))[0] == "score"
-
-
-def test_a_mean_says_what_its_lines_are_worth_and_what_they_find() -> None:
-    mean = Interval(value=0.4, low=0.2, high=0.6, of=12, effective=7.64, detectable=0.0004)
-    said = what_it_can_tell(mean)
-    assert "n = 12, worth as many as 7.6 independent lines" in said
-    assert "a true difference of 4.0e-04 or more is found with power 0.8" in said
-    assert what_it_can_tell(MEAN) == ""
 
 
 def test_a_p_value_is_never_shown_as_0() -> None:

@@ -23,7 +23,6 @@ from touchstone_client.data.readers import table_of
 from touchstone_client.data.scores import as_table
 
 TABLES = ["csv", "tsv", "parquet", "arrow"]
-SAME_FOLDER = [HealthCheck.function_scoped_fixture]
 WORDS = st.text(alphabet=st.characters(blacklist_characters="\0"), max_size=12)
 TRICKY = st.sampled_from(
     ["", "'", "=1+1", "'=1", "-3", "7", "null", "true", '"x"', "[1]", "{}", "NaN", "1e3", " \r\n",
@@ -256,17 +255,6 @@ def test_answers_become_a_flat_table() -> None:
     assert float(rows[0]["components.qf"]) == first["components"]["qf"]
     assert (rows[0]["verdict"], rows[0]["error"]) == (first["verdict"], "")
     assert (rows[2]["status"], rows[2]["error"], rows[2]["score"]) == ("failed", "'=no", "")
-
-
-def test_elicited_answers_become_a_flat_table_too() -> None:
-    body = recorded("ask_explanations")
-    line = {"custom_id": "a", "error": None, "response": {"status_code": 200, "body": body}}
-    made = io.BytesIO()
-    as_table(io.BytesIO(json.dumps(line).encode() + b"\n"), made, "csv")
-    (row,) = csv.DictReader(io.StringIO(made.getvalue().decode(), newline=""))
-    assert row["elicitation.outcome"] == body["result"]["elicitation"]["outcome"]
-    first = body["result"]["scores"][0]
-    assert row[f"scores.{first['metric']}.verdict"] == first["verdict"]
 
 
 def test_a_table_of_answers_becomes_csv_and_says_what_else_does(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -17,22 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from cli.stack.servers import free_port
-from services.explanations.contract import ExplanationsRequest
-from services.gateway.routes.webhooks import EndpointRequest
-from services.hatexscore.contract import HatexscoreRequest
-from shared.process.settings import Settings
-from tests.deployment.manifests import needs_helm, of_kind, rendered
 from tests.end_to_end.service import ROOT, Service, environment
 from tests.patience import SECONDS, eventually
 from tests.receivers import Receiver, receiving
 from tests.sdk.test_blocks import blocks
 from tests.sdk.test_guide import TYPED
 from touchstone_client import Touchstone
-from touchstone_client.cli.endpoints import push_of
-from touchstone_client.cli.parser import parser
 
 end_to_end = pytest.mark.end_to_end
 SPAN = b"00f067aa0ba902b7"
@@ -211,47 +202,3 @@ def test_a_score_goes_to_a_collector(service: Service, folder: Path) -> None:
 
 def pushed(collector: Receiver) -> bytes:
     return b"".join(one.body for one in collector.received if one.path == "/v1/logs")
-
-
-def test_endpoints_of_tools_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By what reads them in the service."""
-    monkeypatch.chdir(tmp_path)
-    for key in ("langfuse.key", "phoenix.key"):
-        (tmp_path / key).write_text("Bearer of-somebody\n", "utf-8")
-    lines = block("docs/guide/pushes.md", "touchstone webhooks create https").splitlines()
-    for line in lines:
-        asked = parser().parse_args(shlex.split(line)[1:])
-        body = {"url": asked.receiver} | push_of(asked)
-        assert EndpointRequest.model_validate(body).authorization == "Bearer of-somebody"
-    assert len(lines) == 2
-
-
-def test_a_request_with_its_trace_is_read() -> None:
-    said = json.loads(block("docs/guide/pushes.md", "{"))
-    assert HatexscoreRequest.model_validate(said).trace
-
-
-def test_requests_for_explanations_are_read() -> None:
-    page = "docs/guide/explanations.md"
-    sources = [one.source for one in blocks(ROOT / page) if one.begins.startswith("curl ")]
-    bodies = [re.search(r"-d '(\{.*?\})'$", one, re.S | re.M) for one in sources]
-    assert all(bodies)
-    own = block(page, '{"text": "Whoever')
-    for body in (*(one[1] for one in bodies if one), own, block(page, '{"model"')):
-        assert ExplanationsRequest.model_validate_json(body).score
-    assert HatexscoreRequest.model_validate_json(block(page, '{"text": "Those')).explain
-
-
-def test_a_queue_of_its_own_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    typed = block("docs/guide/capacity.md", "TOUCHSTONE_QUEUE_REDIS=")
-    [[name, value]] = [word.split("=", 1) for word in shlex.split(typed)]
-    monkeypatch.setenv(name, value)
-    assert Settings().queue_redis is not None
-
-
-@needs_helm
-@pytest.mark.parametrize("page", ["deploy", "your-own-model"])
-def test_the_values_of_the_guide_render(page: str) -> None:
-    values = yaml.safe_load(block(f"docs/guide/{page}.md", "# values.yaml"))
-    names = of_kind(rendered(**values), "NetworkPolicy")
-    assert [name for name in names if name.startswith("egress-")]

@@ -1,7 +1,4 @@
-"""Every call of the client against the real service, blocking and awaited.
-
-An earlier client's calls are in `test_released.py`.
-"""
+"""Every call of the client against the real service, blocking and awaited."""
 
 from __future__ import annotations
 

@@ -54,16 +54,6 @@ def test_every_mark_covers_the_characters_that_it_covered(
         )
 
 
-def test_words_change_as_a_whole() -> None:
-    found = changes("Four friends are playing chess in town.", "Four friends play in town.")
-    assert [(one.how, one.text) for one in found] == [
-        ("same", "Four friends "),
-        ("deleted", "are playing chess"),
-        ("added", "play"),
-        ("same", " in town."),
-    ]
-
-
 def test_white_space_alone_joins_nothing() -> None:
     found = changes("an old man", "two young women")
     assert [one.how for one in found] == ["deleted", "added"]
@@ -139,26 +129,6 @@ def test_a_text_says_its_language_or_that_it_is_not_known() -> None:
     assert 'lang="ja"' in shown('ui.inline(said, "ja")', said="漢字")
 
 
-def test_marks_are_shown_without_white_space_of_the_template() -> None:
-    said = pieces("ab c d", [Mark(0, 2, "a", "first"), Mark(3, 4, "b")])
-    assert shown("ui.marked(said)", said=said) == (
-        '<mark class="mark-a" title="first">ab'
-        '<span class="visually-hidden" lang="en"> [first] </span>'
-        "</mark> "
-        '<mark class="mark-b">c</mark> d'
-    )
-
-
-def test_a_table_is_a_region_that_can_be_scrolled_by_keyboard() -> None:
-    source = (
-        '{% import "macros.html" as ui %}{% call ui.table(said, "A & B") %}<tbody>{% endcall %}'
-    )
-    html = environment().from_string(source).render(said="<b>")
-    assert '<div class="wide" tabindex="0" role="region" aria-label="A &amp; B">' in html
-    assert "<caption>&lt;b&gt;</caption>" in html
-    assert "<tbody>" in html
-
-
 MARKED = st.lists(
     st.builds(
         Mark,
@@ -181,11 +151,6 @@ def test_the_pieces_are_the_text_and_each_knows_its_marks(text: str, marks: list
             covering = [mark for mark in marks if mark.start <= character < mark.end]
             assert sorted(map(repr, piece.marks)) == sorted(map(repr, covering))
         place += len(piece.text)
-
-
-def test_what_several_marks_say_is_said_once() -> None:
-    (_, both, _) = pieces("abc", [Mark(1, 2, "quote", "quoted"), Mark(1, 2, "group", "quoted")])
-    assert (both.classes, both.label) == ("mark-quote mark-group", "quoted")
 
 
 @given(st.floats(-1e6, 1e6), st.integers(1, 5))

@@ -161,14 +161,6 @@ def test_kinds_and_retries_follow_from_the_status(
     assert (kind_of(found), can_retry(found)) == (kind, retry)
 
 
-def test_a_sentence_says_the_first_of_many_faults() -> None:
-    faults = [{"detail": "too short", "pointer": "#/a"}, {"detail": "too long", "pointer": "#/b"}]
-    found = make("x", "Not valid", 422, "2 fields are not valid") | {"errors": faults}
-    assert to_public(found, None)["error"]["message"] == (
-        "Not valid: 2 fields are not valid; the first: too short (at a)"
-    )
-
-
 @given(
     st.fixed_dictionaries(
         {},

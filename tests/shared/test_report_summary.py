@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from services.registry import metrics
-from shared.contracts.checks import ACTIONS, conclude, failed, not_tested, passed
-from shared.reports.pages.report_summary import ResultTally, fold_alike, sentences
+from shared.contracts.checks import conclude, failed, not_tested, passed
+from shared.reports.pages.report_summary import ResultTally, sentences
 
 BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
 LITTLE = {"value": 0.1, "low": 0.05, "high": 0.15, "of": 22}
@@ -34,31 +34,6 @@ def found(
     report = more.pop("report", {})
     fields: Any = {"verdicts": {"holds_up": scored, "not_tested": without}} | more
     return sentences(metrics()[metric], ResultTally(scored + without, scored, **fields), report)
-
-
-def test_verdicts_come_first_and_then_what_is_wrong() -> None:
-    told = found(
-        77,
-        33,
-        verdicts={"not_tested": 33, "holds_up": 52, "problem_found": 25},
-        problems={"group-not-named": 3, "misquoted": 20},
-        untested={"model-disagrees": 30, "too-few-places": 3},
-    )
-    assert told == [
-        "Of 110 explanations 52 hold up, 25 have a problem and 33 could not be tested.",
-        "The most frequent problems: misquotes the post (20), group missing (3).",
-        f"The most frequent reason for no test: model disagrees (30). {ACTIONS['model-disagrees']}",
-        "33 have no score.",
-    ]
-
-
-def test_repeated_results_are_told_beside_the_count() -> None:
-    report = {"scored": 14, "duplicates": 7, "score": {"value": 0.2, "of": 4}}
-    first, *_ = found(8, 13, report=report)
-    assert first == (
-        "Of 21 explanations 8 hold up and 13 could not be tested. Too few for a conclusion. 7 of "
-        "the 21 repeat others and count once: means are over 4 with a score."
-    )
 
 
 @pytest.mark.parametrize(
@@ -131,29 +106,6 @@ def test_a_tally_counts_problems_and_the_first_reason_of_what_is_not_tested() ->
     tally = ResultTally.of(reports)
     assert tally.verdicts == {"not_tested": 1, "problem_found": 1}
     assert (tally.problems, tally.untested) == ({"odd": 1}, {"no-words": 1})
-
-
-def test_without_a_figure_against_chance_the_mean_is_told() -> None:
-    mean = {"value": 0.5, "low": 0.25, "high": 0.75, "of": 110}
-    told = found(metric="haf", report={"score": mean})
-    assert told[1] == "Their mean score is 0.5 (interval 0.25 to 0.75)."
-
-
-def test_sentences_that_differ_in_a_number_are_one_with_its_range() -> None:
-    said = [
-        "fewer than 8 clusters: 3",
-        "rows of one text agree: 1,200 rows count as 31",
-        "fewer than 8 clusters: 7",
-        "fewer than 8 clusters: 5",
-        "fewer than 8 clusters: 5",
-        "no interval",
-    ]
-    assert fold_alike(said) == [
-        "fewer than 8 clusters: 3 to 7 (3 times)",
-        "rows of one text agree: 1,200 rows count as 31",
-        "no interval",
-    ]
-    assert fold_alike(["1,200 of 3.5", "900 of 3.5"]) == ["900 to 1,200 of 3.5 (2 times)"]
 
 
 def test_every_figure_against_chance_says_what_its_rivals_are() -> None:

@@ -14,7 +14,7 @@ from transformers import BertForSequenceClassification, BertModel
 
 from services.similarity.encoders import LocalSimilarityModels
 from shared.contracts.calls import Pair
-from shared.contracts.errors import BadInput, ScoringError, Unavailable
+from shared.contracts.errors import ScoringError, Unavailable
 from shared.models.catalogue.checkpoint import BASE_REVISION, BASE_SHA256, file_sha256
 from shared.models.ports import Similarity
 from tests.similarity.conftest import Make, catalogue, config, with_tokenizer
@@ -42,30 +42,11 @@ def test_a_model_is_loaded_once(cross_folder: Path) -> None:
     assert all(each is found[0] for each in found)
 
 
-@pytest.mark.parametrize("name", ["m", "unknown"])
-def test_an_unknown_name_or_kind_is_the_callers_fault(name: str) -> None:
-    local = LocalSimilarityModels(catalogue("path:/nowhere", "classifier"))
-    with pytest.raises(BadInput) as caught:
-        local.similarity(name)
-    assert caught.value.pointer == "/model"
-
-
 def test_a_hub_model_is_read_from_the_cache_at_its_commit(
     cross_folder: Path, made: Make, hub: Path
 ) -> None:
     shutil.copytree(cross_folder, hub / "models--org--repo" / "snapshots" / COMMIT)
     assert made(f"hf:org/repo@{COMMIT}", "cross-encoder").use.revision == COMMIT
-
-
-def test_a_hub_model_that_was_never_fetched_can_be_tried_again(made: Make, hub: Path) -> None:
-    with pytest.raises(Unavailable, match="is not on this disk"):
-        made(f"hf:org/repo@{COMMIT}", "similarity")
-    assert not hub.exists()
-
-
-def test_other_weights_than_configured_are_refused(cross_folder: Path, made: Make) -> None:
-    with pytest.raises(ScoringError, match="configured is 0000"):
-        made(cross_folder, "cross-encoder", sha256="0" * 64)
 
 
 def test_a_folder_without_safetensors_is_refused(tmp_path: Path, made: Make) -> None:

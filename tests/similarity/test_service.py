@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from services.inference.local_models import LocalModels
 from services.similarity.contract import CONTRACT, SimilarityRequest
-from services.similarity.encoders import LocalSimilarityModels
 from services.similarity.service import SERVICE
 from shared.contracts.errors import BadInput
 from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.checkpoint import BASE_SHA256
 from shared.models.ports import describe
-from shared.process.settings import settings
 
+pytestmark = pytest.mark.usefixtures("_embedded_models")
 score = SERVICE.score
-
-
-@pytest.fixture(autouse=True)
-def _bound() -> Iterator[None]:
-    catalogue = load_catalogue(settings().models_file)
-    ports.bind(LocalModels(catalogue, LocalSimilarityModels(catalogue).similarity))
-    yield
-    ports.bind(None)
 
 
 def test_the_embedded_similarity_knows_a_paraphrase() -> None:

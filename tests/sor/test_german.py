@@ -11,20 +11,6 @@ from services.sor.contract import SorRequest
 from services.sor.metric import SERVICE
 
 pytestmark = pytest.mark.usefixtures("reader")
-FRENCH = (
-    "Votre annonce a été supprimée parce qu'elle enfreint nos règles. Vous pouvez introduire une "
-    "réclamation auprès de nous dans un délai de six mois."
-)
-
-
-def test_a_language_without_rules_is_null_and_says_so() -> None:
-    report = SERVICE.score(SorRequest(text="Deux billets pour samedi", statement=FRENCH))
-    assert report.score is None
-    assert {one.code for one in report.reasons} == {"no-rules"}
-    assert report.reasons[0].detail == (
-        "the statement's language is French (fr); the trained reader learned German (de), "
-        "English (en)"
-    )
 
 
 def test_fields_in_german_are_read_too() -> None:

@@ -12,7 +12,6 @@ from typing import ClassVar
 import pytest
 from rich.console import Console
 
-from cli.stack import model_watch
 from cli.stack.model_watch import ModelWatch
 from cli.stack.servers import Child, Probe
 from tests.http_server import HttpServer
@@ -76,18 +75,6 @@ def test_a_worker_that_does_not_answer_makes_no_model_ready(
     watch.update()
     assert "broken is not configured any more" in said.getvalue()
     assert "ready broken" not in said.getvalue()
-
-
-def test_a_reason_is_said_once(
-    watch: ModelWatch, said: io.StringIO, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model_watch, "SAID_EVERY_SECONDS", 0.0)
-    Worker.states = {"mine": "waiting"}
-    for _ in range(3):
-        watch.update()
-    lines = said.getvalue().splitlines()
-    assert len(lines) == 3
-    assert [REASON in line for line in lines] == [True, False, False]
 
 
 def test_waiting_for_all_models_needs_an_answer(watch: ModelWatch) -> None:

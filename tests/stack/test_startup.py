@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,13 +10,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from rich.console import Console
 
 from cli.stack.__main__ import parse
 from cli.stack.folder import NotReady
 from cli.stack.liveness import reasons
 from cli.stack.processes import Supervisor, without_progress
-from cli.stack.startup import Reporter, await_ready
+from cli.stack.startup import await_ready
 from tests.patience import eventually
 from tests.stack.processes import Clock, answering
 
@@ -89,40 +87,6 @@ def test_the_start_waits_for_a_process_that_computes_and_then_loads(
         (tmp_path / "loads").unlink()
         eventually(lambda: not wait.is_alive())
     assert list(dict.fromkeys(said)) == [("answering: no answer yet",), loading]
-
-
-def test_a_pipe_gets_a_line_for_each_change_and_now_and_then(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = 100.0
-    monkeypatch.setattr("cli.stack.startup.time.monotonic", lambda: now)
-    pipe = io.StringIO()
-    say = Reporter(Console(file=pipe, width=20))
-    for number in range(120):
-        now = 100 + number / 10
-        gateway = ["gateway: no answer yet"] if number < 20 else []
-        say(*gateway, "worker: loading [large]")
-    assert pipe.getvalue().splitlines() == [
-        "waiting for gateway: no answer yet, 0 s; worker: loading [large], 0 s",
-        "waiting for worker: loading [large], 2 s",
-        "waiting for worker: loading [large], 7 s",
-    ]
-
-
-def test_a_long_reason_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr("cli.stack.startup.time.monotonic", lambda: now)
-    pipe = io.StringIO()
-    say = Reporter(Console(file=pipe, width=20))
-    failed = "worker: failed large (its weights are of another model)"
-    for number, waited_for in enumerate([(failed,), (failed,), (failed, "gateway: away")]):
-        now = 100 + 6.0 * number
-        say(*waited_for)
-    assert pipe.getvalue().splitlines() == [
-        "waiting for worker: failed large (its weights are of another model), 0 s",
-        "waiting for worker: failed large, 6 s",
-        "waiting for worker: failed large, 12 s; gateway: away, 0 s",
-    ]
 
 
 @pytest.mark.parametrize(

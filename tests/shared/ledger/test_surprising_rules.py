@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from sqlalchemy import Engine, text
 
@@ -110,20 +108,6 @@ def test_any_text_can_be_decoded(engine: Engine, said: str) -> None:
     assert found.score == 0.5
 
 
-def test_new_rules_are_applied_to_what_was_decoded(engine: Engine) -> None:
-    old, new = (
-        SurprisingRules((SurprisingRule(name=name, path="$ ? (@.score > 0)", says=name),))
-        for name in ("old", "new")
-    )
-    looked(engine, ['{"score": 1}'], old)
-    with engine.begin() as connection:
-        assert result_facts.update_rows(connection, "m", FactPlan(new), 10) == 1
-        assert result_facts.update_rows(connection, "m", FactPlan(new), 10) == 0
-        [row] = result_pages.rows_of(connection, WANTED, ResultOrder(), 1).rows
-        assert row.reasons == ["new"]
-        assert result_pages.counts_of(connection, WANTED, [0.0, 1.0]).reasons == {"new": 1}
-
-
 def test_reasons_come_by_their_count_and_then_by_name(engine: Engine) -> None:
     rules = SurprisingRules(
         tuple(
@@ -135,8 +119,3 @@ def test_reasons_come_by_their_count_and_then_by_name(engine: Engine) -> None:
     with engine.begin() as connection:
         counts = result_pages.counts_of(connection, WANTED, [0.0, 1.0]).reasons
     assert list(counts.items()) == [("often", 2), ("a", 1), ("b", 1)]
-
-
-def test_a_result_without_a_number_has_no_score(engine: Engine) -> None:
-    results: list[Any] = ['{"score": null}', "{}"]
-    assert [item.score for item in looked(engine, results, surprising_rules("ice"))] == [None, None]

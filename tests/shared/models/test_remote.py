@@ -214,10 +214,6 @@ def test_a_queue_that_is_away_costs_no_attempt(monkeypatch: pytest.MonkeyPatch) 
         call_model("inference", "fake", calls.Describe())
 
 
-def test_the_reader_is_a_model_behind_the_queue_too() -> None:
-    assert QueueModels(CATALOGUE).kind(READER.name) == "classifier"
-
-
 @pytest.mark.usefixtures("worker")
 def test_nobody_works_on_a_call_that_nobody_waits_for(chosen: Settings) -> None:
     late = RemoteCall(id="late", model="fake", operation=calls.Describe(), deadline=time.time() - 1)

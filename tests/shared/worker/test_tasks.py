@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy.stats import bootstrap
 from sqlalchemy import Engine, func, insert
 
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.messages import Scored
-from shared.contracts.reports import Interval
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import batch_lines, batches
@@ -41,12 +37,6 @@ class Remembering(Echo):
 
 
 register(Remembering())
-
-
-def mean_interval(
-    name: str, values: Iterable[float | None], request: BatchReportRequest
-) -> Interval:
-    return BatchStatistics(ECHO, (), request).mean(name, values)
 
 
 def accept(engine: Engine, metric: str, request: dict[str, Any]) -> str:
@@ -189,41 +179,6 @@ def test_a_job_of_another_metric_is_refused(engine: Engine) -> None:
 
 def request(**more: Any) -> BatchReportRequest:
     return BatchReportRequest(**{"jobs": ("job_1",)} | more)
-
-
-def test_the_interval_is_scipy_s() -> None:
-    values = np.random.default_rng(3).beta(2, 1, size=200)
-    ours = mean_interval("score", values, request(resamples=20_000))
-    theirs = bootstrap(
-        (values,), np.mean, method="BCa", n_resamples=20_000, rng=np.random.default_rng(1)
-    ).confidence_interval
-    assert ours.value == pytest.approx(values.mean())
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=3e-3)
-
-
-def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
-    generator = np.random.default_rng(5)
-    covered = 0
-    for seed in range(300):
-        sample = generator.normal(size=80)
-        found = mean_interval("x", sample, request(seed=seed, resamples=400, confidence=0.9))
-        assert found.low is not None
-        assert found.high is not None
-        covered += found.low <= 0 <= found.high
-    assert covered / 300 == pytest.approx(0.9, abs=0.05)
-
-
-@pytest.mark.parametrize("values", [[], [None], [0.5], [None, 0.5]])
-def test_too_little_has_no_interval(values: list[float | None]) -> None:
-    found = mean_interval("x", values, request())
-    assert (found.low, found.high) == (None, None)
-    assert found.value == (0.5 if 0.5 in values else None)
-
-
-def test_the_same_seed_is_the_same_report() -> None:
-    make = partial(mean_interval, "x", np.linspace(0, 1, 99))
-    assert make(request()) == make(request())
-    assert make(request()) != make(request(seed=1))
 
 
 def of_version(version: str, text: str = "old") -> EchoReport:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from cli.models.check import format_report, report
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE as HATEXSCORE
 from services.inference.local_models import LocalModels
 from services.worker import needed, register_all
 from shared.contracts.calls import (
-    AttributionMethod,
     Completion,
     Example,
-    ExampleRows,
     Prompt,
     Sampling,
     Template,
@@ -31,7 +28,7 @@ from shared.models.openai.labels import LabelPosition, make_question
 from shared.models.openai.model import ServedLanguageModel, get_remote_model
 from shared.models.openai.protocol import LogprobEntry
 from shared.models.openai.scoring import Forced
-from shared.models.ports import LanguageModel, bind, describe
+from shared.models.ports import LanguageModel, bind
 from shared.models.remote import QueueModels
 from shared.models.server_check import probe, render
 from shared.models.server_connection import Json
@@ -124,44 +121,6 @@ def test_a_seed_repeats_and_other_prompts_change_nothing(tiny_served: ServedLang
     assert [done.text for done in other] != together[:4]
 
 
-def test_tokens_cover_the_text_in_order(tiny_served: ServedLanguageModel) -> None:
-    sampling = WARM.model_copy(update={"max_tokens": 40, "top_p": 1.0, "temperature": 2.0})
-    for done in tiny_served.generate([*PROMPTS, CHAT] * 3, sampling):
-        cursor = 0
-        for token in done.tokens:
-            assert token.start == cursor <= token.end
-            cursor = token.end
-        assert cursor == len(done.text)
-        assert all(token.logprob <= 0 for token in done.tokens)
-
-
-def test_a_stop_string_ends_the_text_before_it(tiny_served: ServedLanguageModel) -> None:
-    [free] = tiny_served.generate(PROMPTS[:1], GREEDY)
-    stop = free.text[4:6]
-    [done] = tiny_served.generate(PROMPTS[:1], GREEDY.model_copy(update={"stop": (stop,)}))
-    assert done.text == free.text[: free.text.index(stop)]
-    assert done.finish == "stop"
-    assert sum(token.end - token.start for token in done.tokens) == len(done.text)
-
-
-def test_what_a_server_does_not_show_is_refused(tiny_served: ServedLanguageModel) -> None:
-    example = Example(text="a", template=TEMPLATE)
-    refused: tuple[Callable[[], object], ...] = (
-        lambda: tiny_served.tokens([example]),
-        lambda: tiny_served.judge_rows([ExampleRows(example=example, rows=())]),
-        lambda: tiny_served.attributions([example], ["yes"], AttributionMethod(name="attention")),
-    )
-    for ask in refused:
-        with pytest.raises(BadInput, match=r"no tokens|neither attention nor gradients") as caught:
-            ask()
-        assert caught.value.pointer == "/model"
-
-
-def test_a_text_that_is_too_long_is_the_callers_fault(tiny_served: ServedLanguageModel) -> None:
-    with pytest.raises(BadInput, match="exceeds the available context size"):
-        tiny_served.generate([Prompt(text="x " * 200)], GREEDY)
-
-
 @pytest.mark.parametrize(
     ("example", "reason"),
     [
@@ -176,23 +135,10 @@ def test_an_example_that_cannot_be_judged(
         tiny_served.judge([example])
 
 
-def test_the_provenance_says_that_the_weights_are_the_servers(tiny_server: LocalModels) -> None:
-    use = describe(tiny_server, "served").use
-    assert (use.name, use.revision, use.sha256) == ("served", "tiny-served", None)
-    assert (use.device, use.dtype) == ("server", "server")
-
-
 def test_the_queue_binding_asks_the_server_itself(tiny_server: LocalModels) -> None:
     bound = QueueModels(tiny_server._catalogue)
     assert bound.language_model("served") is tiny_server.language_model("served")
     assert bound.writer("served") is tiny_server.writer("served")
-
-
-def test_check_prints_what_it_can_do(tiny_server: LocalModels) -> None:
-    found = report(tiny_server._catalogue, "served")
-    assert found["state"] == "ready"
-    assert found["server"]["given_text"] == "forced, a request a token"
-    assert "judge reads by" in format_report(found)
 
 
 def entry_like(tiny_server: LocalModels, **change: str) -> ServedLanguageModel:
@@ -203,23 +149,6 @@ def entry_like(tiny_server: LocalModels, **change: str) -> ServedLanguageModel:
 def test_a_model_that_it_does_not_serve(tiny_server: LocalModels) -> None:
     with pytest.raises(Unavailable, match="serves no model 'gpt-9'; it serves tiny-served"):
         _ = entry_like(tiny_server, served_name="gpt-9").use
-
-
-def test_a_wrong_key_is_refused_and_not_repeated(
-    tiny_server: LocalModels, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ANOTHER_KEY", "sk-another-key")
-    with pytest.raises(Unavailable, match="refuses our key") as caught:
-        entry_like(tiny_server, api_key_env="ANOTHER_KEY").generate(PROMPTS, GREEDY)
-    assert "sk-another-key" not in str(caught.value)
-    with pytest.raises(Unavailable, match="environment variable UNSET_KEY"):
-        entry_like(tiny_server, api_key_env="UNSET_KEY").generate(PROMPTS, GREEDY)
-
-
-def test_a_server_is_shown_without_a_hash(tiny_server: LocalModels) -> None:
-    card = tiny_server._catalogue.describe()[0]
-    assert (card.sha256, card.device, card.dtype) == (None, "server", "server")
-    assert card.capabilities == ("judge", "generate", "score")
 
 
 def test_a_worker_does_not_wait_for_a_server_before_it_starts(tiny_server: LocalModels) -> None:

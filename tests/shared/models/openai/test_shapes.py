@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Iterator, Sequence
 from math import exp
 from typing import Any
@@ -43,7 +42,6 @@ def model(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedLanguag
 
 
 every_style = pytest.mark.parametrize("style", ["vllm", "openai"])
-of_vllm = pytest.mark.parametrize("style", ["vllm"])
 of_openai = pytest.mark.parametrize("style", ["openai"])
 
 
@@ -191,14 +189,6 @@ def test_retries_stop(model: ServedLanguageModel, stub: Stub) -> None:
     with pytest.raises(Unavailable, match="status 503"):
         model.generate(PROMPTS[:1], SAMPLING)
     assert len(stub.asked) == 1 + 4
-
-
-@of_openai
-def test_retry_after_is_waited_for(model: ServedLanguageModel, stub: Stub) -> None:
-    stub.instead = [(429, {"Retry-After": "0.5"}, {})]
-    started = time.monotonic()
-    model.generate(PROMPTS[:1], SAMPLING)
-    assert time.monotonic() - started >= 0.5
 
 
 @of_openai
