@@ -43,7 +43,8 @@ from shared.process.settings import settings
 from shared.reports.metric import Metric
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-BEGIN, END = "<!-- simulated: rewritten by `python -m bench.capacity` -->", "<!-- end of simulated -->"
+BEGIN = "<!-- simulated: rewritten by `python -m bench.capacity` -->"
+END = "<!-- end of simulated -->"
 RATES = (1, 100, 10_000)
 MIXED = 10_000  # posts a second, of all metrics together
 MIXED_SAID = (

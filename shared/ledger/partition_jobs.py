@@ -1,10 +1,9 @@
 """Turn the jobs into partitions of a day each, so that retention drops days instead of deleting
 rows: `python -m shared.ledger.partition_jobs`.
 
-The service goes on: jobs are locked for a moment, no row is copied, and the table that is there
-becomes the first partition. Said again it does nothing; cut off anywhere it leaves the ledger as it
-was, and is to be said again. The guide, "How much for how many", says what it
-costs, and how to go back.
+The service goes on: jobs are locked for a moment, no row is copied, and the existing table becomes
+the first partition. A second run does nothing. An interrupted run leaves the ledger unchanged and
+can be repeated. docs/guide/capacity.md says what partitions cost, and how to go back.
 """
 
 from __future__ import annotations

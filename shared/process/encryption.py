@@ -5,7 +5,7 @@ the ledger, since we must sign with them and cannot keep a hash only. `TOUCHSTON
 encrypts texts that must not be stored while their job is open, calls to models and their replies on
 their way through Redis, and the sessions of the pages; under the last of its keys texts are hashed
 that results are told apart by. Several keys, separated by commas: the first
-encrypts, all decrypt, so that keys can be changed (docs/guide/operations.md).
+encrypts, all decrypt, so that keys can be changed (docs/guide/access.md).
 """
 
 from __future__ import annotations

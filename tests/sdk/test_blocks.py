@@ -43,6 +43,10 @@ DOUBLED = "tests/sdk/test_doubled_blocks.py"  # as it is typed, what only reader
 OPERATOR = "tests/sdk/test_operator_blocks.py"  # the same of who runs the service
 # page -> {how a block begins: who runs it, or what it needs that no test has}
 ELSEWHERE = {
+    "docs/guide/access.md": {
+        "python -m services.gateway.keys": "tests/gateway/test_keys.py",
+        "limit_conn_zone": "nginx",
+    },
     "docs/guide/api.md": {
         "touchstone submit": DOUBLED,
         "KEY=$": "run after the README's, since it closes the service",
@@ -74,11 +78,7 @@ ELSEWHERE = {
     "docs/guide/integrations.md": {
         ". .venv": DOUBLED,
     },
-    "docs/guide/operations.md": {
-        "limit_conn_zone": "nginx",
-        '{"event"': f"a line of the log; {OPERATOR}",
-        "curl -s $TOUCHSTONE_URL": f"Langfuse; {OPERATOR} reads it",
-    },
+    "docs/guide/monitoring.md": {'{"event"': f"a line of the log; {OPERATOR}"},
     "docs/guide/pushes.md": {
         ". .venv": DOUBLED,
         "touchstone webhooks create": f"tools of the reader's; {DOUBLED} reads it",

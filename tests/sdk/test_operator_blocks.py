@@ -17,7 +17,6 @@ import pytest
 from bench.papers.command import parser as bench_parser
 from bench.papers.templates import read_templates
 from cli.models import command as models_command
-from services.gateway.routes.webhooks import EndpointRequest
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.process.settings import Settings
 from tests.end_to_end.service import ROOT, environment
@@ -91,16 +90,6 @@ def test_the_templates_of_the_page_are_ones_that_the_command_takes(tmp_path: Pat
     }  # fmt: skip
 
 
-def test_a_tool_that_scores_are_pushed_to_is_an_endpoint() -> None:
-    said = typed(ROOT / "docs" / "guide" / "operations.md", "curl -s $TOUCHSTONE_URL")
-    found = re.search(r"-d '(\{.*\})'", said)
-    assert found
-    assert (
-        EndpointRequest.model_validate_json(found[1].replace("…", "KEY")).format
-        == "langfuse-scores"
-    )
-
-
 def test_a_receiver_on_this_machine_is_allowed_by_one_setting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -114,7 +103,7 @@ def test_a_receiver_on_this_machine_is_allowed_by_one_setting(
 
 
 def test_a_line_of_the_log_is_json_with_what_is_logged() -> None:
-    page = ROOT / "docs" / "guide" / "operations.md"
+    page = ROOT / "docs" / "guide" / "monitoring.md"
     said = json.loads(typed(page, '{"event"'))
     source = (ROOT / "services" / "gateway" / "request_record.py").read_text("utf-8")
     assert [name for name in said.keys() - {"event"} if name not in source] == []
