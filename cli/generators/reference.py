@@ -174,9 +174,8 @@ def settings_page() -> Iterator[str]:
     """A row a setting. Raises ValueError where one is not described."""
     yield "# Settings\n\n" + WRITTEN
     yield (
-        "Environment variables, read once when a process starts; a wrong one ends it with a line "
-        "that says why. A list is written with commas, or as JSON. A secret may stand in a file "
-        "that `<NAME>_FILE` names.\n\n"
+        "Environment variables, read once when a process starts. Write a list with commas or as "
+        "JSON. `<NAME>_FILE` may name a file that contains a secret.\n\n"
         "| variable | type | default | meaning | read by |\n|---|---|---|---|---|\n"
     )
     for kind in (Settings, CommandSettings):
