@@ -189,13 +189,13 @@ def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
         raise ValueError(f"{variable} has no description")
     known = kind.model_json_schema(mode="validation")["properties"]
     schema = known.get(str(field.validation_alias or name)) or known[name]
-    readers = ["`touchstone`"] if kind is CommandSettings else sorted(readers_of(name) or EVERY)
+    readers = {"`touchstone`"} if kind is CommandSettings else readers_of(name) or EVERY
     cells = (
         f"`{variable}`",
         _type(schema),
         _default(field),
         f"{field.description[0].upper()}{field.description[1:]}",
-        ", ".join(readers),
+        "all" if readers == EVERY else ", ".join(sorted(readers)),
     )
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
 
