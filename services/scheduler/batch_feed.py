@@ -49,7 +49,8 @@ class Feeder:
         self._pace = MetricRate(LEAST_WAITING, chosen.batch_window)
 
     def round(self) -> int:
-        """Run one round; return the number of new jobs. Raises Unavailable if the ledger is away."""
+        """Run one round; return the number of new jobs. Raises Unavailable if the ledger is
+        away."""
         self._isolation.for_each_batch("settling", batch_feed.finish_lines)
         self._isolation.for_each_batch("finishing", batches.finish_answered)
         self._isolation.for_each_batch("expiring", batches.expire)
@@ -128,7 +129,8 @@ def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsa
 
 @dataclass(frozen=True)
 class QueueSample:
-    """A metric's batch queue at the last look. ended: jobs per second; bound: jobs that could wait."""
+    """A metric's batch queue at the last look. ended: jobs per second; bound: jobs that could
+    wait."""
 
     at: float
     open_jobs: int

@@ -1,4 +1,5 @@
-"""Writes rows of the results table within seconds of a job's end, and updates old rows gradually."""
+"""Writes rows of the results table within seconds of a job's end, and updates old rows
+gradually."""
 
 from __future__ import annotations
 

@@ -106,7 +106,8 @@ class Retention:
         return purge
 
     def _batches(self, older_than: timedelta, purge: Callable[[Connection, str], int]) -> int:
-        """Purge one batch after the other; a batch that cannot be purged waits for the next round."""
+        """Purge one batch after the other; a batch that cannot be purged waits for the next
+        round."""
         total, stuck = 0, list[str]()
         while True:
             with transaction(self._engine) as connection:
@@ -137,7 +138,8 @@ class Retention:
                 return total
 
     def _delete_unknown_files(self) -> int:
-        """Delete blobs without a row: a process died between blob and row, or the store was away."""
+        """Delete blobs without a row: a process died between blob and row, or the store was
+        away."""
         self._store.remove_unfinished(STRAY_AGE)
         old = list(self._store.list_by_age(STRAY_AGE))
         strays = []
@@ -152,7 +154,8 @@ class Retention:
 
 
 def _run_one(kind: str, purge: Callable[[], int]) -> int:
-    """Run one purge; an error does not stop the others. Raises Unavailable if the ledger is away."""
+    """Run one purge; an error does not stop the others. Raises Unavailable if the ledger is
+    away."""
     try:
         return purge()
     except FileStoreAway as error:

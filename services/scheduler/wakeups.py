@@ -35,7 +35,8 @@ class Wakeups:
         self._short: dict[MetricQueue, deque[int]] = {}
 
     def round(self) -> None:
-        """Count once, and send the messages that were missing in every round. Raises Unavailable."""
+        """Count once, and send the messages that were missing in every round. Raises
+        Unavailable."""
         with transaction(self._engine) as connection:
             metric_queues = open_queues(connection)
         self._short = {

@@ -132,7 +132,8 @@ class Deliverer:
         task.add_done_callback(self._under_way.discard)
 
     async def test(self, test: Delivery) -> None:
-        """Make one attempt and report its outcome to the caller of the test; nothing else changes."""
+        """Make one attempt and report its outcome to the caller of the test; nothing else
+        changes."""
         started = time.perf_counter()
         found = await self._try_send([test])
         milliseconds = round(1_000 * (time.perf_counter() - started))
@@ -468,7 +469,8 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         raise failed
 
     async def resolve(self, host: str, port: int) -> list[Address]:
-        """Return the addresses of this host, all allowed. Raises ForbiddenDestination, UnknownName."""
+        """Return the addresses of this host, all allowed. Raises ForbiddenDestination,
+        UnknownName."""
         try:
             found = await self._resolver(host, port)
         except (OSError, UnicodeError):

@@ -113,7 +113,8 @@ def new_request_id() -> str:
 
 
 def request_id() -> str | None:
-    """Return the id of the request being answered, or of the request that created the running job."""
+    """Return the id of the request being answered, or of the request that created the running
+    job."""
     return _request_id.get()
 
 

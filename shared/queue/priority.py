@@ -218,7 +218,8 @@ class DeviceRate:
         self._speed = speed if self._speed is None else 0.8 * self._speed + 0.2 * speed
 
     def most(self, budget: int, served: Iterable[Party]) -> int:
-        """Return the largest cost of one pass for these parties: small if another party may arrive."""
+        """Return the largest cost of one pass for these parties: small if another party may
+        arrive."""
         oldest = self.clock() - RECENT_SECONDS
         self._seen = {one: when for one, when in self._seen.items() if when > oldest}
         if not self._seen.keys() - set(served):

@@ -42,7 +42,8 @@ class WorkerSender:
     """Reports this process's state from a separate thread, at each change and periodically."""
 
     def __init__(self, services: Iterable[str], obstacles: Callable[[], Mapping[str, str]]) -> None:
-        """obstacles: returns name → reason for everything that keeps the process from taking jobs."""
+        """obstacles: returns name → reason for everything that keeps the process from taking
+        jobs."""
         self._services = tuple(services)
         self._obstacles = obstacles
         self._holder = uuid4().hex
