@@ -1,9 +1,8 @@
-"""A batch from its making to its end; when all is answered or given up, its files are written.
+"""Batches from creation to end; when all lines are answered or given up, the files are written.
 
-`ending` is what a batch becomes once its files are there. Files have ids that follow from the
-batch's, so that a scheduler that writes them again writes the same files. What is done for many
-batches at once takes `only`: the batches to do it for, None for all. So a caller can try one after
-the other where it fails for all together.
+`ending` is the status after the files are written. File ids follow from the batch's id, so a
+scheduler that writes again writes the same files. Functions for many batches take `only`: the
+batches to process, or None for all. A caller can thus try them one by one if all together fail.
 """
 
 from __future__ import annotations
@@ -180,10 +179,10 @@ def batch_of(row: Row[Any]) -> Batch:
 def make(
     connection: Connection, new: NewBatch, *, key: str | None, owner: Owner = ANYBODY
 ) -> tuple[Batch, bool]:
-    """A new batch, or under a known key the one that is there already; and whether it was.
+    """Create a batch, or return the existing batch of a known key; and whether it existed.
 
-    Raises KeyReused where the key belongs to another request, QuotaExceeded where the owner has
-    too many open batches.
+    Raises KeyReused if the key belongs to another request, and QuotaExceeded if the owner has too
+    many open batches.
     """
     take_batch_turn(connection, owner)
     values = {
@@ -216,7 +215,7 @@ def make(
 def _find_previous(
     connection: Connection, tenant: str, key: str | None, values: Mapping[str, Any]
 ) -> Batch:
-    """The batch of this key, which must have been made with the same values."""
+    """Return the batch of this key. Raises KeyReused if it was created with other values."""
     earlier = batch_of(
         connection.execute(
             select(*SHOWN).where(batches.c.tenant == tenant, batches.c.key == key)
@@ -228,7 +227,7 @@ def _find_previous(
 
 
 def find_by_key(connection: Connection, tenant: str, key: str | None) -> Batch | None:
-    """Return the tenant's batch of this key, whatever its other values."""
+    """Return the tenant's batch of this key, with any values."""
     if key is None:
         return None
     query = select(*SHOWN).where(batches.c.tenant == tenant, batches.c.key == key)
@@ -237,7 +236,7 @@ def find_by_key(connection: Connection, tenant: str, key: str | None) -> Batch |
 
 
 def find(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:
-    """The batch with this id; of this tenant, where one is named. Raises UnknownBatch."""
+    """Return the batch with this id, of this tenant if given. Raises UnknownBatch."""
     query = select(*SHOWN).where(batches.c.id == batch_id)
     if tenant is not None:
         query = query.where(batches.c.tenant == tenant)
@@ -288,8 +287,8 @@ def cancel(connection: Connection, batch_id: str, *, tenant: str | None = None) 
 def report_of(
     connection: Connection, batch: Batch, metric: str, resend_after: timedelta
 ) -> Accepted:
-    """The job that reports on this batch; a new one at the first ask, or where the last one failed
-    for reasons of our own."""
+    """Return the job that reports on this batch. Create it at the first call, or if the last one
+    failed through a fault of the service."""
     held = select(batches.c.report_job_id).where(batches.c.id == batch.id).with_for_update()
     job_id = connection.execute(held).scalar_one()
     if job_id is not None:
@@ -312,7 +311,7 @@ def file_id(batch_id: str, kind: Kind) -> str:
 
 
 def of(only: Only) -> list[ColumnElement[bool]]:
-    """The condition that a batch is one of these."""
+    """Return the condition that a batch is one of these."""
     return [] if only is None else [batches.c.id.in_(only)]
 
 
@@ -330,7 +329,7 @@ def finish_answered(connection: Connection, only: Only = None) -> int:
 
 
 def expire(connection: Connection, only: Only = None) -> int:
-    """Batches past their time: what waits or runs is given up; how many are ready for their files.
+    """Give up waiting and running lines of late batches; return how many are ready for their files.
 
     A job that ended just before is settled first: its line counts.
     """
@@ -371,7 +370,7 @@ def list_to_write(connection: Connection) -> list[DueBatch]:
 
 
 def take_to_write(connection: Connection, batch_id: str) -> Batch | None:
-    """The batch whose files are to be written; None where another scheduler writes them."""
+    """Return the batch whose files are to be written, or None if another scheduler writes them."""
     if not try_acquire(connection, batch_id):
         return None
     row = connection.execute(

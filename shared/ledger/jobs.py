@@ -142,8 +142,8 @@ def accept(
 ) -> Accepted:
     """Create a job, or return the existing job of a known key.
 
-    Of fifty calls at once the key's primary key lets one insert through. The others wait for its
-    commit and then read it. Raises KeyReused if the key belongs to another request, and
+    If fifty calls arrive at once, the key's primary key lets one insert through. The others wait
+    for its commit and then read it. Raises KeyReused if the key belongs to another request, and
     QuotaExceeded if the owner has too many open jobs.
     """
     job_id = new_id()

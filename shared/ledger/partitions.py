@@ -135,7 +135,7 @@ def midnight(moment: datetime) -> datetime:
 
 
 def in_short_lock(engine: Engine, work: Callable[[Connection], bool | None]) -> bool:
-    """Run `work` in a transaction of its own; return True if it was done.
+    """Run `work` in a separate transaction; return True if it was done.
 
     It was not done if `work` returns False, if another process changes the layout, or if a lock was
     not free in time. Raises Unavailable.
