@@ -96,10 +96,10 @@ sbom: $(VENV)/runtime  ## sbom.cdx.json: packages and models of an install on on
 bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
 	$(RUN) -m bench
 
-chaos: $(VENV)/dev  ## real faults on real processes; the table in docs/guide/operations.md
+chaos: $(VENV)/dev  ## real faults on real processes; the table in bench/RESULTS.md
 	$(RUN) -m tests.chaos
 
-soak: $(VENV)/dev  ## many batches while workers die; the table in docs/guide/operations.md
+soak: $(VENV)/dev  ## many batches while workers die; the table in bench/RESULTS.md
 	$(RUN) -m tests.soak
 
 fuzz: $(VENV)/dev  ## Schemathesis on the running service: thousands of requests, no surprise

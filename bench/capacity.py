@@ -5,7 +5,7 @@ the whole process, split into what the models took, seconds inside their forward
 threads that they use, and the rest, which is the metric's own); those of the way there and back by
 `bench.gateway`, whose last figures stand in `bench/RESULTS.md`. With them a simulation
 of the queues (`bench.queueing`) finds the fewest servers whose 95th percentile stays within the
-promise. It writes `docs/guide/capacity.md`; the last line is JSON.
+promise. It writes its tables into `bench/RESULTS.md`; the last line is JSON.
 
 Past one Redis: `mixed` asks every metric at once, each for its share of the posts, with a Redis a
 service (`TOUCHSTONE_QUEUE_REDIS`) and models in the metrics' own workers (binding `local`), so that
@@ -43,8 +43,8 @@ from shared.process.settings import settings
 from shared.reports.metric import Metric
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-PAGE = Path("docs/guide/capacity.md")
-BEGIN, END = "<!-- simulated: rewritten by `python -m bench.capacity` -->", "<!-- end -->"
+BEGIN = "<!-- simulated: rewritten by `python -m bench.capacity` -->"
+END = "<!-- end of simulated -->"
 RATES = (1, 100, 10_000)
 MIXED = 10_000  # posts a second, of all metrics together
 MIXED_SAID = (
@@ -57,7 +57,7 @@ DATABASE_CORES, REDIS_CORES = 32, 1  # the most that one server of each can use
 LIFTS = {
     "gateway": "more gateway processes: they share nothing",
     "database": "one a tenant or region (jobs know no other jobs), or fewer, larger commits",
-    "redis": "a Redis a service (TOUCHSTONE_QUEUE_REDIS) and TOUCHSTONE_BINDING=local, see below; "
+    "redis": "a Redis a service (TOUCHSTONE_QUEUE_REDIS) and TOUCHSTONE_BINDING=local; "
     "one metric alone needs more than one service for itself",
     "metric": "more workers of the metric: a queue feeds any number of them",
     "model": "GPUs in place of cores, or more model workers on the same queue",
@@ -195,7 +195,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=__doc__)
     parser.add_argument("--within", type=float, default=5.0, help="promised p95, seconds (5)")
     parser.add_argument("--gpu", type=float, default=200.0, help="a GPU in cores (200, assumed)")
-    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--page", type=Path, default=RESULTS)
     asked = parser.parse_args()
     telemetry.configure_logging("warning", "console")
     dispatch = way()

@@ -174,9 +174,8 @@ def settings_page() -> Iterator[str]:
     """A row a setting. Raises ValueError where one is not described."""
     yield "# Settings\n\n" + WRITTEN
     yield (
-        "Environment variables, read once when a process starts; a wrong one ends it with a line "
-        "that says why. A list is written with commas, or as JSON. A secret may stand in a file "
-        "that `<NAME>_FILE` names.\n\n"
+        "Environment variables, read once when a process starts. Write a list with commas or as "
+        "JSON. `<NAME>_FILE` may name a file that contains a secret.\n\n"
         "| variable | type | default | meaning | read by |\n|---|---|---|---|---|\n"
     )
     for kind in (Settings, CommandSettings):
@@ -190,13 +189,13 @@ def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
         raise ValueError(f"{variable} has no description")
     known = kind.model_json_schema(mode="validation")["properties"]
     schema = known.get(str(field.validation_alias or name)) or known[name]
-    readers = ["`touchstone`"] if kind is CommandSettings else sorted(readers_of(name) or EVERY)
+    readers = {"`touchstone`"} if kind is CommandSettings else readers_of(name) or EVERY
     cells = (
         f"`{variable}`",
         _type(schema),
         _default(field),
         f"{field.description[0].upper()}{field.description[1:]}",
-        ", ".join(readers),
+        "all" if readers == EVERY else ", ".join(sorted(readers)),
     )
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
 

@@ -1,1 +1,1 @@
-"""The scheduler sends again what was lost, carries batches on, and purges what is old."""
+"""The scheduler: sends lost messages again, advances batches, and deletes old data."""

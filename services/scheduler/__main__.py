@@ -44,14 +44,15 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class PeriodicTask:
-    """A step done over and over in a thread of its own: no task holds up another."""
+    """A step repeated in its own thread, so that no task blocks another."""
 
     name: str
     work: Callable[[], int | None]  # how much was done: a duty that has more to do does not rest
     every_seconds: float
 
     def run_until(self, stop: threading.Event, rounds: TaskMonitor) -> None:
-        """Until `stop` is set; what is away is asked again next round, and so is what crashed."""
+        """Repeat until `stop` is set. A store that is away, or a crash, is retried in the next
+        round."""
         rest = min(self.every_seconds, FIRST_SECONDS)
         rounds.begin(self.name)
         while not stop.wait(rest):
@@ -88,7 +89,7 @@ def periodic_tasks(chosen: Settings, isolation: FailureIsolation) -> list[Period
 
 
 def run(stop: threading.Event, chosen: Settings, rounds: TaskMonitor) -> None:
-    """Do all duties until `stop` is set."""
+    """Run all periodic tasks until `stop` is set."""
     isolation = FailureIsolation(ledger())
     threads = [
         threading.Thread(target=duty.run_until, args=(stop, rounds), name=duty.name)

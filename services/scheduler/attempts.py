@@ -1,7 +1,7 @@
-"""A step that kills its process, by memory or by a fault, is counted against its batch.
+"""Counts steps that kill their process, by memory or by a fault, against their batch.
 
-What ran beside it is suspected, too, and tried alone: so that an innocent batch is cleared by its
-next step, and the one that kills has killed nobody else's when it fails.
+Batches that ran at the same time are suspects, too, and are tried alone. An innocent batch is
+cleared by its next step, and the guilty one fails without killing another's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TooManyDeaths(Exception):
 
 
 class TrialGate:
-    """The steps of one process: a suspect is tried alone. For any thread."""
+    """The running steps of one process; a suspect runs alone. Thread-safe."""
 
     def __init__(self, patience: float = TRIAL_SECONDS) -> None:
         self._patience = patience
@@ -40,7 +40,7 @@ class TrialGate:
 
     @contextmanager
     def enter(self, *, suspect: bool) -> Iterator[None]:
-        """Once nobody is on trial; for a suspect, once nobody else is under way."""
+        """Wait until no suspect is tried; a suspect waits until no other step runs."""
         with self._moved:
             self._suspects += suspect
             self._moved.wait_for(
@@ -57,7 +57,7 @@ class TrialGate:
 
 
 class Attempts:
-    """The attempts of one scheduler. For any thread."""
+    """The attempts of one scheduler. Thread-safe."""
 
     def __init__(self, engine: Engine, pause: timedelta = PAUSE) -> None:
         self._engine = engine
@@ -68,9 +68,9 @@ class Attempts:
 
     @contextmanager
     def one(self, batch_id: str) -> Iterator[bool]:
-        """An attempt at this batch's step; False where it is not to be made now.
+        """Count an attempt at this batch's step; yield False if it may not start now.
 
-        Raises TooManyDeaths, and Unavailable.
+        Raises TooManyDeaths and Unavailable.
         """
         if batch_id in self._owed:
             self._clear([batch_id])
@@ -95,7 +95,7 @@ class Attempts:
             self._finish(batch_id)
 
     def close(self) -> None:
-        """This process ends as it should: what is cut off is no batch's fault."""
+        """Forgive the running attempts: this process ends normally."""
         try:
             self._clear(list(self._under_way | self._owed))
         except Unavailable:

@@ -1,13 +1,11 @@
-"""A round of the batches: settle what has ended, give up what is late, feed what waits.
+"""One round over the batches: settle finished lines, expire late batches, feed waiting lines.
 
-Every step is a transaction of its own, and the ledger is the truth: killed at any point, the next
-round (or another scheduler's) goes on. What many batches share is done for all at once; where that
-fails, for each alone.
+Each step is one transaction. If the scheduler is killed, the next round or another scheduler
+continues. Work shared by many batches is done for all at once, and for each alone if that fails.
 
-In a metric's batch queue wait no more jobs than its workers end in a few seconds. A newcomer's jobs
-stand behind those that wait already, so that the wait is bounded by time, not by a count. A queue
-that was found empty was too short: then twice as many may wait. So the bound follows the workers,
-however many and however fast they are.
+No more jobs wait in a metric's batch queue than its workers finish in a few seconds. A new batch
+therefore waits for a bounded time. If a queue was found empty, twice as many may wait, so that the
+bound follows the number and speed of the workers.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ logger = telemetry.logger(__name__)
 
 
 class Feeder:
-    """What one scheduler needs to feed batches."""
+    """Feeds batches for one scheduler."""
 
     def __init__(
         self, engine: Engine, chosen: Settings, *, isolation: FailureIsolation | None = None
@@ -51,7 +49,8 @@ class Feeder:
         self._pace = MetricRate(LEAST_WAITING, chosen.batch_window)
 
     def round(self) -> int:
-        """One round; how many jobs were made. Raises Unavailable where the ledger is away."""
+        """Run one round; return the number of new jobs. Raises Unavailable if the ledger is
+        away."""
         self._isolation.for_each_batch("settling", batch_feed.finish_lines)
         self._isolation.for_each_batch("finishing", batches.finish_answered)
         self._isolation.for_each_batch("expiring", batches.expire)
@@ -86,7 +85,7 @@ class Feeder:
         return made
 
     def _window(self, metric: str, loads: list[Load]) -> int:
-        """The most jobs in the queue: as configured, and no more that wait than end in seconds."""
+        """Return the maximum of jobs in the queue: the setting, or less if its workers are slow."""
         open_now, waiting = sum(load.jobs for load in loads), sum(load.queued for load in loads)
         with suppress(Unavailable):  # fetched by a worker or lost: it is nobody's turn to wait
             waiting = min(waiting, broker.queue_length(metric, batch=True))
@@ -94,7 +93,7 @@ class Feeder:
         return min(self._chosen.batch_window, open_now + bound - waiting)
 
     def _available(self, batch: OpenBatch) -> int:
-        """Places that the batch can use: at most a window of its jobs waits for models."""
+        """Return how many jobs the batch can use; at most a window of its jobs waits for models."""
         return min(batch.left, max(0, self._chosen.batch_window - batch.waiting_for_models))
 
     def _feed(self, batch: OpenBatch, count: int) -> int:
@@ -119,7 +118,7 @@ def _wind_up(connection: Connection, only: Sequence[str] | None) -> None:
 
 
 def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsage]:
-    """The open batches in the order of their ties."""
+    """Return the open batches in the order in which ties are served."""
     held = {load.batch_id: load.jobs for load in loads}
     can_use = [
         BatchUsage(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in open_ones
@@ -130,7 +129,8 @@ def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsa
 
 @dataclass(frozen=True)
 class QueueSample:
-    """A metric's batch queue at the last look. ended: jobs a second; bound: that could wait."""
+    """A metric's batch queue at the last look. ended: jobs per second; bound: jobs that could
+    wait."""
 
     at: float
     open_jobs: int
@@ -139,9 +139,9 @@ class QueueSample:
 
 
 class MetricRate:
-    """Each metric's pace, as one scheduler sees it. For one thread.
+    """The pace of each metric, as one scheduler sees it. Not thread-safe.
 
-    least, most: jobs that may wait, however slow or fast the queue is.
+    least, most: bounds for the number of waiting jobs.
     """
 
     def __init__(self, least: int, most: int) -> None:
@@ -151,11 +151,11 @@ class MetricRate:
         self._seen: dict[str, QueueSample] = {}
 
     def add(self, metric: str, count: int) -> None:
-        """So many jobs went into the queue."""
+        """Record `count` jobs that were added to the queue."""
         self._fed[metric] += count
 
     def bound(self, metric: str, open_jobs: int, waiting: int, at: float | None = None) -> int:
-        """How many jobs may wait in the queue, where so many are open in it, and wait, now."""
+        """Return how many jobs may wait in the queue now."""
         at = time.monotonic() if at is None else at
         fed, before = self._fed.pop(metric, 0), self._seen.get(metric)
         ended, bound = 0.0, self._least

@@ -1,11 +1,11 @@
-"""Batches' files: the input is validated in steps, output and error file are written as a stream.
+"""The files of batches: validates input files in steps and streams output and error files.
 
-Neither holds up the feeding: this runs in threads of its own. Tenants take turns: a step validates
-some lines of one batch, and then it is another's turn.
+This runs in threads, so that feeding does not wait for it. Tenants take turns: a step validates
+some lines of one batch, then it is another tenant's turn.
 
-Source of both lines: OpenAI Batch API. In: `{"custom_id", "method": "POST", "url", "body"}`; the
-body is read as strictly as the gateway reads a request to that url. Out:
-`{id, custom_id, response {status_code, request_id, body}, error}`.
+Source of both formats: OpenAI Batch API. Input: `{"custom_id", "method": "POST", "url", "body"}`;
+the body is read as strictly as the gateway reads a request to that url. Output: `{id, custom_id,
+response {status_code, request_id, body}, error}`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ logger = telemetry.logger(__name__)
 
 @dataclass
 class FileTask:
-    """One of the two things that are done with files: whose turn it is, and what is under way."""
+    """One of the two file tasks: the order of turns and the running steps."""
 
     name: str
     waiting: Callable[[Connection], list[DueBatch]]
@@ -80,15 +80,15 @@ class FileTask:
     worked: list[str] = field(default_factory=list)
 
     def done(self) -> int:
-        """How many batches were worked on since the last time."""
+        """Return how many batches were processed since the last call."""
         worked, self.worked = self.worked, []
         return len(worked)
 
 
 class BatchFileWorker:
-    """What one scheduler needs to read and write the files of batches.
+    """Reads and writes the files of batches for one scheduler.
 
-    patience: seconds that a round waits for its steps; the slower ones go on beside the next round.
+    patience: seconds that a round waits for its steps; slower steps continue beside the next round.
     """
 
     def __init__(
@@ -112,9 +112,10 @@ class BatchFileWorker:
         )
 
     def round(self) -> int:
-        """A step of one validated batch of each tenant, and the files of one ended batch of each.
+        """Validate a step of one batch per tenant, and write the files of one ended batch per
+        tenant.
 
-        How many batches were worked on: 0 means that nothing is to be done. Raises Unavailable.
+        Return how many batches were processed; 0: nothing is left to do. Raises Unavailable.
         """
         with transaction(self._engine) as connection:
             waiting = [duty.waiting(connection) for duty in self._duties]
@@ -152,7 +153,8 @@ class BatchFileWorker:
         return True
 
     def _step(self, batch: Batch, size: int | None) -> ValidationStep:
-        """size: bytes of the input file; None: it was deleted. Raises FileStoreAway."""
+        """Validate one step. size: bytes of the input file; None: it was deleted. Raises
+        FileStoreAway."""
         if size is None:
             return _failed(batch, Fault("unknown_file", "the input file was deleted"))
         try:
@@ -186,7 +188,7 @@ class BatchFileWorker:
     def _stream(
         self, connection: Connection, batch: Batch, ids: dict[Kind, str]
     ) -> dict[Kind, int]:
-        """Write every line's answer into one of the two files; the bytes of each."""
+        """Write each line's answer into one of the two files; return the bytes of each file."""
         counts = dict.fromkeys(KINDS, 0)
         with ExitStack() as opened:
             streams: dict[Kind, IO[Any]] = {
@@ -200,7 +202,7 @@ class BatchFileWorker:
     def _register_file(
         self, connection: Connection, batch: Batch, kind: Kind, size: int
     ) -> str | None:
-        """Make the file known; None where it is empty."""
+        """Insert the file's row; return its id, or None if it is empty."""
         if size == 0:
             return None
         new = NewFile(
@@ -214,14 +216,14 @@ class BatchFileWorker:
         return files.insert_file(connection, new).id
 
     def _delete_input(self, connection: Connection, batch: Batch) -> bool:
-        """Lines that keep no text do not keep it in the input file either."""
+        """Delete the input file if it has private lines."""
         if batch.keeps_text:
             return False
         return bool(files.delete_unused(connection, [batch.input_file_id]))
 
 
 def _failed(batch: Batch, fault: Fault) -> ValidationStep:
-    """The step that ends the validation with a fault of the file as a whole."""
+    """Return the step that ends the validation with a fault of the whole file."""
     return ValidationStep([], [fault], batch.read_bytes, batch.read_lines, at_end=True, fatal=True)
 
 
@@ -234,7 +236,7 @@ def _line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
 
 
 def _sanitize(text: str) -> str:
-    """PostgreSQL keeps every character but this one; an id that was changed would be no id."""
+    """Replace the one character that PostgreSQL cannot store."""
     if "\x00" in text:
         raise PydanticCustomError("nul", "must not contain the character U+0000")
     return text
@@ -253,7 +255,7 @@ class BatchLine(Message):
 
 @dataclass
 class PartRead:
-    """What was read of a file since the step began; the place counts from the file's beginning."""
+    """The lines read since the step began; positions count from the beginning of the file."""
 
     read_bytes: int
     read_lines: int
@@ -262,7 +264,7 @@ class PartRead:
     keeps_text: bool = True
 
     def add(self, found: ValidLine | Fault | None, *, private: bool) -> None:
-        """One line. private: whether a faulty one may say that its text must not stay."""
+        """Add one line. private: a faulty line may set `do_not_store_text`."""
         if isinstance(found, Fault):
             self.faults.append(found)
             self.keeps_text &= not private
@@ -284,7 +286,7 @@ class PartRead:
 
 @dataclass(frozen=True)
 class Reader:
-    """What a batch's lines are measured against."""
+    """Validates the lines of a batch."""
 
     contract: ServiceContract
     endpoint: str
@@ -295,7 +297,7 @@ class Reader:
     accept_untrained_languages: bool = False  # of lines that do not state it
 
     def step(self, stream: IO[bytes], batch: Batch) -> ValidationStep:
-        """Read on from where the batch stands: some lines, not the whole file."""
+        """Read some lines from the batch's position on."""
         part = PartRead(batch.read_bytes, batch.read_lines)
         until = time.monotonic() + SECONDS_AT_ONCE
         for raw, length in self._raw(stream):
@@ -316,7 +318,7 @@ class Reader:
         return part.step(at_end=True)
 
     def _raw(self, stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
-        """Each line, cut off where it is too long, and its true length in bytes."""
+        """Yield each line, cut off if it is too long, with its true length in bytes."""
         limit = self.most_body_bytes + ENVELOPE_BYTES
         while raw := stream.readline(limit + 1):
             length, piece = len(raw), raw
@@ -325,7 +327,7 @@ class Reader:
             yield raw, length
 
     def line(self, raw: bytes, number: int, length: int) -> ValidLine | Fault | None:
-        """Return the line, validated, or what is wrong with it; None for a blank line.
+        """Return the validated line or its fault; None for a blank line.
 
         length: its bytes, of which `raw` holds the first.
         """
@@ -357,7 +359,7 @@ class Reader:
             return Fault("unreadable_line", "this line cannot be read", number, "#")
 
     def read(self, raw: bytes) -> tuple[str, JobRequest]:
-        """The line's custom_id and its request. Raises InvalidLine."""
+        """Return the line's custom_id and its request. Raises InvalidLine."""
         line = self._envelope(raw)
         if line.url != self.endpoint:
             raise InvalidLine(
@@ -399,7 +401,7 @@ class Reader:
 
 
 def not_finite(value: JsonValue) -> Iterator[tuple[str | int, ...]]:
-    """The places of NaN and infinite numbers in this value."""
+    """Yield the positions of NaN and infinite numbers in this value."""
     if isinstance(value, float) and not isfinite(value):
         yield ()
     inside: Iterable[tuple[str | int, JsonValue]] = ()
@@ -412,7 +414,7 @@ def not_finite(value: JsonValue) -> Iterator[tuple[str | int, ...]]:
 
 
 class InvalidLine(BadInput):
-    """A line that asks for nothing that could be done; `slug` is the error's code."""
+    """A line without a valid request; `slug` is the error's code."""
 
     def __init__(self, detail: str, *, slug: str, pointer: str) -> None:
         super().__init__(detail, pointer=pointer)
@@ -420,7 +422,8 @@ class InvalidLine(BadInput):
 
     @classmethod
     def of(cls, problem: dict[str, Any], at: str) -> InvalidLine:
-        """The first fault of a validation problem, its pointer moved to this place."""
+        """Return the first fault of a validation problem, with its pointer moved to this
+        position."""
         first = problem["errors"][0]
         where = "#" + at + first["pointer"].removeprefix("#")
         return cls(first["detail"], slug="invalid_request", pointer=where)
@@ -430,7 +433,7 @@ LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}  # to
 
 
 def output_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
-    """Which file it belongs into, and its line there."""
+    """Return the kind of file for this answer, and its line there."""
     job = answer.job
     good = job is not None and job.status == "succeeded"
     line = {
@@ -444,7 +447,7 @@ def output_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
 
 
 def error_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
-    """The line of an answer that cannot be shown: its job may still be asked for."""
+    """Return the line of an answer that cannot be shown; its job can still be read."""
     line = {
         "id": _id(batch, answer),
         "custom_id": answer.custom_id,
@@ -459,7 +462,8 @@ def _id(batch: Batch, answer: LineResult) -> str:
 
 
 def _response(answer: LineResult) -> dict[str, Any] | None:
-    """What `GET /v1/jobs/{id}` says, with this line's own metadata; null without an answer."""
+    """Return the JSON of `GET /v1/jobs/{id}` with this line's own metadata; None without an
+    answer."""
     job = answer.job
     if job is None or job.status not in ("succeeded", "failed"):
         return None
@@ -480,7 +484,7 @@ def _error(batch: Batch, answer: LineResult) -> dict[str, str]:
 
 
 def reader_for(batch: Batch, chosen: Settings, catalogue: Catalogue) -> Reader:
-    """What lines of this batch are measured against. Raises InvalidLine."""
+    """Return the validator for lines of this batch. Raises InvalidLine."""
     contract = contracts().get(batch.metric)
     if contract is None:
         detail = f"there is no metric {batch.metric!r}"

@@ -1,7 +1,7 @@
-"""Finds steps of the database's clock, so that none ends a lease, a batch or a pause.
+"""Detects steps of the database's clock, so that no lease, batch or pause ends by one.
 
-Each scheduler compares the database's clock with its own monotonic one. Whoever finds a step first
-moves the deadlines. The others see that the row in the ledger is up to date again.
+Each scheduler compares the database's clock with its own monotonic clock. The first one that finds
+a step moves the deadlines. The others see that the row in the ledger is up to date.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ logger = telemetry.logger(__name__)
 
 
 class ClockWatch:
-    """What one scheduler saw of the clock."""
+    """The clock as one scheduler has seen it."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class ClockWatch:
         self._last = (now, ours)
 
     def _step(self, now: datetime, ours: float) -> timedelta:
-        """How far the database's clock was set since the last look; 0 without one."""
+        """Return the step of the database's clock since the last look, or 0."""
         if self._last is None:
             return timedelta()
         then, before = self._last

@@ -1,4 +1,5 @@
-"""Rows of the results table, written within seconds of a job's end, and of old ones by and by."""
+"""Writes rows of the results table within seconds of a job's end, and updates old rows
+gradually."""
 
 from __future__ import annotations
 
@@ -12,14 +13,15 @@ AT_ONCE = 500  # rows a transaction
 
 
 class Facts:
-    """What one scheduler writes down of results."""
+    """Writes the results table for one scheduler."""
 
     def __init__(self, engine: Engine, at_once: int = AT_ONCE) -> None:
         self._engine = engine
         self._at_once = at_once
 
     def round(self) -> int:
-        """How much more there may be to do: 0, or as much as a full portion. Raises Unavailable."""
+        """Write one portion; return 0 if nothing is left, else the portion's size. Raises
+        Unavailable."""
         with transaction(self._engine) as connection:
             lines = result_facts.write_of_lines(connection, fact_plan, self._at_once)
         with transaction(self._engine) as connection:
@@ -28,7 +30,7 @@ class Facts:
         return most if most >= self._at_once else self._update()
 
     def _update(self) -> int:
-        """Rows that an earlier version wrote by other rules."""
+        """Rewrite rows that an earlier version wrote by other rules."""
         for metric in reported():
             plan = fact_plan(metric)
             if plan is None:

@@ -1,9 +1,8 @@
-"""A batch that cannot go on fails alone.
+"""Lets a batch that cannot continue fail alone.
 
-An unexpected error in a step of a batch is logged and counted, and the batch is postponed before it
-is tried again; after a few tries it fails, with its reason. A step that kills the process is
-counted in the ledger, before it begins. A ledger that is away is no batch's fault: that ends the
-round. Neither is a file store that is away: then its batch waits, the others go on.
+An unexpected error in a step is logged and counted, and the batch is postponed. After a few tries
+it fails with the reason. A step that kills the process is counted before it begins. If the ledger
+is away, the round ends and no batch is blamed. If the file store is away, its batch waits.
 """
 
 from __future__ import annotations
@@ -36,27 +35,27 @@ logger = telemetry.logger(__name__)
 
 
 def is_schema_error(error: Exception) -> bool:
-    """Whether a table or a column is not as this version knows it: no batch's fault either."""
+    """Return True if a table or column differs from this version, which is no fault of a batch."""
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return isinstance(error, DBAPIError) and state in SCHEMA
 
 
 @dataclass
 class StepErrors:
-    """The latest failures of a batch's step."""
+    """The latest errors in a batch's step."""
 
     away: int = 0  # times that the file store was
     errors: int = 0
     until: float = 0.0  # it rests
 
     def postpone(self, first_seconds: float) -> None:
-        """Before the next try: twice as long as before the one before."""
+        """Delay the next try; each delay is twice the one before."""
         seconds = first_seconds * 2.0 ** min(self.away + self.errors - 1, MOST_DOUBLINGS)
         self.until = time.monotonic() + min(seconds, LONGEST_REST_SECONDS)
 
 
 class FailureIsolation:
-    """The batches in trouble, as this scheduler has seen them. For any thread."""
+    """The batches with errors, as this scheduler has seen them. Thread-safe."""
 
     def __init__(
         self,
@@ -74,14 +73,16 @@ class FailureIsolation:
         self._attempts = attempts or Attempts(engine)
 
     def should_wait(self, step: str, batch_id: str) -> bool:
-        """It failed a moment ago, and its pause is not over."""
+        """Return True while the pause after a failed step is not over."""
         trouble = self._troubles.get((step, batch_id))
         return trouble is not None and time.monotonic() < trouble.until
 
     @contextmanager
     def attempt(self, step: str, batch_id: str) -> Iterator[bool]:
-        """An attempt at this step, counted; False where it is not to be made now. What goes wrong
-        stays in here. Raises Unavailable where the ledger is away."""
+        """Count an attempt at this step; yield False if it may not start now.
+
+        Errors in the block are handled here. Raises Unavailable if the ledger is away.
+        """
         with self.guard(step, batch_id):
             try:
                 with self._attempts.one(batch_id) as begins:
@@ -94,12 +95,12 @@ class FailureIsolation:
             yield False
 
     def close(self) -> None:
-        """This process ends as it should: what is cut off counts against no batch."""
+        """Forgive the running attempts: this process ends normally."""
         self._attempts.close()
 
     @contextmanager
     def guard(self, step: str, batch_id: str) -> Iterator[None]:
-        """Errors in the block are logged. Raises Unavailable where the ledger is away."""
+        """Log errors in the block. Raises Unavailable if the ledger is away."""
         try:
             yield
         except (FileStoreAway, ModelNotReady) as error:
@@ -120,9 +121,9 @@ class FailureIsolation:
     def for_each_batch(
         self, step: str, work: Callable[[Connection, Sequence[str] | None], object]
     ) -> None:
-        """Do this for all batches in one transaction; where it fails, for each in one of its own.
+        """Run `work` for all batches in one transaction; if it fails, once for each batch.
 
-        work: with the batches to do it for; None: all. Raises Unavailable.
+        work: takes the ids of its batches, or None for all. Raises Unavailable.
         """
         try:
             with transaction(self._engine) as connection:
@@ -140,7 +141,8 @@ class FailureIsolation:
                     work(connection, [turn.id])
 
     def _failed(self, step: str, batch_id: str, error: Exception) -> None:
-        """Log it under an id that the caller gets, too; after the last try the batch fails."""
+        """Log the error under an id that the caller gets as well; after the last try fail the
+        batch."""
         error_id = f"err_{secrets.token_hex(8)}"
         logger.error("batch.crashed", batch=batch_id, step=step, error_id=error_id, exc_info=error)
         telemetry.BATCH_ERRORS.labels(step).inc()
@@ -163,7 +165,7 @@ class FailureIsolation:
             return trouble
 
     def _end(self, batch_id: str, fault: Fault) -> None:
-        """With the results that it has; where even that fails, without."""
+        """Fail the batch with its results, or without them if they cannot be written."""
         try:
             with transaction(self._engine) as connection:
                 status = batches.fail(connection, batch_id, fault)
@@ -176,7 +178,7 @@ class FailureIsolation:
         logger.error("batch.failed", batch=batch_id, status=status, reason=fault.message)
 
     def _fail_batch(self, batch_id: str, fault: Fault) -> str:
-        """Nothing but the batch's row; where even that fails, it rests and is tried again."""
+        """Update only the batch's row; if that fails, too, pause and retry."""
         try:
             with transaction(self._engine) as connection:
                 batches.fail_batch(connection, find(connection, batch_id), [vars(fault)])

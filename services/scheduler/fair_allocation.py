@@ -1,7 +1,6 @@
-"""Which batch gets how many of the jobs that may wait, and which is served next.
+"""Shares the queue's free places and the scheduler's turns among tenants, then batches.
 
-Tenants come first, then the batches of each: one with sixty batches has no more of the window, and
-no more turns, than one with a single batch.
+A tenant with sixty batches gets no more places or turns than a tenant with one.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from shared.ledger.batches import DueBatch
 
 
 def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: int) -> Counter[str]:
-    """How many new jobs each one gets (max-min fairness).
+    """Return the number of new jobs for each key (max-min fairness).
 
-    can_use:   who → the most that it can use; in the order in which ties are served.
-    open_jobs: who → jobs that it has in the queue now, of these and of others.
-    window:    the most jobs in the queue; what others hold is taken off first.
+    can_use:   key → the most that it can use; ties are served in this order.
+    open_jobs: key → its jobs in the queue now, including keys that get nothing.
+    window:    the maximum of jobs in the queue; jobs of other keys are subtracted first.
 
-    Each free place goes to the one with the fewest open jobs that can still use one.
+    Each free place goes to the key with the fewest open jobs that can still use one.
     """
     given: Counter[str] = Counter()
     free = window - sum(open_jobs.values())
@@ -39,7 +38,7 @@ def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: i
 
 @dataclass(frozen=True)
 class BatchUsage:
-    """A batch that can use jobs. most: how many; held: it has in the queue now."""
+    """A batch that can use jobs. most: how many; held: its jobs in the queue now."""
 
     batch_id: str
     tenant: str
@@ -48,8 +47,8 @@ class BatchUsage:
 
 
 def allocate_by_tenant(batches: Iterable[BatchUsage], window: int) -> Counter[str]:
-    """How many new jobs each batch gets: the window is shared by tenants, a tenant's share by its
-    batches. Batches that hold places without an appetite are named with `most` 0."""
+    """Return the number of new jobs for each batch: tenants share the window, and a tenant's
+    batches share its part. A batch that holds places but wants none has `most` 0."""
     of_tenant: dict[str, list[BatchUsage]] = defaultdict(list)
     for batch in batches:
         of_tenant[batch.tenant].append(batch)
@@ -67,14 +66,14 @@ def allocate_by_tenant(batches: Iterable[BatchUsage], window: int) -> Counter[st
 
 
 class Rotation:
-    """Whose turn is next: the tenant that was served longest ago, with its batch that was."""
+    """Orders batches by turns: first the tenant, then its batch, that was served longest ago."""
 
     def __init__(self) -> None:
         self._served: dict[str, int] = {}  # tenant or batch → when, counted in turns
         self._turns = 0
 
     def order(self, waiting: Iterable[DueBatch]) -> list[DueBatch]:
-        """One batch of each tenant, who waited longest first."""
+        """Return one batch per tenant, the longest waiting first."""
         first: dict[str, DueBatch] = {}
         for turn in sorted(waiting, key=lambda turn: (self._last(turn.id), turn.id)):
             first.setdefault(turn.tenant, turn)

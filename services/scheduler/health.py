@@ -1,6 +1,6 @@
-"""A scheduler's answers to probes, on `TOUCHSTONE_METRICS_PORT`: `/healthz`, `/readyz`, `/metrics`.
+"""The scheduler's probes on `TOUCHSTONE_METRICS_PORT`: `/healthz`, `/readyz`, `/metrics`.
 
-It is well while each of its duties comes round.
+The scheduler is healthy while each periodic task comes round.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from prometheus_client.exposition import ThreadingWSGIServer
 
 
 class TaskMonitor:
-    """When each duty began its last round."""
+    """The time at which each periodic task began its last round."""
 
     def __init__(self, longest_seconds: float) -> None:
         self._longest = longest_seconds
@@ -27,18 +27,18 @@ class TaskMonitor:
         self._began[duty] = time.monotonic()
 
     def late(self) -> list[str]:
-        """The duties that have not come round for too long: their thread ended, or hangs."""
+        """Return the tasks that are overdue: their thread ended or hangs."""
         before = time.monotonic() - self._longest
         return [duty for duty, began in self._began.copy().items() if began < before]
 
 
 class _NoLogHandler(WSGIRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Probes are not worth a line each."""
+        """Discard the line: probes are too frequent."""
 
 
 def start_server(rounds: TaskMonitor, host: str, port: int) -> WSGIServer:
-    """Answer probes from a thread of its own; returns the server, to be shut down."""
+    """Answer probes from a separate thread; return the server for its shutdown."""
     metrics = make_wsgi_app()
 
     def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:

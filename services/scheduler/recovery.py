@@ -1,6 +1,6 @@
-"""One round of recovery: send again what was lost, and end the jobs whose attempts are used up.
+"""Sends lost messages again, and ends the jobs whose attempts are used up.
 
-Several schedulers may run: every pick is FOR UPDATE SKIP LOCKED, and a message too many finds
+Several schedulers may run: they pick rows with FOR UPDATE SKIP LOCKED, and a surplus message finds
 nothing to claim.
 """
 
@@ -29,9 +29,9 @@ MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
 
 
 def recover(engine: Engine, chosen: Settings) -> None:
-    """One round. Raises Unavailable where the ledger or the broker is away.
+    """Run one round. Raises Unavailable if the ledger or the broker is away.
 
-    What goes wrong in one queue keeps no other from its messages.
+    An error in one queue does not stop the others.
     """
     with log_errors("exhausted"):
         end_exhausted(engine, chosen)
@@ -44,7 +44,7 @@ def recover(engine: Engine, chosen: Settings) -> None:
 
 @contextmanager
 def log_errors(duty: str) -> Iterator[None]:
-    """An unexpected error in here is logged, and what follows goes on. Raises Unavailable."""
+    """Log an unexpected error in the block and continue after it. Raises Unavailable."""
     try:
         yield
     except Unavailable:
@@ -54,7 +54,7 @@ def log_errors(duty: str) -> Iterator[None]:
 
 
 def end_exhausted(engine: Engine, chosen: Settings) -> None:
-    """Fail the jobs whose worker died, or was silenced by them, in the last allowed attempt."""
+    """Fail the jobs whose worker died, or was blocked by them, in the last allowed attempt."""
     end = partial(recovery.fail_exhausted, max_attempts=MAX_ATTEMPTS)
     endless = endless_attempts(MAX_ATTEMPTS)
     dead = attempts_exhausted(MAX_ATTEMPTS, "the worker died or lost its lease")
@@ -68,11 +68,11 @@ def end_exhausted(engine: Engine, chosen: Settings) -> None:
 
 
 def resend(engine: Engine, metric_queue: MetricQueue, chosen: Settings) -> int:
-    """Send the lost messages of a queue again; how many.
+    """Send the lost messages of a queue again; return how many.
 
-    A job that merely waits its turn is not lost. The queue holds a message for each such job, so
-    no more are sent than the queue is short of: a long one does not breed duplicates. Jobs that
-    may have killed their workers are sent one at a time.
+    A job that merely waits is not lost. The queue holds a message for each such job, so at most the
+    missing messages are sent, and a long queue gets no duplicates. Jobs that may have killed their
+    workers are sent one at a time.
     """
     in_queue = broker.queue_length(metric_queue.metric, batch=metric_queue.batch)
     with transaction(engine) as connection:
@@ -90,7 +90,7 @@ def resend(engine: Engine, metric_queue: MetricQueue, chosen: Settings) -> int:
 def _take_lost(
     connection: Connection, metric_queue: MetricQueue, in_queue: int, chosen: Settings
 ) -> list[str]:
-    """The ids of the jobs whose message is lost, or that may be tried again."""
+    """Return the ids of the jobs whose message is lost, or that may be tried again."""
     again_after = timedelta(seconds=chosen.resend_seconds)
     missing = recovery.queued_count(connection, metric_queue) - in_queue
     orphans = partial(recovery.take_orphans, limit=MOST_AT_ONCE)

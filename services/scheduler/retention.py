@@ -1,11 +1,11 @@
-"""Nothing is kept for ever: results, files and keys go after their term.
+"""Deletes results, files and keys after their retention.
 
-A blob goes after its row; one that has no row (whoever wrote it died) goes after a day. What cannot
-be forgotten keeps nothing else from being: it is logged, and tried again in the next round.
+A blob is deleted after its row; a blob without a row, whose writer died, after a day. An error is
+logged and retried in the next round, and does not stop the rest.
 
-Input files of batches that must not keep their text are deleted however their batch ended. Whether
-a file holds such a line is known of every line that was read; of what was not read, since the batch
-failed, was cancelled or expired first, the bytes are searched for the field's name.
+Input files with private texts are deleted however their batch ended. Validation records whether a
+line is private. If a batch ended before all lines were read, the remaining bytes are searched for
+the field's name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ logger = telemetry.logger(__name__)
 
 
 class Retention:
-    """What one scheduler forgets."""
+    """Deletes old data for one scheduler."""
 
     def __init__(self, engine: Engine, chosen: Settings) -> None:
         self._engine = engine
@@ -42,7 +42,7 @@ class Retention:
         self._store = FileStore(chosen.files_url, engine)
 
     def round(self) -> None:
-        """Forget everything whose term is over. Raises Unavailable."""
+        """Delete everything whose retention is over. Raises Unavailable."""
         webhooks = timedelta(days=self._chosen.webhook_days)
         purges: dict[str, Callable[[], int]] = {
             **self._jobs(timedelta(hours=self._chosen.job_retention_hours)),
@@ -61,7 +61,7 @@ class Retention:
             logger.info("retention.purged", **gone)
 
     def _jobs(self, term: timedelta) -> dict[str, Callable[[], int]]:
-        """As they lie: in one table, or in partitions of a day, which are dropped."""
+        """Return the purges of jobs, for one table or for partitions, which are dropped by day."""
         with transaction(self._engine) as connection:
             by_day = partitions.is_partitioned(connection)
         if not by_day:
@@ -80,8 +80,8 @@ class Retention:
         }
 
     def _referring(self, older_than: timedelta) -> int:
-        """What refers to jobs goes at the end of their term: pages show it, and keys repeat it.
-        How many portions."""
+        """Delete rows that refer to expired jobs, since pages show them and keys repeat them.
+        Return the number of portions."""
         portions = 0
         for own in partitions.REFERRING:
             after: str | None = ""
@@ -92,7 +92,7 @@ class Retention:
         return portions
 
     def _all(self, portion: Callable[[Connection], int]) -> Callable[[], int]:
-        """Portion after portion, each in its own transaction, until nothing is left."""
+        """Return a purge that deletes portions, one transaction each, until nothing is left."""
 
         def purge() -> int:
             total = 0
@@ -106,7 +106,8 @@ class Retention:
         return purge
 
     def _batches(self, older_than: timedelta, purge: Callable[[Connection, str], int]) -> int:
-        """Batch after batch; one that cannot be purged is left out until the next round."""
+        """Purge one batch after the other; a batch that cannot be purged waits for the next
+        round."""
         total, stuck = 0, list[str]()
         while True:
             with transaction(self._engine) as connection:
@@ -137,8 +138,8 @@ class Retention:
                 return total
 
     def _delete_unknown_files(self) -> int:
-        """Blobs without a row: their writer, or who removed their row, died before the rest, or the
-        store was away."""
+        """Delete blobs without a row: a process died between blob and row, or the store was
+        away."""
         self._store.remove_unfinished(STRAY_AGE)
         old = list(self._store.list_by_age(STRAY_AGE))
         strays = []
@@ -153,7 +154,8 @@ class Retention:
 
 
 def _run_one(kind: str, purge: Callable[[], int]) -> int:
-    """An error with one kind keeps no other. Raises Unavailable where the ledger is away."""
+    """Run one purge; an error does not stop the others. Raises Unavailable if the ledger is
+    away."""
     try:
         return purge()
     except FileStoreAway as error:
@@ -166,7 +168,7 @@ def _run_one(kind: str, purge: Callable[[], int]) -> int:
 
 
 class PrivateInputs:
-    """What one scheduler looks for."""
+    """Deletes input files with private texts for one scheduler."""
 
     def __init__(self, engine: Engine, chosen: Settings) -> None:
         self._engine = engine
@@ -174,7 +176,7 @@ class PrivateInputs:
         self._after = ""  # the last batch of a full round: files that are away block no others
 
     def round(self) -> int:
-        """How many files were deleted. Raises Unavailable."""
+        """Delete such files; return how many. Raises Unavailable."""
         with transaction(self._engine) as connection:
             found = retention.finished_inputs(connection, AT_ONCE, self._after)
         self._after = found[-1].batch_id if len(found) == AT_ONCE else ""
@@ -195,7 +197,7 @@ class PrivateInputs:
         return gone
 
     def _contains_field(self, one: FinishedInput) -> bool:
-        """Whether what nobody read says anywhere that its text must not be stored.
+        """Return True if the unread part of a file mentions `do_not_store_text`.
 
         Raises FileStoreAway.
         """

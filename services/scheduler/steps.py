@@ -1,8 +1,7 @@
-"""Steps of batches, in threads of their own.
+"""Runs steps of batches in threads: a few at a time, two per tenant, one per batch.
 
-A few at a time, two of a tenant, one of a batch. A step that hangs (a store that does not answer)
-holds its own batch and nobody else's. The threads are daemons: what a process that ends cuts off,
-the next one does again.
+A step that hangs, for example on a store that does not respond, blocks its own batch only. The
+threads are daemons. The next process repeats a step that was cut off.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ OF_A_TENANT = 2  # the second one starts while the first one hangs
 
 
 class Steps:
-    """The steps that are under way. For one thread that starts and waits."""
+    """The running steps. To be started and awaited by one thread."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -27,7 +26,7 @@ class Steps:
         self._new: list[threading.Thread] = []  # nobody has waited for them
 
     def can_start(self, turn: DueBatch) -> bool:
-        """Whether there is a thread for this batch's next step."""
+        """Return True if there is a thread for this batch's next step."""
         self._remove_finished()
         of_tenant = sum(one.tenant == turn.tenant for one in self._running)
         return (
@@ -37,16 +36,16 @@ class Steps:
         )
 
     def start(self, turn: DueBatch, work: Callable[[], object]) -> None:
-        """Begin; `can_start` has said that it can."""
+        """Start a step; call `can_start` first."""
         thread = threading.Thread(target=self._do, args=(work,), name=turn.id, daemon=True)
         self._running[turn] = thread
         self._new.append(thread)
         thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Until those have ended that nobody has waited for, but no longer than this.
+        """Wait for the steps that nobody has waited for, at most `seconds`.
 
-        Raises what one of them raised: Unavailable first, since that ends the round.
+        Raises the first error of a step; Unavailable goes first, since it ends the round.
         """
         until = time.monotonic() + seconds
         new, self._new = self._new, []

@@ -1,8 +1,8 @@
-"""A queue has a message for each job that waits in it; what it is short of for long is sent.
+"""Keeps one message in a queue for each job that waits in it.
 
-A worker takes the job whose turn it is, whatever its message names. So a message that is lost (its
-worker was killed) leaves no job of its own behind: every later job waits for the next message, and
-none of them grows old enough for `recovery` to find it. Here the messages are counted instead.
+A worker takes the job whose turn it is, not the job that its message names. If a message is lost
+with its worker, no particular job stays behind. Every later job waits a little longer, and none
+grows old enough for `recovery`. So this module counts messages and sends the missing ones.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ logger = telemetry.logger(__name__)
 
 
 class Wakeups:
-    """What one scheduler counted in its last rounds."""
+    """The counts of one scheduler's last rounds."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._short: dict[MetricQueue, deque[int]] = {}
 
     def round(self) -> None:
-        """Count once, and send what was short all the time. Raises Unavailable."""
+        """Count once, and send the messages that were missing in every round. Raises
+        Unavailable."""
         with transaction(self._engine) as connection:
             metric_queues = open_queues(connection)
         self._short = {

@@ -1,19 +1,17 @@
-"""The delivery of webhooks: many attempts at a time, a few of one endpoint, a share of one tenant.
+"""Delivers webhooks: many attempts at a time, a few per endpoint, a share per tenant.
 
-A thread with an event loop of its own beside the scheduler's rounds; the ledger is asked off the
-loop. What is under way when the process dies is taken again once its lease has run out: delivery is
-at least once, under the same `webhook-id`.
+A thread with an event loop runs beside the scheduler's rounds and queries the ledger off the loop.
+If the process dies, its attempts are taken again after their lease. Delivery is at least once,
+under the same `webhook-id`.
 
-An attempt is one request: of one event, or of many scores where their destination's format joins
-them; what becomes of it becomes of each. It signs the exact bytes and posts them. Success is 2xx
-and nothing else; a redirect is a failure and is not followed; of the answer at most 64 kB are
-read, its head and `100 Continue` included, and none of its body is kept or shown.
-Source: Standard Webhooks 1.0.0.
+An attempt is one request: one event, or several scores if the destination's format joins them, with
+one outcome for all. It signs the exact bytes and posts them. Only 2xx is a success; a redirect is a
+failure and is not followed. At most 64 kB of the answer are read, including its head and `100
+Continue`. Its body is neither kept nor shown. Source: Standard Webhooks 1.0.0.
 
-No request reaches an internal address: the name is resolved once, every address judged, and the
-socket opened to the very address that was judged, so a name that changes its mind (DNS rebinding)
-changes nothing. Host header, SNI and certificate check keep the name: httpcore takes them from the
-URL. There is no proxy and no redirect at this layer.
+No request reaches an internal address. The name is resolved once, every address is checked, and the
+socket opens to a checked address, so DNS rebinding has no effect. Host header, SNI and certificate
+check use the name: httpcore takes them from the URL. There is no proxy and no redirect here.
 """
 
 from __future__ import annotations
@@ -78,9 +76,9 @@ logger = telemetry.logger(__name__)
 
 @contextmanager
 def delivering(engine: Engine, chosen: Settings, stop: threading.Event) -> Iterator[None]:
-    """Deliver from a thread of its own until the block is left; `stop` is set then.
+    """Deliver in a separate thread until the block ends, which sets `stop`.
 
-    Raises ValueError where a webhook key is no Fernet key.
+    Raises ValueError if a webhook key is not a Fernet key.
     """
     sealer = sealer_of(chosen)
     if sealer is None:
@@ -109,7 +107,7 @@ def _run(deliverer: Deliverer, stop: threading.Event) -> None:
 
 
 class Deliverer:
-    """Takes what is due and attempts it, until `stop` is set."""
+    """Takes due deliveries and attempts them, until `stop` is set."""
 
     def __init__(self, engine: Engine, chosen: Settings, sender: Sender) -> None:
         self._engine = engine
@@ -118,7 +116,7 @@ class Deliverer:
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def run(self, stop: threading.Event) -> None:
-        """Deliver until `stop` is set; attempts that are under way are ended first."""
+        """Deliver until `stop` is set; running attempts are finished first."""
         while not stop.is_set():
             for test in await asyncio.to_thread(self._tests):
                 self._begin(test, self.test(test))
@@ -134,7 +132,8 @@ class Deliverer:
         task.add_done_callback(self._under_way.discard)
 
     async def test(self, test: Delivery) -> None:
-        """One attempt, and what became of it to whoever asked for it; nothing else changes."""
+        """Make one attempt and report its outcome to the caller of the test; nothing else
+        changes."""
         started = time.perf_counter()
         found = await self._try_send([test])
         milliseconds = round(1_000 * (time.perf_counter() - started))
@@ -153,7 +152,7 @@ class Deliverer:
         logger.info("webhook.tested", endpoint=test.endpoint_id, status=found.status)
 
     async def deliver(self, together: Sequence[Delivery]) -> None:
-        """One attempt, and what became of it into the ledger."""
+        """Make one attempt and record its outcome in the ledger."""
         started = time.perf_counter()
         found = await self._try_send(together)
         telemetry.WEBHOOK_SECONDS.observe(time.perf_counter() - started)
@@ -179,7 +178,7 @@ class Deliverer:
         )
 
     async def _try_send(self, together: Sequence[Delivery]) -> SendSuccess | DeliveryRefusal:
-        """How it ended; one that crashes here is refused like any other, so that it has an end."""
+        """Send and return the outcome; a crash counts as a refusal, so that every attempt ends."""
         try:
             return await self._sender.send(*together)
         except Exception:
@@ -187,7 +186,7 @@ class Deliverer:
             return DeliveryRefusal("the attempt failed on our side")
 
     async def _pause(self) -> None:
-        """Until an attempt ends and makes room, or for a tick."""
+        """Wait until an attempt ends, or for one tick."""
         if not self._under_way:
             await asyncio.sleep(self._chosen.tick_seconds)
             return
@@ -198,7 +197,7 @@ class Deliverer:
         )
 
     def _tests(self) -> list[Delivery]:
-        """Those that were asked for, as many as there is room for."""
+        """Take requested test events, as many as there is room for."""
         room = max(0, ATTEMPTS_AT_ONCE - len(self._under_way))
         return self._fetch(lambda connection: webhook_tests.take(connection, room))
 
@@ -216,7 +215,7 @@ class Deliverer:
         )
 
     def _fetch(self, take: Callable[[Connection], list[Delivery]]) -> list[Delivery]:
-        """Nothing while the ledger is away."""
+        """Take deliveries; return none while the ledger is away."""
         try:
             with transaction(self._engine) as connection:
                 return take(connection)
@@ -230,7 +229,7 @@ class Deliverer:
     def _save_outcome(
         self, together: Sequence[Delivery], found: SendSuccess | DeliveryRefusal
     ) -> Counter[str]:
-        """The outcomes' names, for the log and the counters; the commonest first."""
+        """Write the outcome; return its names for log and counters, the most frequent first."""
         schedule = self._chosen.webhook_schedule
         with transaction(self._engine) as connection:
             if isinstance(found, SendSuccess):
@@ -243,7 +242,7 @@ class Deliverer:
 
 
 def requests_of(taken: Sequence[Delivery]) -> list[list[Delivery]]:
-    """Those of one endpoint whose format joins them, together; the others alone."""
+    """Group deliveries of one endpoint if its format joins them; others stay alone."""
     together: dict[str, list[Delivery]] = {}
     for delivery in taken:
         key = delivery.endpoint_id if delivery.format in JOINED else delivery.id
@@ -257,13 +256,12 @@ class SendSuccess:
 
 
 class UnreadableAuthorization(Unreadable):
-    """The header was sealed under a key that is gone."""
+    """The header was encrypted under a key that is no longer configured."""
 
 
 @dataclass(frozen=True)
 class Sender:
-    """What every attempt needs. seconds: from the name's resolution to the answer's
-    status line and headers."""
+    """Sends attempts. seconds: from resolving the name to the answer's status line and headers."""
 
     policy: DestinationPolicy
     sealer: Sealer
@@ -272,7 +270,8 @@ class Sender:
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
     async def send(self, first: Delivery, *more: Delivery) -> SendSuccess | DeliveryRefusal:
-        """Send it once, with more of its endpoint. Raises nothing but what ends the process."""
+        """Send the delivery, with more of its endpoint, in one request. Raises no ordinary
+        exception."""
         try:
             destination, body = read(url_of(first)), body_of((first, *more))
             headers = signed(first, body, self.sealer, destination)
@@ -317,7 +316,7 @@ class Sender:
 
 
 def url_of(delivery: Delivery) -> str:
-    """Where it is posted to."""
+    """Return the URL of the POST."""
     is_push = delivery.format in FORMATS
     return push_url(delivery.url, delivery.format) if is_push else delivery.url
 
@@ -329,8 +328,11 @@ def body_of(together: Sequence[Delivery]) -> str:
 
 
 def signed(delivery: Delivery, body: str, sealer: Sealer, destination: Destination) -> Headers:
-    """The attempt's headers: its own time, a signature by each valid secret, and what authorizes
-    it. delivery: the first of the request. Raises Unreadable."""
+    """Return the attempt's headers: its time, a signature by each valid secret, and the
+    authorization.
+
+    delivery: the first of the request. Raises Unreadable.
+    """
     now = datetime.now(UTC)
     secrets = [sealed for sealed in (delivery.secret, delivery.earlier_secret) if sealed]
     signatures = [Webhook(sealer.open(sealed)).sign(delivery.id, now, body) for sealed in secrets]
@@ -354,7 +356,7 @@ def signed(delivery: Delivery, body: str, sealer: Sealer, destination: Destinati
 
 
 def outcome(answer: httpcore.Response) -> SendSuccess | DeliveryRefusal:
-    """What the status line means."""
+    """Map the status line to an outcome."""
     if 200 <= answer.status < 300:
         return SendSuccess(answer.status)
     redirect = "; redirects are not followed" if 300 <= answer.status < 400 else ""
@@ -367,7 +369,7 @@ def outcome(answer: httpcore.Response) -> SendSuccess | DeliveryRefusal:
 
 
 def retry_after(value: str, now: datetime) -> timedelta | None:
-    """The wait that the header asks for (RFC 9110, 10.2.3), never negative; None: illegible."""
+    """Return the wait that the header asks for (RFC 9110, 10.2.3), or None if it is unreadable."""
     value = value.strip()
     if value.isascii() and value.isdigit():
         return timedelta(seconds=min(int(value[:10]), 10**9))
@@ -380,7 +382,7 @@ def retry_after(value: str, now: datetime) -> timedelta | None:
 
 
 async def _read_rest(answer: httpcore.Response) -> None:
-    """Let a civil receiver finish its answer; the status counts, whatever goes wrong here."""
+    """Read the rest of the answer, so that a receiver can finish; errors here do not matter."""
     try:
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _chunk in answer.aiter_stream():
@@ -450,9 +452,9 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """A stream to the first vetted address that answers.
+        """Return a stream to the first checked address that responds.
 
-        Raises ForbiddenDestination before any packet is sent where a single address is not allowed.
+        Raises ForbiddenDestination, before any packet is sent, if one address is not allowed.
         """
         failed: Exception = UnknownName("the name has no address")
         for address in await self.resolve(host, port):
@@ -467,7 +469,8 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         raise failed
 
     async def resolve(self, host: str, port: int) -> list[Address]:
-        """The addresses of this host, all allowed. Raises ForbiddenDestination, UnknownName."""
+        """Return the addresses of this host, all allowed. Raises ForbiddenDestination,
+        UnknownName."""
         try:
             found = await self._resolver(host, port)
         except (OSError, UnicodeError):
@@ -483,9 +486,9 @@ class PolicyBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Never."""
+        """Not supported."""
         raise ForbiddenDestination("no Unix sockets")
 
     async def sleep(self, seconds: float) -> None:
-        """As any backend."""
+        """Sleep, as the base class asks."""
         await self._sockets.sleep(seconds)

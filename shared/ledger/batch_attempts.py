@@ -1,7 +1,7 @@
-"""Attempts at a batch's step, counted before they begin: one that kills its scheduler counts, too.
+"""Counts attempts at a batch's step before they begin, so that one that kills its scheduler counts.
 
-Who comes back says so, however the step ended, and the count is 0 again. What is left of a count
-is of processes that were killed, or of one that has just begun: hence the pause.
+A process that returns from a step resets the count to 0. A remaining count belongs to processes
+that were killed, or to one that has just begun; hence the pause.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from shared.ledger.tables import batches
 
 
 def count_open(connection: Connection, batch_id: str) -> int:
-    """How many attempts began and did not come back; 0 of a batch that is gone."""
+    """Return how many attempts began and did not return; 0 for a deleted batch."""
     found = connection.execute(select(batches.c.attempts).where(batches.c.id == batch_id))
     return found.scalar_one_or_none() or 0
 
 
 def begin(connection: Connection, batch_id: str, seen: int, pause: timedelta) -> bool:
-    """Count one more, where so many were seen. To be committed before the step begins.
+    """Count one more attempt if the count is still `seen`; commit it before the step begins.
 
-    False where another scheduler works on this batch, or began within this pause.
+    Return False if another scheduler works on this batch, or began within `pause`.
     """
     if not try_acquire(connection, batch_id):
         return False
@@ -41,7 +41,7 @@ def begin(connection: Connection, batch_id: str, seen: int, pause: timedelta) ->
 
 
 def clear(connection: Connection, batch_ids: Collection[str]) -> None:
-    """The attempts at these came back: nothing is counted against them."""
+    """Reset the counts of these batches: their attempts returned."""
     connection.execute(
         update(batches)
         .where(batches.c.id.in_(batch_ids), batches.c.attempts > 0)

@@ -49,7 +49,7 @@ class OpenBatch:
 
 
 def open_batches(connection: Connection) -> list[OpenBatch]:
-    """Batches with waiting lines, those first that were fed longest ago."""
+    """Return the batches with waiting lines, least recently fed first."""
     waiting = (
         select(func.count()).where(jobs.c.batch_id == batches.c.id, IS_WAITING).scalar_subquery()
     )
@@ -70,7 +70,7 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
 
 @dataclass(frozen=True)
 class Load:
-    """A batch's jobs in a metric's batch queue now."""
+    """The number of a batch's jobs in a metric's batch queue now."""
 
     metric: str
     tenant: str
@@ -80,7 +80,7 @@ class Load:
 
 
 def open_jobs(connection: Connection) -> list[Load]:
-    """The open jobs of all batches; those that wait for a model hold no place."""
+    """Return the open jobs of all batches, without those that wait for a model."""
     queued = func.count().filter(IS_QUEUED)
     whose = (jobs.c.metric, jobs.c.tenant, jobs.c.batch_id)
     rows = connection.execute(
@@ -150,14 +150,16 @@ def feed(connection: Connection, batch_id: str, count: int, resend_after: timede
 
 
 def _acquire_active(connection: Connection, batch_id: str) -> bool:
-    """Return whether the batch is in progress; until the transaction ends it stays so."""
+    """Return True if the batch is in progress; it stays so until the transaction ends."""
     query = select(batches.c.id).where(batches.c.id == batch_id, batches.c.status == "in_progress")
     return connection.execute(query.with_for_update()).one_or_none() is not None
 
 
 def finish_lines(connection: Connection, only: Sequence[str] | None = None) -> int:
-    """Lines whose jobs have ended are answered; how many. One scheduler does it at a time.
-    only: of these batches; None: of all."""
+    """Answer the lines whose jobs have ended; return how many. One scheduler does it at a time.
+
+    only: of these batches; None: of all.
+    """
     named = [] if only is None else [batches.c.id.in_(only)]
     if not connection.execute(select(func.pg_try_advisory_xact_lock(SETTLING))).scalar():
         return 0

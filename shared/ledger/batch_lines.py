@@ -1,4 +1,4 @@
-"""The lines of a batch, read with their jobs' results; and which results are surprising."""
+"""The lines of a batch with their jobs' results, and the selection of surprising results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
 
 
 class FinishedLine(NamedTuple):
-    """caller: the line's own metadata and context."""
+    """A finished line. caller: its own metadata and context."""
 
     number: int
     custom_id: str
@@ -31,7 +31,7 @@ class FinishedLine(NamedTuple):
 
 
 class JobLine(NamedTuple):
-    """A line that asked for a job. caller: its own metadata and context; None: the job's."""
+    """A line that requested a job. caller: its own metadata and context; None: the job's."""
 
     number: int
     custom_id: str
@@ -39,10 +39,9 @@ class JobLine(NamedTuple):
 
 
 class JobOutcome(NamedTuple):
-    """A job or a batch's line, with its status, and with its result where it has one.
+    """A job or a batch line with its status, and its result if it has one.
 
-    metadata: the line's own, which the job of equal lines has from the first of them; None: the
-    job's.
+    metadata: the line's own; None: the job's. A job shared by equal lines has that of the first.
     """
 
     job_id: str | None
@@ -54,7 +53,7 @@ class JobOutcome(NamedTuple):
 
 
 def lines_of_job(connection: Connection, job: Job, most: int) -> list[JobLine]:
-    """The first lines of its batch that asked for this job."""
+    """Return the first lines of its batch that requested this job."""
     rows = connection.execute(
         select(batch_lines.c.number, batch_lines.c.custom_id, batch_lines.c.caller)
         .where(batch_lines.c.batch_id == job.batch_id, batch_lines.c.job_id == job.id)
@@ -65,7 +64,8 @@ def lines_of_job(connection: Connection, job: Job, most: int) -> list[JobLine]:
 
 
 def first_lines(connection: Connection, job_ids: Iterable[str]) -> dict[str, JobLine]:
-    """Job → the first line of its batch that asked for it; none of a job of no batch."""
+    """Return job → the first line of its batch that requested it; jobs without a batch are left
+    out."""
     own = and_(batch_lines.c.batch_id == jobs.c.batch_id, batch_lines.c.job_id == jobs.c.id)
     rows = connection.execute(
         select(jobs.c.id, batch_lines.c.number, batch_lines.c.custom_id, batch_lines.c.caller)
@@ -80,7 +80,7 @@ def first_lines(connection: Connection, job_ids: Iterable[str]) -> dict[str, Job
 def list_finished(
     connection: Connection, batch_id: str, number: int, limit: int
 ) -> list[FinishedLine]:
-    """The next lines of a batch after this one, in the order of its file."""
+    """Return the next lines of a batch after this one, in the order of its file."""
     rows = connection.execute(
         select(
             batch_lines.c.number,
@@ -100,7 +100,7 @@ def list_finished(
 
 
 def metadata_keys(connection: Connection, batch_id: str) -> list[str]:
-    """Every key of the lines' metadata, by name."""
+    """Return all keys of the lines' metadata, sorted."""
     told = batch_lines.c.caller["metadata"]
     keys = select(func.json_object_keys(told).label("key")).where(
         batch_lines.c.batch_id == batch_id, func.json_typeof(told) == "object"
@@ -109,8 +109,8 @@ def metadata_keys(connection: Connection, batch_id: str) -> list[str]:
 
 
 def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Iterator[JobOutcome]:
-    """Every line of this batch, in the order of its file. Raises BadInput for one of another
-    metric or one that nobody knows."""
+    """Yield every line of this batch in the order of its file. Raises BadInput if the batch is
+    unknown or of another metric."""
     found = connection.execute(
         select(batches.c.metric).where(batches.c.id == batch_id)
     ).one_or_none()
@@ -123,14 +123,14 @@ def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Ite
 
 
 def line_metadata(caller: Mapping[str, Any] | None) -> dict[str, str]:
-    """What a line says of itself. caller: the line's own metadata and context."""
+    """Return a line's metadata. caller: the line's own metadata and context."""
     return (caller or {}).get("metadata") or {}
 
 
 def outcomes_of_jobs(
     connection: Connection, metric: str, ids: Sequence[str]
 ) -> Iterator[JobOutcome]:
-    """These jobs, in this order. Raises BadInput for one of another metric, or unknown."""
+    """Yield these jobs in this order. Raises BadInput if one is unknown or of another metric."""
     listed = (
         func.unnest(literal(list(ids), ARRAY(String)))
         .table_valued("id", with_ordinality="place")
@@ -158,7 +158,7 @@ def outcomes_of_jobs(
 
 
 def count_results(connection: Connection, batch_id: str) -> int:
-    """How many lines of a batch have a result by now; 0 for a batch that nobody knows."""
+    """Return how many lines of a batch have a result; 0 for an unknown batch."""
     counted = select(batches.c.completed).where(batches.c.id == batch_id)
     return connection.execute(counted).scalar_one_or_none() or 0
 
@@ -171,8 +171,10 @@ def check_tenant(
     *,
     place: str = "",
 ) -> None:
-    """Raises BadInput where the batch, or one of these jobs, is not this tenant's: another's is
-    answered as nobody's. place: JSON pointer to what names them in the request."""
+    """Raises BadInput if the batch or a job is not this tenant's, as if it did not exist.
+
+    place: JSON pointer to it in the request.
+    """
     if batch_id is not None:
         own = select(batches.c.id).where(batches.c.id == batch_id, batches.c.tenant == tenant)
         if connection.execute(own).scalar_one_or_none() is None:
@@ -204,7 +206,7 @@ def _outcomes_of(batch_id: str) -> Select[Any]:
 
 
 def _stream(connection: Connection, query: Select[Any]) -> Generator[Row[Any], None, None]:
-    """The rows through a server-side cursor: never all in memory."""
+    """Yield the rows through a server-side cursor, never all in memory."""
     with connection.execute(query, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
         yield from rows
 

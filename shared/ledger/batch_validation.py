@@ -1,8 +1,8 @@
-"""Batches while they are validated: what was read so far, and what was wrong with it.
+"""Batches during validation: how far a file was read, and its faults.
 
-A step is one transaction: lines, faults and the place in the file move together, so that a
-scheduler that dies reads on where the last one stopped. The file is read while no row is locked: a
-store that hangs holds up nobody who cancels, expires or counts.
+A step is one transaction. Lines, faults and the position in the file move together, so another
+scheduler continues where a dead one stopped. The file is read while no row is locked. A store that
+hangs therefore blocks no cancel, expiry or count.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ValidLine:
 
 @dataclass(frozen=True)
 class ValidationStep:
-    """The part of a file read in one go, and the offset of the next one."""
+    """The part of a file read in one step, and the offset of the next part."""
 
     lines: Sequence[ValidLine]
     faults: Sequence[Fault]
@@ -55,12 +55,12 @@ class ValidationStep:
 
 
 def list_to_validate(connection: Connection) -> list[DueBatch]:
-    """The batches whose files are to be read."""
+    """Return the batches whose files are to be read."""
     return due_batches(connection, batches.c.status == "validating")
 
 
 def take(connection: Connection, batch_id: str) -> Batch | None:
-    """The batch, until the transaction ends; None where it is another's or not validating."""
+    """Lock the batch until the transaction ends; return None if it is taken or not validating."""
     if not try_acquire(connection, batch_id):
         return None
     row = connection.execute(
@@ -70,9 +70,9 @@ def take(connection: Connection, batch_id: str) -> Batch | None:
 
 
 def save_step(connection: Connection, batch: Batch, step: ValidationStep) -> None:
-    """Write down what this step found; at the end the batch is in progress, or has failed.
+    """Save a step's lines and faults; after the last step the batch is in progress, or has failed.
 
-    Nothing is written where the batch was cancelled or has expired meanwhile.
+    Nothing is saved if the batch was cancelled or has expired.
     """
     unchanged = (batches.c.status == "validating", batches.c.read_bytes == batch.read_bytes)
     locked = select(batches.c.id).where(batches.c.id == batch.id, *unchanged).with_for_update()
@@ -92,7 +92,7 @@ def save_step(connection: Connection, batch: Batch, step: ValidationStep) -> Non
 
 
 def _values_after(batch: Batch, step: ValidationStep, repeated: Sequence[Fault]) -> dict[str, Any]:
-    """The columns of the batch after this step, its status among them where it has ended."""
+    """Return the batch's columns after this step, with its status if validation has ended."""
     faults = sorted([*step.faults, *repeated], key=lambda fault: fault.line or 0)
     errors = [*(batch.errors or []), *(vars(fault) for fault in faults)][:MOST_FAULTS]
     total = batch.total + len(step.lines) - len(repeated)
@@ -116,7 +116,7 @@ def _values_after(batch: Batch, step: ValidationStep, repeated: Sequence[Fault])
 
 
 def _insert(connection: Connection, batch_id: str, lines: Sequence[ValidLine]) -> list[Fault]:
-    """Insert these lines; those whose custom_id was there before are faults."""
+    """Insert these lines; return a fault for each repeated custom_id."""
     if not lines:
         return []
     rows = [

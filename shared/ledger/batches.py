@@ -1,9 +1,8 @@
-"""A batch from its making to its end; when all is answered or given up, its files are written.
+"""Batches from creation to end; when all lines are answered or given up, the files are written.
 
-`ending` is what a batch becomes once its files are there. Files have ids that follow from the
-batch's, so that a scheduler that writes them again writes the same files. What is done for many
-batches at once takes `only`: the batches to do it for, None for all. So a caller can try one after
-the other where it fails for all together.
+`ending` is the status after the files are written. File ids follow from the batch's id, so a
+scheduler that writes again writes the same files. Functions for many batches take `only`: the
+batches to process, or None for all. A caller can thus try them one by one if all together fail.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ class Batch:
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing can change this batch any more."""
+        """True if the batch is in a final state."""
         return self.status in ENDED
 
 
@@ -118,7 +117,7 @@ SHOWN = tuple(batches.c[name] for name in Batch.__dataclass_fields__)
 
 @dataclass(frozen=True)
 class NewBatch:
-    """What a caller asks for, checked."""
+    """A checked request for a batch."""
 
     metric: str
     endpoint: str
@@ -132,7 +131,7 @@ class NewBatch:
 
 @dataclass(frozen=True)
 class DueBatch:
-    """A batch that has something to be done, and whose it is."""
+    """A batch with something to do, and its tenant."""
 
     id: str
     tenant: str
@@ -140,7 +139,7 @@ class DueBatch:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a line, or with the file. param: a JSON pointer into the line."""
+    """A fault of a line or of the file. param: a JSON pointer into the line."""
 
     code: str
     message: str
@@ -159,15 +158,15 @@ class LineResult(NamedTuple):
 
 
 def due_batches(connection: Connection, *conditions: ColumnElement[bool]) -> list[DueBatch]:
-    """The batches of which this is true, oldest first."""
+    """Return the batches that meet this condition, oldest first."""
     query = select(batches.c.id, batches.c.tenant).where(*conditions).order_by(batches.c.id)
     return [DueBatch(*row) for row in connection.execute(query)]
 
 
 def try_acquire(connection: Connection, batch_id: str) -> bool:
-    """Keep other schedulers off this batch until the transaction ends; False where one has it.
+    """Keep other schedulers off this batch until the transaction ends; return False if one has it.
 
-    No row is locked: who cancels or counts does not wait.
+    No row is locked: cancelling and counting do not wait.
     """
     turn = func.pg_try_advisory_xact_lock(func.hashtextextended(batch_id, 0))
     return bool(connection.execute(select(turn)).scalar())
@@ -180,10 +179,10 @@ def batch_of(row: Row[Any]) -> Batch:
 def make(
     connection: Connection, new: NewBatch, *, key: str | None, owner: Owner = ANYBODY
 ) -> tuple[Batch, bool]:
-    """A new batch, or under a known key the one that is there already; and whether it was.
+    """Create a batch, or return the existing batch of a known key; and whether it existed.
 
-    Raises KeyReused where the key belongs to another request, QuotaExceeded where the owner has
-    too many open batches.
+    Raises KeyReused if the key belongs to another request, and QuotaExceeded if the owner has too
+    many open batches.
     """
     take_batch_turn(connection, owner)
     values = {
@@ -216,7 +215,7 @@ def make(
 def _find_previous(
     connection: Connection, tenant: str, key: str | None, values: Mapping[str, Any]
 ) -> Batch:
-    """The batch of this key, which must have been made with the same values."""
+    """Return the batch of this key. Raises KeyReused if it was created with other values."""
     earlier = batch_of(
         connection.execute(
             select(*SHOWN).where(batches.c.tenant == tenant, batches.c.key == key)
@@ -228,7 +227,7 @@ def _find_previous(
 
 
 def find_by_key(connection: Connection, tenant: str, key: str | None) -> Batch | None:
-    """The tenant's batch of this key, whatever it was made with."""
+    """Return the tenant's batch of this key, with any values."""
     if key is None:
         return None
     query = select(*SHOWN).where(batches.c.tenant == tenant, batches.c.key == key)
@@ -237,7 +236,7 @@ def find_by_key(connection: Connection, tenant: str, key: str | None) -> Batch |
 
 
 def find(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:
-    """The batch with this id; of this tenant, where one is named. Raises UnknownBatch."""
+    """Return the batch with this id, of this tenant if given. Raises UnknownBatch."""
     query = select(*SHOWN).where(batches.c.id == batch_id)
     if tenant is not None:
         query = query.where(batches.c.tenant == tenant)
@@ -248,7 +247,7 @@ def find(connection: Connection, batch_id: str, *, tenant: str | None = None) ->
 
 
 def page_of(connection: Connection, page: Slice) -> tuple[list[Batch], bool]:
-    """The batches of a page, and whether others follow."""
+    """Return the batches of a page, and whether others follow."""
     rows, more = fetch_page(connection, select(*SHOWN), batches, page)
     return [batch_of(row) for row in rows], more
 
@@ -257,7 +256,8 @@ RECENT = 5  # batches that say how long a line takes
 
 
 def seconds_per_line(connection: Connection, tenant: str, metric: str) -> float | None:
-    """The median of the tenant's last batches of this metric; None: none has ended."""
+    """Return the median over the tenant's last batches of this metric, or None if none has
+    ended."""
     took = func.extract("epoch", batches.c.completed_at - batches.c.in_progress_at)
     recent = (
         select((took / batches.c.total).label("seconds"))
@@ -273,7 +273,7 @@ def seconds_per_line(connection: Connection, tenant: str, metric: str) -> float 
 
 
 def cancel(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:
-    """Begin to cancel; what is finalizing or final stays as it is. Raises UnknownBatch."""
+    """Begin to cancel; a finalizing or final batch is unchanged. Raises UnknownBatch."""
     find(connection, batch_id, tenant=tenant)
     connection.execute(
         update(batches)
@@ -287,8 +287,8 @@ def cancel(connection: Connection, batch_id: str, *, tenant: str | None = None) 
 def report_of(
     connection: Connection, batch: Batch, metric: str, resend_after: timedelta
 ) -> Accepted:
-    """The job that reports on this batch; a new one at the first ask, or where the last one failed
-    for reasons of our own."""
+    """Return the job that reports on this batch. Create it at the first call, or if the last one
+    failed through a fault of the service."""
     held = select(batches.c.report_job_id).where(batches.c.id == batch.id).with_for_update()
     job_id = connection.execute(held).scalar_one()
     if job_id is not None:
@@ -305,13 +305,13 @@ def report_of(
 
 
 def file_id(batch_id: str, kind: Kind) -> str:
-    """The id of the batch's output or error file."""
+    """Return the id of the batch's output or error file."""
     moment = batch_id.removeprefix("batch_")[:12]
     return f"file_{moment}{hashlib.sha256(f'{batch_id} {kind}'.encode()).hexdigest()[:20]}"
 
 
 def of(only: Only) -> list[ColumnElement[bool]]:
-    """The condition that a batch is one of these."""
+    """Return the condition that a batch is one of these."""
     return [] if only is None else [batches.c.id.in_(only)]
 
 
@@ -320,7 +320,7 @@ def open_batches(connection: Connection) -> list[DueBatch]:
 
 
 def finish_answered(connection: Connection, only: Only = None) -> int:
-    """Batches whose every line is answered go on to their files; how many."""
+    """Move batches with only answered lines on to their files; return how many."""
     return _turn(
         connection,
         (batches.c.status == "in_progress", ANSWERED, *of(only)),
@@ -329,7 +329,7 @@ def finish_answered(connection: Connection, only: Only = None) -> int:
 
 
 def expire(connection: Connection, only: Only = None) -> int:
-    """Batches past their time: what waits or runs is given up; how many are ready for their files.
+    """Give up waiting and running lines of late batches; return how many are ready for their files.
 
     A job that ended just before is settled first: its line counts.
     """
@@ -348,9 +348,9 @@ def expire(connection: Connection, only: Only = None) -> int:
 
 
 def wind_up(connection: Connection, patience: timedelta, only: Only = None) -> int:
-    """Batches that are cancelled: what waits is given up, what runs may end for so long.
+    """Cancel waiting lines of cancelled batches, and give running jobs `patience` to end.
 
-    How many are ready for their files.
+    Return how many batches are ready for their files.
     """
     cancelling = (batches.c.status == "cancelling", batches.c.ending.is_(None), *of(only))
     late = or_(batches.c.cancelling_at < func.now() - patience, batches.c.expires_at <= func.now())
@@ -361,7 +361,7 @@ def wind_up(connection: Connection, patience: timedelta, only: Only = None) -> i
 
 
 def list_to_write(connection: Connection) -> list[DueBatch]:
-    """The batches whose files are to be written."""
+    """Return the batches whose files are to be written."""
     return due_batches(
         connection,
         batches.c.ending.is_not(None),
@@ -370,7 +370,7 @@ def list_to_write(connection: Connection) -> list[DueBatch]:
 
 
 def take_to_write(connection: Connection, batch_id: str) -> Batch | None:
-    """The batch whose files are to be written; None where another scheduler writes them."""
+    """Return the batch whose files are to be written, or None if another scheduler writes them."""
     if not try_acquire(connection, batch_id):
         return None
     row = connection.execute(
@@ -382,7 +382,7 @@ def take_to_write(connection: Connection, batch_id: str) -> Batch | None:
 
 
 def iter_lines(connection: Connection, batch_id: str) -> Generator[LineResult, None, None]:
-    """Every line in the order of the input, through a server-side cursor."""
+    """Yield every line in the order of the input, through a server-side cursor."""
     query = (
         select(
             batch_lines.c.custom_id,
@@ -402,7 +402,7 @@ def iter_lines(connection: Connection, batch_id: str) -> Generator[LineResult, N
 
 
 def close(connection: Connection, batch: Batch, output: str | None, error: str | None) -> bool:
-    """The files are written: the batch is final. False where it was already."""
+    """Make the batch final after its files are written; return False if it was final already."""
     row = connection.execute(
         update(batches)
         .where(batches.c.id == batch.id, batches.c.status == batch.status)
@@ -426,10 +426,10 @@ def close(connection: Connection, batch: Batch, output: str | None, error: str |
 
 
 def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
-    """The batch cannot go on: it fails, with this reason; what it is then, None where it had ended.
+    """Fail the batch for this reason; return its new status, or None if it had ended.
 
-    One that is in progress keeps the results that it has: its files are written first. One that is
-    validated has none, and one whose files cannot be written has none that could be shown.
+    A batch in progress keeps its results: its files are written first. During validation there are
+    no results, and if the files cannot be written none can be shown.
     """
     row = connection.execute(
         select(*SHOWN).where(batches.c.id == batch_id, batches.c.status.in_(OPEN)).with_for_update()
@@ -459,7 +459,7 @@ def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
 
 
 def set_waiting(connection: Connection, batch_id: str, reason: str) -> None:
-    """Say why the batch's next step waits; the step clears it when it is done."""
+    """Record why the batch's next step waits; the step clears it when done."""
     is_news = batches.c.waits.is_distinct_from(reason)
     connection.execute(
         update(batches)
@@ -470,7 +470,7 @@ def set_waiting(connection: Connection, batch_id: str, reason: str) -> None:
 
 
 def count_waiting(connection: Connection) -> int:
-    """The open batches whose next step waits for the file store or a model's folder."""
+    """Return the number of open batches that wait for the file store or a model's folder."""
     waiting = select(func.count()).where(batches.c.status.in_(OPEN), batches.c.waits.is_not(None))
     return connection.execute(waiting).scalar_one()
 
@@ -482,7 +482,7 @@ def delete_waiting(connection: Connection, batch_id: str) -> None:
 
 
 def fail_batch(connection: Connection, batch: Batch, errors: list[dict[str, Any]]) -> None:
-    """The batch has failed, without files. Nothing but its own row is touched."""
+    """Fail the batch without files; change only its own row."""
     values = {"status": "failed", "failed_at": func.now(), "ending": None, "errors": errors}
     if _turn(connection, (batches.c.id == batch.id, batches.c.status.in_(OPEN)), values):
         counts = {"total": batch.total, "completed": batch.completed, "failed": batch.failed}
@@ -506,7 +506,7 @@ def _turn(connection: Connection, conditions: Sequence[Any], values: dict[str, A
 def _cancel_open(
     connection: Connection, batch_ids: list[str], line_status: str, job_statuses: tuple[str, ...]
 ) -> None:
-    """Lines without a job end here; jobs in one of these states are cancelled."""
+    """End lines without a job, and cancel jobs in one of these states."""
     if not batch_ids:
         return
     connection.execute(

@@ -1,7 +1,7 @@
 """Many jobs of one call: all are committed, or none.
 
-One Idempotency-Key covers the whole call; while the first call with a key is at work, a second one
-is told so instead of waiting. The jobs go in with one statement, whatever their number.
+One Idempotency-Key covers the whole call. While the first call with a key runs, a second one gets
+an error instead of waiting. The jobs are inserted with one statement.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class StillRunning(ScoringError):
 
 @dataclass(frozen=True)
 class NewJobs:
-    """What one call asks for, checked."""
+    """A checked request for jobs."""
 
     metric: str
     requests: Sequence[Mapping[str, Any]]
@@ -70,7 +70,7 @@ class NewJobs:
 
 
 class JobState(NamedTuple):
-    """A job in three words."""
+    """The id, metric and status of a job."""
 
     id: str
     metric: str
@@ -92,10 +92,10 @@ class AcceptedJobs:
 def accept_all(
     connection: Connection, new: NewJobs, *, key: str | None, owner: Owner = ANYBODY
 ) -> AcceptedJobs:
-    """New jobs, or under a known key those that are there already.
+    """Create the jobs, or return the existing ones of a known key.
 
-    Raises StillRunning, KeyReused where the key belongs to another call, QuotaExceeded where not
-    all of them may be open, Unavailable where a text must not be stored and there is no key.
+    Raises StillRunning, KeyReused if the key belongs to another call, QuotaExceeded if not all may
+    be open, and Unavailable if a private text has no key.
     """
     ids = sorted(new_id() for _ in new.requests)  # as if they had come one after the other
     earlier = None if key is None else _claimed(connection, new, key, owner, ids)
@@ -109,7 +109,7 @@ def accept_all(
 def _claimed(
     connection: Connection, new: NewJobs, key: str, owner: Owner, ids: list[str]
 ) -> list[str] | None:
-    """The ids of the call that had the key first; None where it is ours from now on."""
+    """Return the ids of the call that had the key first, or None if the key is ours now."""
     name = func.hashtextextended(f"idempotency {owner.tenant} {key}", 0)
     if not connection.execute(select(func.pg_try_advisory_xact_lock(name))).scalar_one():
         raise StillRunning("its jobs are being committed; ask again in a moment")
@@ -159,7 +159,8 @@ def _insert(connection: Connection, new: NewJobs, tenant: str, ids: list[str]) -
 def states_of(
     connection: Connection, ids: Sequence[str], tenant: str | None = None
 ) -> list[JobState]:
-    """Of these jobs, in this order. Raises UnknownJob, which points at those that are not there."""
+    """Return the states of these jobs in this order. Raises UnknownJob, which points at missing
+    jobs."""
     query = select(jobs.c.id, jobs.c.metric, jobs.c.status).where(*_among(ids, tenant))
     found = {row.id: JobState(*row) for row in connection.execute(query)}
     check_known(ids, found)
@@ -167,7 +168,7 @@ def states_of(
 
 
 def find_all(connection: Connection, ids: Sequence[str], tenant: str | None = None) -> list[Job]:
-    """These jobs, in this order. Raises UnknownJob, which points at those that are not there."""
+    """Return these jobs in this order. Raises UnknownJob, which points at missing jobs."""
     query = select(*SHOWN).where(*_among(ids, tenant))
     found = {row.id: job_of(row) for row in connection.execute(query)}
     check_known(ids, found)
@@ -175,7 +176,7 @@ def find_all(connection: Connection, ids: Sequence[str], tenant: str | None = No
 
 
 def open_count(connection: Connection, ids: Sequence[str]) -> int:
-    """How many of these jobs have not ended."""
+    """Return how many of these jobs have not ended."""
     query = select(func.count()).where(*_among(ids, None), jobs.c.status.not_in(FINAL))
     return connection.execute(query).scalar_one()
 
@@ -186,7 +187,7 @@ def _among(ids: Sequence[str], tenant: str | None) -> list[ColumnElement[bool]]:
 
 
 def check_known(ids: Sequence[str], known: Collection[str]) -> None:
-    """Raises UnknownJob, which points at those that are not known."""
+    """Raises UnknownJob, which points at the unknown jobs."""
     missing = [number for number, job_id in enumerate(ids) if job_id not in known]
     if missing:
         first = ids[missing[0]][:64]

@@ -1,8 +1,8 @@
-"""Whose job is next in a queue: tenants take turns, and within a tenant the oldest job is first.
+"""The next job of a queue: tenants take turns, and within a tenant the oldest job is first.
 
-A message says that a job waits in its queue; which of them the worker takes is decided here, so
-that ten thousand jobs of one tenant delay one job of another by one turn. A job that was tried
-before is taken by a message of its own: it waits for its back-off, or is on trial.
+A message only says that a job waits in its queue. This module decides which job the worker takes,
+so ten thousand jobs of one tenant delay another tenant's job by one turn. A job that was tried
+before needs its own message: it waits for its back-off, or is on trial.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ class MetricQueue(NamedTuple):
 
     @property
     def job_filters(self) -> tuple[ColumnElement[bool], ...]:
-        """The jobs that travel in it."""
+        """Return the conditions for the jobs of this queue."""
         return (jobs.c.metric == self.metric, jobs.c.batch_id.is_not(None) == self.batch)
 
 
 @dataclass(frozen=True)
 class ClaimOrder:
-    """What a worker says of its tenants when it asks for the next job of a queue.
+    """A worker's state when it requests the next job of a queue.
 
-    again:  whether the message was sent again, for a job that may have been tried.
-    served: tenants in the order in which they were last served; who is not named goes first.
-    full:   tenants that hold their part of the worker and get no more of it now.
+    again:  the message was sent again, for a job that may have been tried.
+    served: tenants, least recently served first; other tenants go before them.
+    full:   tenants that hold their share of the worker and get no more now.
     """
 
     queue: MetricQueue
@@ -69,11 +69,10 @@ class ClaimOrder:
 
 
 def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
-    """The id of the job that a message about the job `NAMED` lets a worker take; null for none.
+    """Select the id of the job that a message about the job `NAMED` lets a worker take, or null.
 
-    A message that was sent again means its own job, if that was tried. Another one may stand for
-    any job by now: what it named can have been taken in another's turn, and be waiting to be tried
-    again.
+    A repeated message means its own job, if that job was tried. Any other message may stand for any
+    job, since its own job may have been taken in another's turn and wait to be tried again.
     """
     lost, gone_back = (_tried(free) for free in (and_(*EXPIRED), IS_QUEUED))
     fair = _fair(queue).scalar_subquery()
@@ -83,9 +82,11 @@ def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
 
 
 def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
-    """The ids of at most `COUNT` jobs that messages about the jobs `ALL_NAMED` let a worker take:
-    those of them that were lost, then fresh ones, of as many tenants as there are, each one's
-    oldest, in equal shares. None is locked but what is found."""
+    """Select the ids of at most `COUNT` jobs for messages about the jobs `ALL_NAMED`.
+
+    Lost jobs among the named ones come first, then fresh jobs in equal shares per tenant, oldest
+    first. Only the selected rows are locked.
+    """
     lost = select(jobs.c.id).where(jobs.c.id == any_(ALL_NAMED), jobs.c.attempts > 0, *EXPIRED)
     waiting = _tenants(queue)
     order = _turns(waiting)
@@ -106,17 +107,17 @@ def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
 
 
 def waits(connection: Connection, queue: MetricQueue) -> bool:
-    """Whether any job of this queue waits that was not tried yet."""
+    """Return True if an untried job of this queue waits."""
     return bool(connection.execute(select(exists().where(*_fresh(queue)))).scalar())
 
 
 def fresh_count(connection: Connection, queue: MetricQueue) -> int:
-    """How many jobs of this queue wait for their first attempt."""
+    """Return how many jobs of this queue wait for their first attempt."""
     return connection.execute(select(func.count()).where(*_fresh(queue))).scalar_one()
 
 
 def oldest(connection: Connection, queue: MetricQueue, count: int) -> list[str]:
-    """The ids of at most so many of them."""
+    """Return the ids of the `count` oldest of these jobs."""
     if count <= 0:
         return []
     query = select(jobs.c.id).where(*_fresh(queue)).order_by(jobs.c.id).limit(count)
@@ -124,12 +125,13 @@ def oldest(connection: Connection, queue: MetricQueue, count: int) -> list[str]:
 
 
 def _tried(free: ColumnElement[bool]) -> ScalarSelect[Any]:
-    """The named job, if it was tried before and is free in this way."""
+    """Select the named job if it was tried before and is free in this way."""
     return select(jobs.c.id).where(jobs.c.id == NAMED, jobs.c.attempts > 0, free).scalar_subquery()
 
 
 def _fair(queue: MetricQueue) -> Select[Any]:
-    """The oldest fresh job of the tenant whose turn it is; what another worker takes is skipped."""
+    """Select the oldest fresh job of the tenant whose turn it is; skip rows locked by other
+    workers."""
     order = _turns(_tenants(queue))
     job = lateral(
         select(jobs.c.id)
@@ -143,7 +145,7 @@ def _fair(queue: MetricQueue) -> Select[Any]:
 
 
 def _turns(waiting: CTE) -> Subquery:
-    """Tenants that get more now, whose turn it is first."""
+    """Select the tenants that may get more now, in the order of their turns."""
     tenant = waiting.c.tenant
     return (
         select(tenant)
@@ -155,20 +157,20 @@ def _turns(waiting: CTE) -> Subquery:
 
 
 def _tenants(queue: MetricQueue) -> CTE:
-    """Tenants with a fresh job in this queue; the index is asked once for each of them."""
+    """Select the tenants with a fresh job in this queue, with one index lookup each."""
     found = select(_first_tenant(queue).label("tenant")).cte("waiting", recursive=True)
     after = _first_tenant(queue, jobs.c.tenant > found.c.tenant)
     return found.union_all(select(after).where(found.c.tenant.is_not(None)))
 
 
 def _first_tenant(queue: MetricQueue, *after: ColumnElement[bool]) -> ScalarSelect[Any]:
-    """In the order of the index of fresh jobs, so that no other one is read."""
+    """Select in the order of the index of fresh jobs, so that no other row is read."""
     fresh = select(jobs.c.tenant).where(*_fresh(queue), *after)
     return fresh.order_by(jobs.c.tenant, jobs.c.id).limit(1).scalar_subquery()
 
 
 def _fresh(queue: MetricQueue) -> tuple[ColumnElement[bool], ...]:
-    """Written out, not bound: the planner must see that the partial index holds these jobs."""
+    """Return conditions with literals: the planner must see that the partial index covers them."""
     return (
         jobs.c.metric == queue.metric,
         IS_QUEUED,

@@ -1,7 +1,7 @@
-"""The database's clock, which leases and deadlines are measured by, and what a step of it costs.
+"""The database's clock, by which leases and deadlines are measured, and its steps.
 
-Schedulers note in one row when they last compared it with a monotonic clock. After a step that row
-is far off: until a scheduler has moved the deadlines, no lease and no batch expires.
+Schedulers note in one row when they last compared the clock with a monotonic one. After a step that
+row is far off. No lease and no batch expires until a scheduler has moved the deadlines.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ IS_STEADY = ~exists().where(~IS_RECENT)  # also where no scheduler ever looked
 
 
 def note_steady(connection: Connection) -> tuple[datetime, bool]:
-    """The database's time, and whether the last note is recent. If so, it is renewed."""
+    """Return the database's time, and whether the last note is recent; if it is, renew it."""
     connection.execute(insert(clock).values(id=True).on_conflict_do_nothing())
     noted = update(clock).where(IS_RECENT).values(seen_at=func.now()).returning(_seen)
     seen = connection.execute(noted).scalar_one_or_none()
@@ -40,7 +40,7 @@ def note_steady(connection: Connection) -> tuple[datetime, bool]:
 
 
 def note(connection: Connection) -> bool:
-    """Note that the clock is steady again. False if another scheduler did so a moment ago."""
+    """Note that the clock is steady again. Return False if another scheduler has just done so."""
     noted = update(clock).where(~IS_RECENT).values(seen_at=func.now()).returning(_seen)
     return connection.execute(noted).one_or_none() is not None
 
@@ -48,7 +48,7 @@ def note(connection: Connection) -> bool:
 def move_deadlines(
     connection: Connection, step: timedelta, lease: timedelta, resend_after: timedelta
 ) -> None:
-    """The clock was set forwards or back by `step`: what was due later is due as much later.
+    """Move all deadlines by `step`, after the clock was set forwards or back.
 
     Running jobs get a whole lease, since some workers renewed theirs after the step. lease,
     resend_after: the usual terms of a job.

@@ -1,4 +1,4 @@
-"""The connection pool to the ledger, one a process; its transactions, its JSON, its pages."""
+"""The connection pool to the ledger, one per process; its transactions, JSON and pages."""
 
 from __future__ import annotations
 
@@ -38,23 +38,24 @@ Order = Literal["asc", "desc"]
 
 
 def sqlalchemy_url(url: str) -> str:
-    """The same address, spoken to through psycopg 3."""
+    """Return the address for SQLAlchemy with psycopg 3."""
     return f"postgresql+psycopg://{url.split('://', 1)[1]}"
 
 
 def libpq_url(url: str) -> str:
-    """The same address as libpq and psycopg itself know it."""
+    """Return the address for libpq and psycopg."""
     return f"postgresql://{url.split('://', 1)[1]}"
 
 
 @lru_cache(maxsize=1)
 def session_name() -> str:
-    """How this process's sessions are named in `pg_stat_activity`: no other process has it."""
+    """Return the unique name of this process's sessions in `pg_stat_activity`."""
     return f"touchstone-{os.getpid()}-{secrets.token_hex(8)}"
 
 
 def connect(url: str, *, pool_size: int = 10) -> Engine:
-    """An engine for this address; a connection that rested is checked, so a restart is survived."""
+    """Return an engine for this address. Idle connections are checked before use, so it survives
+    a restart of the server."""
     engine = create_engine(
         sqlalchemy_url(url),
         pool_size=pool_size,
@@ -70,10 +71,9 @@ def connect(url: str, *, pool_size: int = 10) -> Engine:
 
 
 def encode_json(value: Any) -> str:
-    """The JSON that the ledger keeps: U+0000 and lone surrogates become U+FFFD, as in HTML, and no
-    offset moves.
+    """Return JSON in which U+0000 and lone surrogates are U+FFFD, as in HTML; no offset moves.
 
-    PostgreSQL stores them, but refuses to look into a document that holds one.
+    PostgreSQL stores these characters, but cannot query a document that contains one.
     """
     text = json.dumps(value)
     if "\\u0000" not in text and "\\ud" not in text:
@@ -86,9 +86,9 @@ def _rests(_connection: Any, record: ConnectionPoolEntry) -> None:
 
 
 def _check(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
-    """Ask a connection that rested whether it still lives; `pool_pre_ping` would ask every one.
+    """Check that an idle connection still works. `pool_pre_ping` would check every connection.
 
-    Under load none rests, and a trip to the server is saved for each transaction.
+    Under load none is idle, which saves a round trip per transaction.
     """
     if time.monotonic() - record.info.get(RESTED, math.inf) < REST_SECONDS:
         return
@@ -107,7 +107,7 @@ def ledger() -> Engine:
 
 @contextmanager
 def transaction(engine: Engine) -> Iterator[Connection]:
-    """A transaction; a server that is away, restarts or is overrun becomes `Unavailable`."""
+    """Run a transaction; raises Unavailable if the server is away, restarts or is overloaded."""
     try:
         with engine.begin() as connection:
             yield connection
@@ -123,19 +123,19 @@ def transaction(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def single_statements(engine: Engine) -> Iterator[Connection]:
-    """Each statement is a transaction of its own: no journeys to begin and to commit one."""
+    """Commit each statement at once, without round trips for begin and commit."""
     with transaction(_autocommit(engine)) as connection:
         yield connection
 
 
 @lru_cache(maxsize=1)
 def _autocommit(engine: Engine) -> Engine:
-    """With the pool of this engine."""
+    """Return an engine in autocommit mode with the same pool."""
     return engine.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def _is_unavailable(error: DBAPIError) -> bool:
-    """Whether the server is to blame, not the statement: the same one may succeed later."""
+    """Return True if the server is at fault, not the statement, which may succeed later."""
     state = str(getattr(error.orig, "sqlstate", None) or "")[:2]
     if isinstance(error, OperationalError | InterfaceError):
         return state != TOO_MUCH
@@ -146,7 +146,7 @@ def _is_unavailable(error: DBAPIError) -> bool:
 
 @dataclass(frozen=True)
 class Slice:
-    """What a list request asks for; ids sort by time. tenant: whose things; None: everybody's."""
+    """The page of a list request; ids sort by time. tenant: None means all tenants."""
 
     limit: int
     after: str | None = None
@@ -157,7 +157,7 @@ class Slice:
 def fetch_page(
     connection: Connection, query: Select[Any], table: Table, page: Slice
 ) -> tuple[list[Row[Any]], bool]:
-    """The rows of this page, and whether others follow."""
+    """Return the rows of this page, and whether others follow."""
     newest_first = page.order == "desc"
     query = query.order_by(table.c.id.desc() if newest_first else table.c.id)
     if page.tenant is not None:

@@ -1,12 +1,11 @@
-"""The bytes of files: in a folder, or in any object store that fsspec knows.
+"""The bytes of files, in a folder or in any object store that fsspec supports.
 
-The ledger says which files exist. A blob is whole before its row appears, and its row is deleted
-before it is removed. So bytes that cannot be read now are away, never gone: only a deleted row
-makes them gone.
+The ledger says which files exist. A blob is complete before its row appears, and its row is deleted
+before the blob. Unreadable bytes are therefore away, not deleted.
 
-In a folder, a blob is written in `incoming` and then moved to its place. `incoming` is made when
-this database uses the folder for the first time, and never again. An empty mount point lacks it, so
-that nothing can be written there while the disk is away.
+In a folder, a blob is written in `incoming` and then moved. `incoming` is created when this
+database uses the folder for the first time, and never again. An empty mount point lacks it, so
+nothing is written there while the disk is away.
 """
 
 from __future__ import annotations
@@ -40,7 +39,8 @@ logger = telemetry.logger(__name__)
 
 
 def store_error(error: Exception) -> FileStoreAway:
-    """The service's error for one of the operating system or of an object store's library."""
+    """Return the service's error for one of the operating system or of an object store's
+    library."""
     if isinstance(error, OSError) and error.errno in FULL:
         return StorageFull("there is no space left for files; try again later")
     if isinstance(error, FileNotFoundError):
@@ -51,9 +51,9 @@ def store_error(error: Exception) -> FileStoreAway:
 
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Raise FileStoreAway for any error in the block: nothing but the store is used in it.
+    """Raise FileStoreAway for any error in the block, which must use only the store.
 
-    Libraries of object stores raise errors of their own besides OSError.
+    Libraries of object stores raise other errors than OSError.
     """
     try:
         yield
@@ -110,7 +110,7 @@ class FileStore:
 
     @contextmanager
     def open_read(self, file_id: str, start: int = 0) -> Iterator[IO[bytes]]:
-        """The blob from this byte on, of a file that has a row. Raises FileStoreAway."""
+        """Read the blob of a file with a row, from this byte on. Raises FileStoreAway."""
         with store_errors():
             raw = self._system.open(self._path(file_id), "rb")
             raw.seek(start)
@@ -118,7 +118,7 @@ class FileStore:
             yield stream
 
     def iter_chunks(self, file_id: str) -> Iterator[bytes]:
-        """The blob, a piece at a time. Raises FileStoreAway."""
+        """Yield the blob in pieces. Raises FileStoreAway."""
         with self.open_read(file_id) as stream:
             while piece := stream.read(PIECE_BYTES):
                 yield piece
@@ -131,12 +131,13 @@ class FileStore:
         self._remove(self._path(file_id))
 
     def list_by_age(self, age: timedelta) -> Iterator[str]:
-        """The ids of blobs that were written longer ago than this. Raises FileStoreAway."""
+        """Yield the ids of blobs written longer ago than this. Raises FileStoreAway."""
         for path in self._older(self._root, OURS, age):
             yield path.rsplit("/", 1)[-1].removesuffix(SUFFIX)
 
     def remove_unfinished(self, age: timedelta) -> None:
-        """Remove what was begun longer ago than this: its writer died. Raises FileStoreAway."""
+        """Remove blobs whose writing began longer ago than `age`: their writer died. Raises
+        FileStoreAway."""
         if self._incoming is not None:
             for path in self._older(self._incoming, UNFINISHED, age):
                 self._remove(path)
@@ -186,7 +187,7 @@ class FileStore:
             logger.warning("file_store.not_removed", file=path, detail=error.detail)
 
     def _unfinished(self, file_id: str) -> str:
-        """Where a blob is written. No two writers share a name: each moves a whole blob."""
+        """Return a path for writing a blob, unique to this writer: each moves a complete blob."""
         if self._incoming is None:
             return self._path(file_id)
         return f"{self._incoming}/{file_id}.{secrets.token_hex(8)}"
@@ -196,7 +197,7 @@ class FileStore:
 
 
 class _Blob(io.RawIOBase):
-    """A stream of fsspec whose errors are the store's: they differ from those of its user."""
+    """A stream of fsspec whose errors count as the store's, not as those of its user."""
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw

@@ -1,4 +1,4 @@
-"""Files from the gateway's side: noted, looked up, listed, forgotten."""
+"""Files from the gateway's side: insert, look up, list and delete their rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Purpose = Literal["batch", "batch_output"]
 
 @dataclass(frozen=True)
 class File:
-    """A file, as the API shows it; its bytes lie in the file store."""
+    """A file as the API shows it; the file store holds its bytes."""
 
     id: str
     tenant: str
@@ -37,7 +37,7 @@ ALIVE = or_(files.c.expires_at.is_(None), files.c.expires_at > func.now())
 
 
 def max_age(seconds: int | None, otherwise_hours: float) -> timedelta:
-    """How long a file is kept: as asked, else as configured, never longer than that."""
+    """Return how long a file is kept: as requested, but no longer than configured."""
     configured = timedelta(hours=otherwise_hours)
     return configured if seconds is None else min(configured, timedelta(seconds=seconds))
 
@@ -46,7 +46,7 @@ IN_USE = exists().where(batches.c.input_file_id == files.c.id, batches.c.status.
 
 
 def new_id() -> str:
-    """`file_` and 32 hex digits; ids sort by time."""
+    """Return `file_` and 32 hex digits; ids sort by time."""
     return f"file_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
@@ -68,7 +68,7 @@ class NewFile:
 
 
 def insert_file(connection: Connection, new: NewFile) -> File:
-    """Make this file known; a second time it is the same file."""
+    """Insert the row of this file; a second call finds the same file."""
     values = {
         "id": new.id,
         "tenant": new.tenant,
@@ -88,8 +88,8 @@ def insert_file(connection: Connection, new: NewFile) -> File:
 
 
 def find_by_key(connection: Connection, tenant: str, key: str | None) -> File | None:
-    """The tenant's file of this key; nobody else makes one until the transaction ends. A file whose
-    term is over gives its key away."""
+    """Return the tenant's file of this key, and lock the key until the transaction ends. An
+    expired file gives its key away."""
     if key is None:
         return None
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{tenant} {key}", 0))
@@ -102,7 +102,7 @@ def find_by_key(connection: Connection, tenant: str, key: str | None) -> File | 
 
 
 def find(connection: Connection, file_id: str, *, tenant: str | None = None) -> File:
-    """The file with this id; of this tenant, where one is named. Raises UnknownFile."""
+    """Return the file with this id, of this tenant if given. Raises UnknownFile."""
     query = select(*SHOWN).where(files.c.id == file_id, ALIVE)
     if tenant is not None:
         query = query.where(files.c.tenant == tenant)
@@ -113,7 +113,7 @@ def find(connection: Connection, file_id: str, *, tenant: str | None = None) -> 
 
 
 def names_of(connection: Connection, ids: Sequence[str], tenant: str) -> dict[str, str]:
-    """File → what it was called when it came; without those that are gone."""
+    """Return file id → its name at upload; deleted files are left out."""
     known = select(files.c.id, files.c.filename).where(files.c.tenant == tenant, ALIVE)
     rows = connection.execute(known.where(files.c.id.in_(ids)))
     return {file_id: name for file_id, name in rows}
@@ -122,7 +122,7 @@ def names_of(connection: Connection, ids: Sequence[str], tenant: str) -> dict[st
 def page_of(
     connection: Connection, page: Slice, *, purpose: Purpose | None = None
 ) -> tuple[list[File], bool]:
-    """The files of a page, and whether others follow."""
+    """Return the files of a page, and whether others follow."""
     query = select(*SHOWN).where(ALIVE)
     if purpose is not None:
         query = query.where(files.c.purpose == purpose)
@@ -131,7 +131,8 @@ def page_of(
 
 
 def acquire_file(connection: Connection, file_id: str, *, tenant: str | None = None) -> File:
-    """The file, kept from being deleted until the transaction ends. Raises UnknownFile."""
+    """Return the file and protect it from deletion until the transaction ends. Raises
+    UnknownFile."""
     query = select(*SHOWN).where(files.c.id == file_id, ALIVE)
     if tenant is not None:
         query = query.where(files.c.tenant == tenant)
@@ -142,9 +143,9 @@ def acquire_file(connection: Connection, file_id: str, *, tenant: str | None = N
 
 
 def delete_unused(connection: Connection, file_ids: Sequence[str]) -> list[str]:
-    """Those of these files that no open batch reads are there no more.
+    """Delete the rows of those files that no open batch reads; return their ids.
 
-    Their bytes are removed after the commit. A batch that is being made holds its file.
+    The caller removes their bytes after the commit. A batch that is being created locks its file.
     """
     locked = select(files.c.id).where(files.c.id.in_(file_ids)).with_for_update()
     held = [row.id for row in connection.execute(locked)]
@@ -155,7 +156,7 @@ def delete_unused(connection: Connection, file_ids: Sequence[str]) -> list[str]:
 
 
 def expired(connection: Connection, limit: int) -> list[str]:
-    """Files whose term is over and that no open batch reads."""
+    """Return expired files that no open batch reads."""
     rows = connection.execute(
         select(files.c.id).where(files.c.expires_at <= func.now(), ~IN_USE).limit(limit)
     )
@@ -163,18 +164,18 @@ def expired(connection: Connection, limit: int) -> list[str]:
 
 
 def is_new_store(connection: Connection, folder: str) -> bool:
-    """Note that this folder holds files; True if that was not known before."""
+    """Note that this folder holds files; return True if that was not known before."""
     row = insert(file_stores).values(folder=folder).on_conflict_do_nothing()
     return connection.execute(row.returning(file_stores.c.folder)).one_or_none() is not None
 
 
 def size_of(connection: Connection, file_id: str) -> int | None:
-    """Its bytes as they were uploaded; None if the file was deleted."""
+    """Return the uploaded size in bytes, or None if the file was deleted."""
     return connection.execute(select(files.c.bytes).where(files.c.id == file_id)).scalar()
 
 
 def known(connection: Connection, file_ids: Sequence[str]) -> set[str]:
-    """Which of these have a row."""
+    """Return those ids that have a row."""
     return {
         row.id for row in connection.execute(select(files.c.id).where(files.c.id.in_(file_ids)))
     }

@@ -33,12 +33,12 @@ def job_json(job: Job) -> dict[str, Any]:
 
 
 def to_timestamp(instant: datetime | None) -> int | None:
-    """Whole unix seconds."""
+    """Return whole unix seconds."""
     return None if instant is None else int(instant.timestamp())
 
 
 def job_times(job: Job) -> dict[str, float | None]:
-    """The lengths behind the job's whole seconds."""
+    """Return the job's durations in fractions of seconds."""
     left_queue = job.started_at or job.finished_at
     return {
         "queued_seconds": _length(job.created_at, left_queue),

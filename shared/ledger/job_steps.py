@@ -1,6 +1,6 @@
-"""Steps of a running job: what models answered so far, behind the fence of the attempt.
+"""Steps of a running job: model answers so far, fenced by the attempt.
 
-A row lives as long as its job runs: a trigger drops it at the job's end (`forget_steps`).
+A row lives as long as its job runs: a trigger deletes it at the job's end (`forget_steps`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from shared.ledger.tables import IS_RUNNING, job_steps, jobs
 
 
 class JobStep(NamedTuple):
-    """One step of a job. fingerprint: SHA-256 of what was asked."""
+    """One step of a job. fingerprint: SHA-256 of the request to the model."""
 
     job_id: str
     name: str
@@ -22,7 +22,7 @@ class JobStep(NamedTuple):
 
 
 def find(connection: Connection, step: JobStep) -> str | None:
-    """What an attempt kept of exactly this; None: nothing, or of something else."""
+    """Return the saved answer to exactly this request, or None."""
     kept = select(job_steps.c.content).where(
         job_steps.c.job_id == step.job_id,
         job_steps.c.name == step.name,
@@ -33,7 +33,7 @@ def find(connection: Connection, step: JobStep) -> str | None:
 
 
 def keep(connection: Connection, step: JobStep, attempt: int, content: str) -> bool:
-    """Keep it, in the place of what this step had; False where the job is no longer this
+    """Save the step's answer over an earlier one; return False if the job is no longer this
     attempt's."""
     mine = select(jobs.c.id, literal(step.name), literal(step.fingerprint), literal(content)).where(
         jobs.c.id == step.job_id, jobs.c.attempts == attempt, IS_RUNNING

@@ -1,8 +1,8 @@
-"""Jobs from the gateway's side: accept, look up, list, cancel; and how many a tenant may have.
+"""Jobs from the gateway's side: accept, look up, list, cancel; and the quotas of a tenant.
 
-One idempotency key, one job: the second caller gets the first one's job. The key is bound to a
-fingerprint of the request, and another request under the same key is an error of the caller.
-Source: draft-ietf-httpapi-idempotency-key-header-07.
+One idempotency key means one job: a second caller gets the first caller's job. The key is bound to
+a fingerprint of the request. Another request under the same key is an error of the caller. Source:
+draft-ietf-httpapi-idempotency-key-header-07.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Job:
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing can change this job any more."""
+        """True if the job is in a final state."""
         return self.status in FINAL
 
 
@@ -111,7 +111,7 @@ SHOWN = tuple(
 
 @dataclass(frozen=True)
 class Owner:
-    """A tenant, and the most that it may have; None: no limit."""
+    """A tenant and its quotas; None: no limit."""
 
     tenant: str = DEFAULT_TENANT
     most_open: int | None = None  # queued and running jobs
@@ -125,7 +125,7 @@ ANYBODY = Owner()
 
 @dataclass(frozen=True)
 class Accepted:
-    """A committed job, and whether an earlier request had made it."""
+    """A committed job, and whether an earlier request created it."""
 
     job: Job
     replayed: bool
@@ -140,11 +140,11 @@ def accept(
     resend_after: timedelta,
     owner: Owner = ANYBODY,
 ) -> Accepted:
-    """A new job, or under a known key the job that is there already.
+    """Create a job, or return the existing job of a known key.
 
-    Fifty at once: the key's primary key lets one insert through, the others wait for its commit
-    and then read it. Raises KeyReused where the key belongs to another request, QuotaExceeded
-    where the owner has too many open jobs.
+    If fifty calls arrive at once, the key's primary key lets one insert through. The others wait
+    for its commit and then read it. Raises KeyReused if the key belongs to another request, and
+    QuotaExceeded if the owner has too many open jobs.
     """
     job_id = new_id()
     if key is not None:
@@ -166,8 +166,11 @@ def accept(
 
 
 def _find_previous(connection: Connection, ours: Mapping[str, str]) -> Job | None:
-    """The job of this key; None where the key was purged this very moment, or is ours from now on,
-    since its job's term is over. ours: the values of the key's row."""
+    """Return the job of this key, or None if the key was just purged, or is ours since its job
+    expired.
+
+    ours: the values of the key's row.
+    """
     row = connection.execute(
         select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(*of_key(ours))
     ).one_or_none()
@@ -185,7 +188,7 @@ def _find_previous(connection: Connection, ours: Mapping[str, str]) -> Job | Non
 def find_by_key(
     connection: Connection, tenant: str, key: str, metric: str, request: Mapping[str, Any]
 ) -> Job | None:
-    """The job that this key's very request has made, and may be read."""
+    """Return the job that this key created for the same request, if it may be read."""
     known = idempotency_keys.c
     query = (
         select(*SHOWN)
@@ -198,18 +201,19 @@ def find_by_key(
 
 
 def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
-    """SHA-256 over the validated request: spelling and key order do not matter."""
+    """Return SHA-256 over the validated request; spelling and key order do not matter."""
     canonical = json.dumps([metric, request], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def new_id() -> str:
-    """`job_` and 32 hex digits: 48 bits of milliseconds, then 80 random bits; ids sort by time."""
+    """Return `job_` and 32 hex digits: 48 bits of milliseconds, then 80 random bits; ids sort by
+    time."""
     return f"{_beginning(time.time())}{secrets.token_hex(10)}"
 
 
 def first_id(moment: datetime) -> str:
-    """No id that was made from this moment on is less."""
+    """Return a lower bound of all ids created from this moment on."""
     return _beginning(moment.timestamp())
 
 
@@ -218,8 +222,11 @@ def _beginning(seconds: float) -> str:
 
 
 def has_id(job_id: str) -> ColumnElement[bool]:
-    """The job with this id. Of a day near ours the limits are written out: where jobs lie in
-    partitions, one plan is good for all ids of a day, and need not be made for each of them."""
+    """Return the condition that a job has this id.
+
+    For ids near today the day's limits are literals. With partitions, one plan then serves all ids
+    of a day and need not be made for each id.
+    """
     own = jobs.c.id == job_id
     day = int(found[1], 16) // DAY_MS if (found := MADE_AT.match(job_id)) else 0
     if abs(day - time.time() * 1_000 // DAY_MS) > MOST_DAYS:
@@ -229,12 +236,14 @@ def has_id(job_id: str) -> ColumnElement[bool]:
 
 
 def is_expired(older_than: timedelta) -> ColumnElement[bool]:
-    """Whether a job ended longer ago than this and is of no batch that is there still."""
+    """Return the condition that a job ended longer ago than this and belongs to no existing
+    batch."""
     return and_(jobs.c.finished_at < func.now() - older_than, ~_is_of_batch())
 
 
 def is_kept() -> ColumnElement[bool]:
-    """Whether a job may be read: one whose term is over may not, even while its row is there."""
+    """Return the condition that a job may be read: an expired job may not, even if its row
+    exists."""
     term = timedelta(hours=settings().job_retention_hours)
     is_young = jobs.c.finished_at >= func.now() - term
     return or_(jobs.c.finished_at.is_(None), is_young, _is_of_batch())
@@ -255,7 +264,7 @@ def insert_job(
     *,
     tenant: str = DEFAULT_TENANT,
 ) -> Job:
-    """A new queued job of the HTTP request that is being answered. If nobody claims it within
+    """Insert a queued job of the current HTTP request. If nobody claims it within
     `resend_after`, the scheduler sends it again."""
     values: dict[str, Any] = {"id": job_id, "metric": metric, "tenant": tenant, "request": request}
     values |= {"resend_at": func.now() + resend_after, "request_id": request_id()}
@@ -292,8 +301,8 @@ IN_A_LINE = (
 
 
 def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
-    """The job with this id; of this tenant, where one is named. Raises UnknownJob, also where its
-    term is over."""
+    """Return the job with this id, of this tenant if given. Raises UnknownJob, also for expired
+    jobs."""
     query = select(*SHOWN).where(has_id(job_id), is_kept())
     if tenant is not None:
         query = query.where(jobs.c.tenant == tenant)
@@ -305,9 +314,9 @@ def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> J
 
 @dataclass(frozen=True)
 class JobPage:
-    """What a list request asks for: newest first, strictly older than `after`.
+    """The page of a list request: newest first, strictly older than `after`.
 
-    tenant: whose jobs; None: everybody's.
+    tenant: None means all tenants.
     """
 
     limit: int
@@ -319,14 +328,14 @@ class JobPage:
 
 
 def page_of(connection: Connection, page: JobPage) -> tuple[list[Job], bool]:
-    """The jobs of a page, and whether older ones follow."""
+    """Return the jobs of a page, and whether older ones follow."""
     rows, more = _rows_of(connection, page, *SHOWN)
     return [job_of(row) for row in rows], more
 
 
 @dataclass(frozen=True)
 class JobSummary:
-    """A job in one line. score: None where undefined, and where `is_scored` is false."""
+    """A job in one line. score: None if undefined, and if `is_scored` is false."""
 
     id: str
     metric: str
@@ -338,7 +347,7 @@ class JobSummary:
 
 
 def summary_page(connection: Connection, page: JobPage) -> tuple[list[JobSummary], bool]:
-    """The same page without requests and results: what is large stays in the ledger."""
+    """Return the page without requests and results, which are large."""
     rows, more = _rows_of(connection, page, *IN_A_LINE)
     return [JobSummary(*row) for row in rows], more
 
@@ -346,8 +355,8 @@ def summary_page(connection: Connection, page: JobPage) -> tuple[list[JobSummary
 def _rows_of(
     connection: Connection, page: JobPage, *columns: ColumnElement[Any]
 ) -> tuple[Sequence[Any], bool]:
-    """Their ids come first: no result is opened only to be sorted. They are looked for among the
-    youngest, and among all where those are too few: they may lie in many partitions."""
+    """Select ids before rows, so that no result is read only to be sorted. Ids are searched
+    among the youngest, then among all, since they may be in many partitions."""
     found = MADE_AT.match(page.after or "")
     day = (int(found[1], 16) if found else int(time.time() * 1_000)) // DAY_MS - 1
     since = jobs.c.id >= literal_column(f"'job_{max(0, day) * DAY_MS:012x}'")
@@ -361,7 +370,7 @@ def _rows_of(
 
 
 def _ids(connection: Connection, page: JobPage, since: ColumnElement[bool]) -> list[str]:
-    """One more than the page holds."""
+    """Return one id more than the page holds."""
     query = select(jobs.c.id).where(since, is_kept()).order_by(jobs.c.id.desc())
     if page.tenant is not None:
         query = query.where(jobs.c.tenant == page.tenant)
@@ -377,9 +386,9 @@ def _ids(connection: Connection, page: JobPage, since: ColumnElement[bool]) -> l
 
 
 def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
-    """Cancel an open job at once; a final one stays as it is. Raises UnknownJob.
+    """Cancel an open job at once; a final one is unchanged. Raises UnknownJob.
 
-    A worker that still computes it is fenced off: its finish finds the job no longer running.
+    A worker that still computes it is fenced off: its job is no longer running when it finishes.
     """
     own = true() if tenant is None else jobs.c.tenant == tenant
     rows = connection.execute(
@@ -394,7 +403,7 @@ def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) ->
 
 
 def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
-    """(metric, status) → how many jobs are queued or running."""
+    """Return (metric, status) → number of queued or running jobs."""
     rows = connection.execute(
         select(jobs.c.metric, jobs.c.status, func.count())
         .where(IS_OPEN)
@@ -404,12 +413,11 @@ def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
 
 
 def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
-    """Raises QuotaExceeded where so many more open jobs would be too many.
+    """Raises QuotaExceeded if this many more open jobs would exceed the quota.
 
-    Far below the quota (a thousand jobs and more) one count serves a second. Near it the tenant's
-    commits take turns (a lock until the transaction ends), so that a crowd that comes at once does
-    not overrun it. Only more than a thousand that are let in within a second could overrun it.
-    Many at once always take their turn.
+    Far below the quota (by a thousand jobs or more) one count is used for a second. Near it, or for
+    many jobs at once, the tenant's commits take turns with a lock until the transaction ends. Only
+    more than a thousand jobs accepted within a second could exceed the quota.
     """
     if owner.most_open is None or (count == 1 and _has_space(owner)):
         return
@@ -431,20 +439,20 @@ def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
 
 
 def _count_open(connection: Connection, owner: Owner, more: int) -> tuple[int, float]:
-    """As `_open`; the count is remembered with the jobs that are about to be."""
+    """Return the result of `_open`, and remember its count with the jobs that will be added."""
     found, oldest_seconds = _open(connection, owner)
     _lately[owner.tenant] = (time.monotonic(), found + more)
     return found, oldest_seconds
 
 
 def take_batch_turn(connection: Connection, owner: Owner) -> None:
-    """The tenant's new batches take turns, until the transaction ends."""
+    """Let the tenant's new batches take turns, until the transaction ends."""
     if owner.most_batches is not None:
         _take_turns(connection, OPEN_BATCHES, owner)
 
 
 def check_batches(connection: Connection, owner: Owner) -> None:
-    """Raises QuotaExceeded where there is one open batch too many; take your turn first."""
+    """Raises QuotaExceeded if one more open batch is too many; call `take_batch_turn` first."""
     if owner.most_batches is None:
         return
     count = select(func.count()).where(batches.c.tenant == owner.tenant, batches.c.status.in_(OPEN))
@@ -457,10 +465,10 @@ def check_batches(connection: Connection, owner: Owner) -> None:
 
 
 def check_file_limit(connection: Connection, owner: Owner, size: int) -> None:
-    """Raises QuotaExceeded where one more uploaded file of this size, in bytes, would be too much.
+    """Raises QuotaExceeded if one more uploaded file of this size, in bytes, is too much.
 
-    What batches write counts as bytes, since it lies there, but is never refused. The tenant's
-    uploads take turns until the transaction ends.
+    Files written by batches count, but are never refused. The tenant's uploads take turns until the
+    transaction ends.
     """
     if owner.most_files is None or owner.most_bytes is None:
         return
@@ -481,23 +489,24 @@ def check_file_limit(connection: Connection, owner: Owner, size: int) -> None:
 
 
 def _take_turns(connection: Connection, policy: str, owner: Owner) -> None:
-    """A lock until the transaction ends: a crowd that comes at once does not overrun the quota."""
+    """Lock until the transaction ends, so that simultaneous requests cannot exceed the quota."""
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{policy} {owner.tenant}", 0))
     connection.execute(select(turn))
 
 
 def _has_space(owner: Owner) -> bool:
-    """Whether a second ago there was so much room that the count need not be taken again."""
+    """Return True if a count within the last second left so much room that no new count is
+    needed."""
     taken, count = _lately.get(owner.tenant, (-math.inf, 0))
     is_fresh = time.monotonic() - taken < FRESH_SECONDS
     return is_fresh and owner.most_open is not None and owner.most_open - count > ROOMY
 
 
 def _open(connection: Connection, owner: Owner) -> tuple[int, float]:
-    """How many open jobs there are, counted no further than the quota, and the age of the oldest
-    in seconds.
+    """Return the number of open jobs, counted up to the quota, and the age of the oldest in
+    seconds.
 
-    Those of batches do not count: they are fed through a window of their own.
+    Jobs of batches do not count: they have their own window.
     """
     some = (
         select(jobs.c.created_at)

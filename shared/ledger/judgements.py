@@ -1,8 +1,8 @@
-"""What people think of scores: append-only, each row with who, when and how it was given.
+"""People's judgements of scores: append-only, each row with its author, time and request.
 
-A change is a new row that supersedes the one before; a deletion is one too, `withdrawn`, and takes
-the notes of all before it along. Of each reviewer, job and subject at most one row is current. They
-are forgotten with their job.
+A change is a new row that supersedes the last one. A withdrawal is a row, too (`withdrawn`), and
+deletes all earlier notes. Per reviewer, job and subject at most one row is current. Judgements are
+deleted with their job.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ judgements = Table(
 
 @dataclass(frozen=True)
 class ReviewerJudgement:
-    """A row, as it was written; `current` unless another one supersedes it."""
+    """A row as it was written; `current` unless another row supersedes it."""
 
     id: str
     job_id: str
@@ -129,7 +129,7 @@ SHOWN = tuple(judgements.c[name] for name in ReviewerJudgement.__dataclass_field
 
 @dataclass(frozen=True)
 class Origin:
-    """Who judges, and by which request. verified: the key is this person's."""
+    """The author of a judgement and the request. verified: the key belongs to this person."""
 
     tenant: str
     reviewer: str
@@ -156,19 +156,18 @@ class NoResultToJudge(BadInput):
 
 
 def new_id() -> str:
-    """`jdg_` and 32 hex digits; ids sort by time."""
+    """Return `jdg_` and 32 hex digits; ids sort by time."""
     return f"jdg_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
 def write(
     connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
 ) -> tuple[ReviewerJudgement, bool]:
-    """A judgement of this tenant's job, and whether it was there already; another one that the same
-    person gave on the same subject before is superseded. values: the row's, from `verdict` to
-    `source`.
+    """Write a judgement of this tenant's job; return it, and whether it existed already.
 
-    Raises NoResultToJudge, QuotaExceeded, BadInput for a note, or a label in words of one's own, on
-    a job whose texts are not kept.
+    An earlier judgement of the same person on the same subject is superseded. values: the row's,
+    from `verdict` to `source`. Raises NoResultToJudge, QuotaExceeded, and BadInput for a note or a
+    free label on a job whose texts are not kept.
     """
     job = connection.execute(
         select(
@@ -199,14 +198,15 @@ def write(
 
 
 def emit_event(connection: Connection, made: ReviewerJudgement, metric: str, tenant: str) -> None:
-    """Owe its event to the tenant's endpoints, in the transaction that writes it."""
+    """Owe the event to the tenant's endpoints, in the transaction that writes the judgement."""
     told = {"id": made.id, "object": "judgement", "job_id": made.job_id, "metric": metric}
     told |= {name: getattr(made, name) for name in ("verdict", "about", "reviewer", "verified")}
     webhooks.enqueue_event(connection, "judgement.created", tenant, told)
 
 
 def withdraw(connection: Connection, judgement_id: str, origin: Origin) -> ReviewerJudgement:
-    """Take it back; its notes go. A second time changes nothing. Raises UnknownJudgement."""
+    """Withdraw a judgement and delete its notes; repeating it changes nothing. Raises
+    UnknownJudgement."""
     old = find(connection, judgement_id, origin.tenant)
     connection.execute(
         select(jobs.c.id).where(jobs.c.id == old.job_id).with_for_update(key_share=True)
@@ -225,8 +225,10 @@ def withdraw(connection: Connection, judgement_id: str, origin: Origin) -> Revie
 def _find_same(
     connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
 ) -> ReviewerJudgement | None:
-    """What this person says of it now, where that is the same: sent again, it is no second thought.
-    A queue that asks for the first time, and blind for the first time, has an answer of its own."""
+    """Return this person's current judgement if it says the same: a repeated request adds no row.
+
+    The first judgement for a queue, and the first blind one for it, always gets its own row.
+    """
     query = select(*SHOWN).where(*_mine(job_id, str(values["about"]), origin), judgements.c.current)
     row = connection.execute(query).one_or_none()
     if row is None:
@@ -241,7 +243,8 @@ def _find_same(
 
 
 def _mine(job_id: str, about: str, origin: Origin) -> tuple[ColumnElement[bool], ...]:
-    """Of one person on one subject; whoever only says a name is another than who has it."""
+    """Return the conditions for one person on one subject; an unverified name is another person
+    than the verified one."""
     return (
         judgements.c.tenant == origin.tenant,
         judgements.c.job_id == job_id,
@@ -269,7 +272,7 @@ def _append(
 
 
 def find(connection: Connection, judgement_id: str, tenant: str) -> ReviewerJudgement:
-    """Raises UnknownJudgement."""
+    """Return the judgement. Raises UnknownJudgement."""
     query = select(*SHOWN).where(judgements.c.id == judgement_id, judgements.c.tenant == tenant)
     row = connection.execute(query).one_or_none()
     if row is None:
@@ -279,7 +282,7 @@ def find(connection: Connection, judgement_id: str, tenant: str) -> ReviewerJudg
 
 @dataclass(frozen=True)
 class JudgementFilter:
-    """Which judgements of a tenant. history: superseded and withdrawn ones as well."""
+    """A selection of a tenant's judgements. history: include superseded and withdrawn ones."""
 
     tenant: str
     job_id: str | None = None
@@ -292,7 +295,7 @@ class JudgementFilter:
 
     @property
     def filters(self) -> list[ColumnElement[bool]]:
-        """Conditions for `where`."""
+        """Return conditions for `where`."""
         named = ("job_id", "batch_id", "queue_id", "reviewer", "verdict", "verified")
         chosen = {name: value for name in named if (value := getattr(self, name)) is not None}
         found: list[ColumnElement[bool]] = [judgements.c.tenant == self.tenant]
@@ -305,7 +308,7 @@ class JudgementFilter:
 def page_of(
     connection: Connection, wanted: JudgementFilter, limit: int, after: str | None = None
 ) -> tuple[list[ReviewerJudgement], bool]:
-    """Newest first, and whether others follow."""
+    """Return the page, newest first, and whether others follow."""
     query = select(*SHOWN).where(*wanted.filters).order_by(judgements.c.id.desc())
     if after is not None:
         query = query.where(judgements.c.id < after)
@@ -321,7 +324,7 @@ def count_of(connection: Connection, wanted: JudgementFilter) -> int:
 def count_by_job(
     connection: Connection, tenant: str, ids: Sequence[str]
 ) -> dict[str, dict[str, int]]:
-    """job → verdict → current judgements of its score."""
+    """Return job → verdict → number of current judgements of its score."""
     found: dict[str, dict[str, int]] = {}
     query = (
         select(judgements.c.job_id, judgements.c.verdict, func.count())
@@ -337,7 +340,7 @@ def count_by_job(
 def list_by_job(
     connection: Connection, wanted: JudgementFilter, ids: Sequence[str]
 ) -> dict[str, list[ReviewerJudgement]]:
-    """job → its judgements, oldest first."""
+    """Return job → its judgements, oldest first."""
     found: dict[str, list[ReviewerJudgement]] = {}
     query = select(*SHOWN).where(*wanted.filters, judgements.c.job_id.in_(ids))
     for row in connection.execute(query.order_by(judgements.c.id)):
@@ -348,8 +351,11 @@ def list_by_job(
 def list_current(
     connection: Connection, ids: Sequence[str], queue_id: str | None
 ) -> list[tuple[str, str, str, float | None, bool]]:
-    """(job, reviewer, verdict, human score, blind) of the current judgements of these jobs' scores,
-    by id; queue_id: only those that this queue asked for."""
+    """Return (job, reviewer, verdict, human score, blind) of the current judgements of these jobs'
+    scores, by id.
+
+    queue_id: only those given for this queue.
+    """
     query = select(
         judgements.c.job_id,
         judgements.c.reviewer,
@@ -371,21 +377,21 @@ def list_current(
 
 
 def find_job_ids(connection: Connection, wanted: JudgementFilter) -> list[str]:
-    """The jobs that have such a judgement."""
+    """Return the jobs that have such a judgement."""
     query = select(judgements.c.job_id).where(*wanted.filters).distinct()
     return sorted(connection.execute(query).scalars())
 
 
 class JudgementState(NamedTuple):
-    """How many judgements there are, and which, in a few characters."""
+    """A short fingerprint of the number and identity of judgements."""
 
     number: int
     digest: str
 
 
 def state_of(connection: Connection, wanted: JudgementFilter) -> JudgementState:
-    """It differs after a change, a withdrawal, or the end of a job: the newest id alone does not,
-    since transactions overlap and forgotten jobs take their judgements along."""
+    """Return a value that differs after a change, a withdrawal, or the end of a job. The newest
+    id alone is not enough: transactions overlap, and deleted jobs take their judgements along."""
     number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
     query = select(func.count(), func.sum(number)).where(*wanted.filters)
     count, total = connection.execute(query).one()
@@ -394,7 +400,7 @@ def state_of(connection: Connection, wanted: JudgementFilter) -> JudgementState:
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """Who wrote which row, when and how; nothing of what it says."""
+    """The author, time and request of a row, without its content."""
 
     id: str
     job_id: str
@@ -410,7 +416,7 @@ class AuditEntry:
 def audit(
     connection: Connection, tenant: str, limit: int, after: str | None = None
 ) -> tuple[list[AuditEntry], bool]:
-    """Newest first, and whether others follow."""
+    """Return the entries, newest first, and whether others follow."""
     columns = [judgements.c[name] for name in AuditEntry.__dataclass_fields__]
     query = select(*columns).where(judgements.c.tenant == tenant).order_by(judgements.c.id.desc())
     if after is not None:
@@ -420,14 +426,17 @@ def audit(
 
 
 def is_judged(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnElement[bool]:
-    """Whether a job has such a judgement."""
+    """Return the condition that a job has such a judgement."""
     mine = select(judgements.c.id).where(judgements.c.job_id == job_id, *wanted.filters)
     return exists(mine)
 
 
 def opinions_of(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnElement[int]:
-    """How many current judgements a job's score has; `count_by_job` tells them apart. wanted: of
-    its batch: they are counted once, and not anew for each of its jobs."""
+    """Return the number of current judgements of a job's score; `count_by_job` gives them by
+    verdict.
+
+    wanted: if it names a batch, they are counted once and not for each of its jobs.
+    """
     counted = (
         select(judgements.c.job_id, func.count().label("given"))
         .where(*wanted.filters, judgements.c.about == SCORE)

@@ -1,4 +1,4 @@
-"""API keys: shown once, kept as SHA-256 only: 256 random bits need no slower hash."""
+"""API keys: shown once and stored as SHA-256. 256 random bits need no slower hash."""
 
 from __future__ import annotations
 
@@ -57,9 +57,12 @@ api_keys = Table(
 
 @dataclass(frozen=True)
 class Key:
-    """A key without its secret. requests_per_minute: None: as many as the settings say.
-    accept_untrained_languages: of its requests that do not state it. reviewer: whose judgements it
-    gives; None: those of whoever its user says."""
+    """A key without its secret.
+
+    requests_per_minute: None means the setting's value.
+    accept_untrained_languages: default of its requests.
+    reviewer: the author of its judgements; None: the request names the author.
+    """
 
     id: str
     tenant: str
@@ -79,7 +82,8 @@ SHOWN = tuple(api_keys.c[name] for name in Key.__dataclass_fields__)
 
 @dataclass(frozen=True)
 class NewKey:
-    """What a new key is to be. lasts: None: until it is revoked. reviewer: who judges with it."""
+    """The values of a new key. lasts: None means until revoked. reviewer: the person who judges
+    with it."""
 
     tenant: str
     name: str
@@ -91,12 +95,12 @@ class NewKey:
 
 
 def hash_key(presented: str) -> str:
-    """64 hex digits: the ledger keeps nothing else of a key."""
+    """Return 64 hex digits, all that the ledger stores of a key."""
     return hashlib.sha256(presented.encode()).hexdigest()
 
 
 def make(connection: Connection, wanted: NewKey) -> tuple[Key, str]:
-    """A new key, and its secret: the only time that anybody sees it."""
+    """Create a key; return it and its secret, which cannot be shown again."""
     secret = PREFIX + secrets.token_urlsafe(32)
     values: dict[str, Any] = {
         "id": f"key_{secrets.token_hex(8)}",
@@ -116,12 +120,12 @@ def make(connection: Connection, wanted: NewKey) -> tuple[Key, str]:
 
 
 def authenticate(connection: Connection, secret: str) -> Key | None:
-    """The valid key that this secret belongs to; None where it is unknown, expired or revoked."""
+    """Return the valid key with this secret, or None if it is unknown, expired or revoked."""
     return _valid(connection, api_keys.c.sha256 == hash_key(secret))
 
 
 def valid(connection: Connection, key_id: str) -> Key | None:
-    """The key with this id, if it still opens something."""
+    """Return the key with this id if it is still valid."""
     return _valid(connection, api_keys.c.id == key_id)
 
 
@@ -137,7 +141,7 @@ def _valid(connection: Connection, which: ColumnElement[bool]) -> Key | None:
 
 
 def all_of(connection: Connection, tenant: str | None = None) -> list[Key]:
-    """Every key, or those of a tenant, oldest first; revoked ones too."""
+    """Return all keys, or a tenant's, oldest first, with revoked ones."""
     query = select(*SHOWN).order_by(api_keys.c.created_at, api_keys.c.id)
     if tenant is not None:
         query = query.where(api_keys.c.tenant == tenant)
@@ -145,7 +149,7 @@ def all_of(connection: Connection, tenant: str | None = None) -> list[Key]:
 
 
 def revoke(connection: Connection, key_id: str) -> Key | None:
-    """Let this key open nothing more; a second time changes nothing. None: there is no such key."""
+    """Revoke this key; repeating it changes nothing. Return None if there is no such key."""
     connection.execute(
         update(api_keys)
         .where(api_keys.c.id == key_id, api_keys.c.revoked_at.is_(None))
@@ -156,5 +160,5 @@ def revoke(connection: Connection, key_id: str) -> Key | None:
 
 
 def has_any(connection: Connection) -> bool:
-    """Whether a key was ever made: revoking the last one opens nothing."""
+    """Return True if a key was ever created; revoking the last key does not open the service."""
     return bool(connection.execute(select(exists(select(api_keys.c.id)))).scalar())

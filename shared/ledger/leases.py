@@ -1,7 +1,7 @@
-"""Jobs from the worker's side: claim by compare-and-set, renew, finish behind a fence.
+"""Jobs from the worker's side: claim by compare-and-set, renew, and finish behind a fence.
 
-A claim is (job, attempt). Everything that a worker writes later names its attempt, so a worker
-that was thought dead and comes back can change nothing.
+A claim is (job, attempt). Every later write of a worker names its attempt, so a worker that was
+thought dead can change nothing when it returns.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts"
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to finish one job, until the lease runs out.
+    """The right to finish one job, until the lease ends.
 
-    tried: attempts so far that count, this one included: those that only waited do not.
+    tried: attempts so far, including this one, without those that only waited.
     """
 
     job_id: str
@@ -93,12 +93,11 @@ def claim(
     max_attempts: int,
     turn: ClaimOrder | None = None,
 ) -> Claim | None:
-    """Take the job if it is queued, or running on an expired lease; else None.
+    """Claim the job if it is queued, or running on an expired lease; else return None.
 
-    A job that has lost all its workers and has one attempt left gets it only while no other of its
-    metric's queue has its last one: a message that came twice must not bring suspects together.
-
-    turn: where it is given, the job of this queue whose turn it is, instead of exactly that one.
+    A job that lost all its workers gets its last attempt only while no other job of its queue has
+    its last one: a duplicate message must not bring suspects together. turn: claim the job of this
+    queue whose turn it is, instead of exactly that job.
     """
     terms = ClaimTerms(lease, max_attempts)
     found = claim_free(connection, job_id, terms, turn)
@@ -108,7 +107,8 @@ def claim(
 def claim_free(
     connection: Connection, job_id: str, terms: ClaimTerms, turn: ClaimOrder | None = None
 ) -> Claim | None:
-    """As `claim`, but no job that has one attempt left after it lost its workers: one statement."""
+    """Claim like `claim`, with one statement, but no job on its last attempt after it lost its
+    workers."""
     values = _values(job_id, terms)
     if turn is None:
         return _claimed(connection, NAMED_CLAIM, values)
@@ -120,8 +120,10 @@ def claim_free(
 def claim_several(
     connection: Connection, named: Sequence[str], terms: ClaimTerms, turn: ClaimOrder
 ) -> list[Claim]:
-    """For messages about these jobs of one queue, none of them sent again, at most as many claims
-    as there are messages: one statement. Whose message is left over asks by `claim`."""
+    """Claim jobs with one statement for first messages about these jobs of one queue.
+
+    Return at most as many claims as messages; a message that is left over uses `claim`.
+    """
     values = {
         ALL_NAMED.key: list(named),
         COUNT.key: len(named),
@@ -134,8 +136,8 @@ def claim_several(
 
 
 def claim_suspect(connection: Connection, job_id: str, terms: ClaimTerms) -> Claim | None:
-    """The job, if it has lost all its workers and has one attempt left, and no other of its queue
-    has its last one now. Holds a lock until the transaction ends."""
+    """Claim the job for its last attempt after it lost its workers, if no other job of its queue
+    has its last one. Holds a lock until the transaction ends."""
     values = _values(job_id, terms)
     if connection.execute(SUSPECT, values).first() is None:
         return None
@@ -168,7 +170,8 @@ def _claim_of(row: Row[Any]) -> Claim:
 
 
 def _on_trial() -> ColumnElement[bool]:
-    """Whether another job of the same metric and queue has its last attempt now."""
+    """Return the condition that another job of the same metric and queue has its last attempt
+    now."""
     other = jobs.alias("other")
     return (
         exists()
@@ -184,7 +187,8 @@ def _on_trial() -> ColumnElement[bool]:
 
 
 def renew(connection: Connection, claims: Collection[Claim], *, lease: timedelta) -> set[str]:
-    """Extend these leases; the ids that are still ours (not cancelled, not taken over)."""
+    """Extend these leases; return the ids that are still ours (neither cancelled nor taken
+    over)."""
     rows = connection.execute(
         update(jobs)
         .where(*_among(claims))
@@ -195,21 +199,24 @@ def renew(connection: Connection, claims: Collection[Claim], *, lease: timedelta
 
 
 def still_claimed(connection: Connection, claims: Collection[Claim]) -> set[str]:
-    """The ids of those that are still ours (not cancelled, not taken over)."""
+    """Return the ids that are still ours (neither cancelled nor taken over)."""
     rows = connection.execute(select(jobs.c.id).where(*_among(claims)))
     return {row.id for row in rows}
 
 
 def succeed(connection: Connection, claim: Claim, result: Mapping[str, Any]) -> bool:
-    """Finish with a result; False where the claim is no longer ours."""
+    """Finish with a result; return False if the claim is no longer ours."""
     return _finish(connection, claim, SUCCESS, result)
 
 
 def succeed_several(
     connection: Connection, ended: Sequence[tuple[Claim, Mapping[str, Any]]]
 ) -> set[str]:
-    """Finish those of these claims that are still ours, that owe nobody an event and that nobody
-    else has locked, in one statement; their ids. The others are to be finished by `succeed`."""
+    """Finish several claims with one statement; return their ids.
+
+    Included are claims that are still ours, that owe no event and that nobody else has locked.
+    Finish the others with `succeed`.
+    """
     values = {
         IDS.key: [claim.job_id for claim, _ in ended],
         ATTEMPTS.key: [claim.attempt for claim, _ in ended],
@@ -219,21 +226,22 @@ def succeed_several(
 
 
 def fail(connection: Connection, claim: Claim, error: Mapping[str, Any]) -> bool:
-    """Finish with a problem; False where the claim is no longer ours."""
+    """Finish with a problem; return False if the claim is no longer ours."""
     return _finish(connection, claim, FAILURE, error)
 
 
 def release(connection: Connection, claim: Claim, *, resend_after: timedelta) -> bool:
-    """Give the job back to the queue; the scheduler sends it again after this time."""
+    """Return the job to the queue; the scheduler sends it again after this time."""
     return _requeue(connection, claim, resend_after, {})
 
 
 def wait(
     connection: Connection, claim: Claim, *, model: Mapping[str, str], resend_after: timedelta
 ) -> bool:
-    """Give the job back until this model is ready; the attempt does not count.
+    """Return the job to the queue until this model is ready; the attempt does not count.
 
-    model: `model` and `detail`. The number of the attempt is used up all the same: it is the fence.
+    model: `model` and `detail`. The attempt's number is used up nevertheless, since it is the
+    fence.
     """
     waiting = {"waiting_for": dict(model), "waits": jobs.c.waits + 1}
     return _requeue(connection, claim, resend_after, waiting)
@@ -305,20 +313,20 @@ def _claim_where(*conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
 
 @lru_cache(maxsize=64)
 def next_claim(metric: str, batch: bool, *, again: bool) -> ReturningUpdate[Any]:
-    """Takes the job of this queue whose turn it is."""
+    """Return the update that claims the job of this queue whose turn it is."""
     job = next_job(MetricQueue(metric, batch), again=again)
     return _claim_where(jobs.c.id == job, *FREE).returning(UNSYNCED)
 
 
 @lru_cache(maxsize=64)
 def next_claims(metric: str, batch: bool) -> ReturningUpdate[Any]:
-    """Takes the jobs of this queue whose turns are the next."""
+    """Return the update that claims the next jobs of this queue."""
     found = next_jobs(MetricQueue(metric, batch))
     return _claim_where(jobs.c.id == any_(found), *FREE).returning(UNSYNCED)
 
 
 def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
-    """Ends the job `NAMED` behind the fence of its attempt, told in this column."""
+    """Return the update that ends the job `NAMED`, fenced by its attempt, with this column."""
     final = {"status": status, column: TOLD}
     return (
         update(jobs)
@@ -329,7 +337,8 @@ def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
 
 
 def _several_successes() -> ReturningUpdate[Any]:
-    """Nobody waits for a lock here, so that no two of these, nor a renewal, wait for each other."""
+    """Return the update. It waits for no lock, so these updates and renewals never wait for each
+    other."""
     unnested = func.unnest(IDS, ATTEMPTS, RESULTS)
     told = unnested.table_valued("id", "attempt", "result", name="told").render_derived()
     mine = (

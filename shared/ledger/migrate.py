@@ -23,7 +23,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def configuration(engine: Engine) -> Config:
-    """Alembic's configuration for this engine; there is no alembic.ini."""
+    """Return Alembic's configuration for this engine; there is no alembic.ini."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["engine"] = engine
@@ -31,7 +31,7 @@ def configuration(engine: Engine) -> Config:
 
 
 class UnknownSchemaError(RuntimeError):
-    """A version that was never released made this database."""
+    """The database was created by a version that was never released."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -41,7 +41,7 @@ class UnknownSchemaError(RuntimeError):
 
 
 def migrate(engine: Engine) -> None:
-    """Apply the migrations that this ledger lacks. Raises UnknownSchemaError."""
+    """Apply the missing migrations. Raises UnknownSchemaError."""
     try:
         command.upgrade(configuration(engine), "head")
     except CommandError as error:
@@ -55,7 +55,7 @@ def migrate(engine: Engine) -> None:
 
 
 def main() -> None:
-    """The command: migrate the ledger of `DATABASE_URL`."""
+    """Migrate the ledger of `DATABASE_URL`, as a command."""
     argparse.ArgumentParser(
         prog="python -m shared.ledger.migrate", description=__doc__
     ).parse_args()

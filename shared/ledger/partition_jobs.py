@@ -1,10 +1,9 @@
 """Turn the jobs into partitions of a day each, so that retention drops days instead of deleting
 rows: `python -m shared.ledger.partition_jobs`.
 
-The service goes on: jobs are locked for a moment, no row is copied, and the table that is there
-becomes the first partition. Said again it does nothing; cut off anywhere it leaves the ledger as it
-was, and is to be said again. The guide, "How much for how many", says what it
-costs, and how to go back.
+The service goes on: jobs are locked for a moment, no row is copied, and the existing table becomes
+the first partition. A second run does nothing. An interrupted run leaves the ledger unchanged and
+can be repeated. docs/guide/capacity.md says what partitions cost, and how to go back.
 """
 
 from __future__ import annotations
@@ -81,11 +80,11 @@ logger = telemetry.logger(__name__)
 
 
 class NotPartitioned(Exception):
-    """The jobs stay one table, and why."""
+    """The reason why the jobs stay in one table."""
 
 
 def partition_jobs(engine: Engine, kept: timedelta, now: datetime) -> None:
-    """kept: the retention of jobs. Raises NotPartitioned."""
+    """Convert the table. kept: the retention of jobs. Raises NotPartitioned."""
     until = midnight(now) + FOLLOWING
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as guard:
         guard.detach()  # its lock ends with its session
@@ -105,7 +104,7 @@ def partition_jobs(engine: Engine, kept: timedelta, now: datetime) -> None:
 
 
 def _check(connection: Connection, kept: timedelta) -> None:
-    """Raises NotPartitioned where it could not be done, or would harm."""
+    """Raises NotPartitioned if the conversion is impossible or harmful."""
     script = ScriptDirectory.from_config(configuration(connection.engine))
     if MigrationContext.configure(connection).get_current_revision() != script.get_current_head():
         raise NotPartitioned("migrate first: python -m shared.ledger.migrate")
@@ -127,8 +126,8 @@ def _check(connection: Connection, kept: timedelta) -> None:
 
 
 def _bound(engine: Engine, until: datetime) -> None:
-    """A proven constraint: without it all rows would be looked at under the lock of the swap. It
-    never stays, since it would refuse the jobs of later days."""
+    """Add a validated constraint, without which the swap would scan all rows under its lock. It
+    is always removed again, since it would refuse the jobs of later days."""
     bound = f"CHECK (id < '{first_id(until)}') NOT VALID"
 
     def add(connection: Connection) -> None:
@@ -149,7 +148,7 @@ def _bound(engine: Engine, until: datetime) -> None:
 
 
 def _patiently(engine: Engine, step: str, work: Callable[[Connection], None]) -> None:
-    """Try until the lock is free at once: who waits for it keeps others waiting."""
+    """Retry until the lock is free at once, since waiting for it would block other processes."""
     for tried in range(TRIES):
         if in_short_lock(engine, work):
             logger.info("partition_jobs.step_done", step=step)
@@ -161,7 +160,7 @@ def _patiently(engine: Engine, step: str, work: Callable[[Connection], None]) ->
 
 
 def _swap(connection: Connection, until: datetime) -> None:
-    """The table becomes the first partition of another one of its name, all or nothing."""
+    """Make the table the first partition of a new table of its name, in one transaction."""
     referring = ", ".join(column.table.name for column in REFERRING)
     connection.execute(text(f"LOCK TABLE jobs, {referring} IN ACCESS EXCLUSIVE MODE"))
     indexes, triggers, grants = (connection.execute(q).all() for q in (INDEXES, TRIGGERS, GRANTS))
@@ -190,7 +189,7 @@ def _swap(connection: Connection, until: datetime) -> None:
 
 
 def main() -> None:
-    """The command: partition the jobs of `DATABASE_URL`."""
+    """Partition the jobs of `DATABASE_URL`, as a command."""
     argparse.ArgumentParser(
         prog="python -m shared.ledger.partition_jobs", description=__doc__
     ).parse_args()

@@ -1,18 +1,17 @@
-"""Jobs in partitions of a day each, where `shared.ledger.partition_jobs` has made them so.
+"""Jobs in partitions of a day each, after `shared.ledger.partition_jobs`.
 
-Ids begin with the milliseconds in which they were made: a day is a range of ids, and the primary
-key stays the id alone. What belongs to no day's partition (a clock was far off, or nobody made the
-day's) lies in `jobs_rest`, the default partition, and is deleted row by row. A partition all of
-whose jobs have ended, and are written down for tables, is sealed by a constraint: PostgreSQL then
-leaves it out wherever open jobs are looked for, and can be wrong about that as little as about any
-constraint.
+Ids begin with the milliseconds of their creation, so a day is a range of ids and the id stays the
+primary key. Jobs outside the existing days (a clock was far off, or no partition was made) are in
+the default partition `jobs_rest` and are deleted row by row. When all jobs of a partition have
+ended and have rows in `result_facts`, a constraint seals it. PostgreSQL then skips it in searches
+for open jobs.
 
-What refers to jobs has no foreign keys here: to detach a partition of a table that is referred to,
-PostgreSQL would join all of the referring tables to it under a lock that stops the service. A
-trigger deletes what refers to a deleted job; what refers to a partition goes before it does.
+References to jobs have no foreign keys here. To detach a referenced partition, PostgreSQL would
+join it with all referring tables under a lock that stops the service. Instead a trigger deletes the
+rows that refer to a deleted job, and rows that refer to a partition are deleted before it.
 
-All changes are made under locks that are waited for `LOCK_TIMEOUT` long, so that no one else waits
-longer behind them; where one cannot be had the next round tries again.
+All changes wait at most `LOCK_TIMEOUT` for their locks, so that nobody queues behind them for long.
+The next round tries again.
 """
 
 from __future__ import annotations
@@ -114,13 +113,13 @@ class JobPartition:
 
 
 def is_partitioned(connection: Connection) -> bool:
-    """Whether the jobs are in partitions."""
+    """Return True if the jobs are in partitions."""
     kind = text("SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass('jobs')")
     return bool(connection.execute(kind).scalar_one_or_none())
 
 
 def partitions(connection: Connection) -> list[JobPartition]:
-    """Those of days and the first one, the oldest first; the rest is none of them."""
+    """Return the first partition and those of days, oldest first, without the default partition."""
     found = []
     for row in connection.execute(PARTITIONS, {"seal": SEAL}):
         limits = re.findall(r"'(job_[0-9a-f]{12})'", row.bounds)
@@ -131,13 +130,16 @@ def partitions(connection: Connection) -> list[JobPartition]:
 
 
 def midnight(moment: datetime) -> datetime:
-    """Of its day, in UTC."""
+    """Return midnight of that day, in UTC."""
     return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def in_short_lock(engine: Engine, work: Callable[[Connection], bool | None]) -> bool:
-    """Whether this was done, in a transaction of its own: not where it says False, where another
-    process changes the layout, or where a lock could not be had in time. Raises Unavailable."""
+    """Run `work` in a separate transaction; return True if it was done.
+
+    It was not done if `work` returns False, if another process changes the layout, or if a lock was
+    not free in time. Raises Unavailable.
+    """
     try:
         with transaction(engine) as connection:
             if not _try_lock(connection, LAYOUT):
@@ -157,7 +159,7 @@ def _try_lock(connection: Connection, number: int) -> bool:
 
 
 def maintain(engine: Engine, now: datetime) -> int:
-    """Make the days to come, and seal those that have ended; how many."""
+    """Create the partitions of coming days and seal ended ones; return how many."""
     with transaction(engine) as connection:
         there = partitions(connection)
     made = 0
@@ -170,8 +172,8 @@ def maintain(engine: Engine, now: datetime) -> int:
 
 
 def make_day(connection: Connection, day: datetime) -> bool:
-    """Make the partition of this day. False where jobs of it lie in the rest: they stay there, and
-    those that follow them."""
+    """Create the partition of this day. Return False if the default partition has jobs of that
+    day; these jobs and the day's later ones stay there."""
     lower, upper = first_id(day), first_id(day + DAY)
     rest = _rows(REST).c
     if connection.execute(select(exists().where(rest.id >= lower, rest.id < upper))).scalar_one():
@@ -186,13 +188,13 @@ def make_day(connection: Connection, day: datetime) -> bool:
 
 
 def _rows(name: str) -> TableClause:
-    """The jobs of one partition."""
+    """Return the jobs of one partition as a table."""
     named = ("id", "status", "finished_at", "batch_id", "has_facts")
     return table(name, *(column(one) for one in named))
 
 
 def _seal(engine: Engine, one: JobPartition) -> bool:
-    """Whether it is sealed now; not while it holds an open job."""
+    """Seal the partition; return False while it holds an open job."""
     if not one.has_seal and not in_short_lock(engine, lambda connection: _close(connection, one)):
         return False
     validate = text(f"ALTER TABLE {one.name} VALIDATE CONSTRAINT {SEAL}")  # it stops nobody
@@ -200,8 +202,7 @@ def _seal(engine: Engine, one: JobPartition) -> bool:
 
 
 def _close(connection: Connection, one: JobPartition) -> bool:
-    """Let nothing in that is open or has yet to be written down for tables; False where such a job
-    is there."""
+    """Forbid open jobs and jobs without facts in the partition; return False if it holds one."""
     connection.execute(text(f"LOCK TABLE {one.name} IN ACCESS EXCLUSIVE MODE"))
     job = _rows(one.name).c
     is_owed = and_(job.batch_id.is_(None), ~job.has_facts)
@@ -216,8 +217,11 @@ def _close(connection: Connection, one: JobPartition) -> bool:
 def forget_referring(
     connection: Connection, own: Column[str], older_than: timedelta, after: str
 ) -> str | None:
-    """Delete the next rows that refer to jobs whose term is over, or which are gone; the id of the
-    last of these jobs. None: there are no more. own: of `REFERRING`."""
+    """Delete the next rows that refer to expired or deleted jobs; return the last job's id, or None
+    if there are no more.
+
+    own: a column of `REFERRING`.
+    """
     over = or_(jobs.c.id.is_(None), is_expired(older_than))
     query = (
         select(own)
@@ -232,7 +236,7 @@ def forget_referring(
 
 
 def drop_expired(engine: Engine, older_than: timedelta, now: datetime) -> int:
-    """Drop the partitions none of whose jobs is to be kept; how many."""
+    """Drop the partitions without a job to keep; return how many."""
     with transaction(engine) as connection:
         there = partitions(connection)
     old = [one for one in there if one.is_sealed and one.upper <= first_id(now - older_than)]
@@ -240,7 +244,8 @@ def drop_expired(engine: Engine, older_than: timedelta, now: datetime) -> int:
 
 
 def _drop(engine: Engine, one: JobPartition, older_than: timedelta) -> bool:
-    """Whether it is gone. What has ended stays as it is: to look needs no lock."""
+    """Drop the partition; return True if it is gone. Its jobs are final, so checking needs no
+    lock."""
     job = _rows(one.name)
     of_batch = exists().where(batches.c.id == job.c.batch_id).correlate(job)
     kept = exists().where(or_(job.c.finished_at >= func.now() - older_than, of_batch))
@@ -254,7 +259,7 @@ def _drop(engine: Engine, one: JobPartition, older_than: timedelta) -> bool:
 
 
 def _forget_some(engine: Engine, own: Column[str], one: JobPartition) -> int:
-    """How many rows that refer to a partition were deleted."""
+    """Delete some rows that refer to a partition; return how many."""
     rows = own.table.primary_key.columns
     some = select(*rows).where(own >= one.lower, own < one.upper).limit(PORTION)
     with transaction(engine) as connection:
@@ -271,7 +276,7 @@ def _detach(connection: Connection, one: JobPartition) -> None:
 
 
 def remove_boundary(engine: Engine) -> None:
-    """Take away what a conversion that was cut off has left: in time it would refuse new jobs."""
+    """Remove the constraint of an interrupted conversion, which would refuse new jobs later."""
     left = text("""
         SELECT count(*) FROM pg_constraint WHERE conrelid = to_regclass('jobs') AND conname = :name
     """)
@@ -282,7 +287,7 @@ def remove_boundary(engine: Engine) -> None:
 
 
 def _drop_left(connection: Connection) -> bool:
-    """Not while the conversion goes on."""
+    """Drop the constraint, unless the conversion is still running."""
     if not _try_lock(connection, CONVERSION):
         return False
     drop_boundary(connection)
@@ -290,19 +295,19 @@ def _drop_left(connection: Connection) -> bool:
 
 
 def drop_boundary(connection: Connection) -> None:
-    """Of the one table."""
+    """Drop the constraint of the unpartitioned table."""
     connection.execute(text(f"ALTER TABLE jobs DROP CONSTRAINT IF EXISTS {BOUNDARY}"))
 
 
 def adopt(engine: Engine) -> None:
-    """A migration may have made a table that refers to jobs: here it needs no foreign key."""
+    """Remove the foreign keys of tables that a migration has added: partitions need none."""
     with transaction(engine) as connection:
         if is_partitioned(connection):
             replace_foreign_keys(connection)
 
 
 def replace_foreign_keys(connection: Connection) -> None:
-    """Remove those that refer to jobs; the function deletes as they did."""
+    """Replace the foreign keys to jobs by a function that deletes as they did."""
     keys = text("""
         SELECT conrelid::regclass::text AS referring, conname FROM pg_constraint
         WHERE contype = 'f' AND conparentid = 0 AND confrelid = to_regclass('jobs')

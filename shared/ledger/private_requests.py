@@ -1,9 +1,9 @@
-"""Requests that say `do_not_store_text` rest encrypted while their line waits or their job is open.
+"""Encrypts requests with `do_not_store_text` while their line waits or their job is open.
 
-PostgreSQL writes every version of a row to its write-ahead log and leaves old ones in its pages
-until they are vacuumed, so that a text once written in clear stays in files after the job has
-ended. What is written of such a request is what is kept of it anyway, and the whole of it
-encrypted. A trigger drops the encrypted part when the job ends (`forget_text`).
+PostgreSQL writes each version of a row to its write-ahead log and keeps old versions until vacuum.
+A text written in clear would stay in files after the job has ended. So only the fields that are
+kept anyway are written in clear, and the whole request encrypted. A trigger drops the encrypted
+part when the job ends (`forget_text`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENCRYPTED = "encrypted"  # the field of a stored request that holds all of it
 
 
 class RequestJson(TypeDecorator[Any]):
-    """A request as JSON: encrypted where its text must not be stored, in clear for the reader."""
+    """A request as JSON: encrypted in the database if private, in clear for the reader."""
 
     impl = JSON(none_as_null=True)
     cache_ok = True
@@ -37,12 +37,12 @@ class RequestJson(TypeDecorator[Any]):
         return decrypted(value) if isinstance(value, Mapping) else value
 
     def coerce_compared_value(self, op: Any, value: Any) -> Any:
-        """A field of it, as in `request["model"]`, is what JSON makes of it."""
+        """Treat a field, as in `request["model"]`, like a field of JSON."""
         return self.impl_instance.coerce_compared_value(op, value)
 
 
 def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The request as it may be written. Raises Unavailable where there is no key."""
+    """Return the request as it may be written. Raises Unavailable without a key."""
     if not request.get("do_not_store_text"):
         return request
     sealer = secret_sealer(settings())
@@ -53,7 +53,7 @@ def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def check_encryption_key(asked: JobRequest) -> None:
-    """Raises BadInput where this request cannot be kept as it asks to be."""
+    """Raises BadInput if the request is private and no key is configured."""
     if asked.do_not_store_text and secret_sealer(settings()) is None:
         raise BadInput(
             "this service cannot keep a text out of its stores: TOUCHSTONE_SECRET_KEYS is not set",
@@ -62,7 +62,7 @@ def check_encryption_key(asked: JobRequest) -> None:
 
 
 def decrypted(stored: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The request as it came; as it is stored where no key of ours opens it, or its job ended."""
+    """Return the original request, or the stored one if no key opens it or its job ended."""
     sealer = secret_sealer(settings()) if ENCRYPTED in stored else None
     if sealer is None:
         return stored
@@ -74,6 +74,6 @@ def decrypted(stored: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def check_readable(request: Mapping[str, Any]) -> None:
-    """Raises Unavailable where this process has no key to what the request holds."""
+    """Raises Unavailable if this process has no key for the request's encrypted part."""
     if ENCRYPTED in request:
         raise Unavailable("no key of TOUCHSTONE_SECRET_KEYS opens the request")

@@ -1,4 +1,4 @@
-"""Jobs from the scheduler's side: what was lost is found again."""
+"""Jobs from the scheduler's side: finds lost jobs again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ SESSIONS = table(
 
 
 def queued_count(connection: Connection, queue: MetricQueue) -> int:
-    """How many jobs of this queue wait to be claimed; those that wait for a model do not."""
+    """Return how many jobs of this queue wait to be claimed, without those that wait for a
+    model."""
     return connection.execute(
         select(func.count()).where(IS_QUEUED, ~IS_WAITING, *queue.job_filters)
     ).scalar_one()
@@ -35,14 +36,14 @@ def queued_count(connection: Connection, queue: MetricQueue) -> int:
 def take_waiting(
     connection: Connection, queue: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
-    """Jobs of this queue that wait for a model and shall look for it now, at most `limit`."""
+    """Take at most `limit` jobs of this queue that should check for their model now."""
     return _take(connection, (IS_WAITING, *queue.job_filters), limit=limit, again_after=again_after)
 
 
 def take_unclaimed(
     connection: Connection, queue: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
-    """Queued jobs of this queue whose message seems lost, oldest first, at most `limit`."""
+    """Take at most `limit` queued jobs of this queue whose message seems lost, oldest first."""
     return _take(
         connection,
         (IS_QUEUED, ~IS_WAITING, *queue.job_filters),
@@ -59,7 +60,7 @@ def take_orphans(
     again_after: timedelta,
     max_attempts: int,
 ) -> list[str]:
-    """Running jobs of this queue whose worker let the lease expire; suspects are left alone."""
+    """Take running jobs of this queue with an expired lease, without suspects."""
     innocent = tried_attempts < max_attempts - 1
     conditions = (*EXPIRED, innocent, *queue.job_filters)
     return _take(connection, conditions, limit=limit, again_after=again_after)
@@ -68,11 +69,11 @@ def take_orphans(
 def take_suspect(
     connection: Connection, queue: MetricQueue, *, again_after: timedelta, max_attempts: int
 ) -> list[str]:
-    """The oldest suspect of this queue, while no other is on trial; nobody where that is too early.
+    """Take the oldest suspect of this queue, unless another one is on trial or it is too early.
 
-    A suspect is a job that has lost all its workers and has one attempt left. One of them may be
-    what kills, and who runs beside it dies with it: so each has its last attempt without the
-    others, and only the guilty one uses it up.
+    A suspect is a job that lost all its workers and has one attempt left. One suspect may kill
+    workers, and jobs beside it die with it. So each gets its last attempt without other suspects,
+    and only the guilty one uses it up.
     """
     trial = (IS_RUNNING, jobs.c.lease_expires_at >= func.now())
     on_trial = select(jobs.c.id).where(*trial, tried_attempts >= max_attempts, *queue.job_filters)
@@ -94,9 +95,9 @@ def fail_exhausted(
     error: Mapping[str, Any],
     silent_for: timedelta | None = None,
 ) -> list[tuple[str, str]]:
-    """End the jobs whose last attempt died too: (id, metric) of each.
+    """End the jobs whose last attempt also died; return (id, metric) of each.
 
-    silent_for: only those whose worker did not die, but has said nothing for so long.
+    silent_for: only those whose worker is alive, but has been silent for this long.
     """
     silent = () if silent_for is None else (_is_silent(silent_for),)
     rows = connection.execute(
@@ -116,9 +117,9 @@ def fail_exhausted(
 
 
 def _is_silent(silent_for: timedelta) -> ColumnElement[bool]:
-    """Whether the process that claimed the job has sessions here, and none of them spoke lately.
+    """Return the condition that the claiming process has sessions here, but none was active lately.
 
-    A process that died has none; one that works speaks every second while it holds a claim.
+    A dead process has no session; a working one is active every second while it holds a claim.
     """
     ours = select(SESSIONS.c.pid).where(SESSIONS.c.application_name == jobs.c.claimed_by)
     spoke = ours.where(SESSIONS.c.state_change > func.now() - silent_for)
@@ -126,7 +127,7 @@ def _is_silent(silent_for: timedelta) -> ColumnElement[bool]:
 
 
 def open_queues(connection: Connection) -> list[MetricQueue]:
-    """The queues that have queued or running jobs."""
+    """Return the queues with queued or running jobs."""
     rows = connection.execute(
         select(jobs.c.metric, jobs.c.batch_id.is_not(None).label("batch")).where(IS_OPEN).distinct()
     )

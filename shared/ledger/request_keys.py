@@ -1,4 +1,4 @@
-"""Idempotency keys: one request a key, and one job or call for as long as its jobs are kept."""
+"""Idempotency keys: one request per key, and one job or call while its jobs are kept."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ class KeyReused(BadInput):
 
 
 def take_over_key(connection: Connection, ours: Mapping[str, Any], expired: str) -> bool:
-    """Whether this key, whose job's term is over, belongs to our job now; of several at once that
-    want it one gets it. expired: the id of that job."""
+    """Give this key of an expired job to our job; return False if another caller got it.
+
+    expired: the id of the expired job.
+    """
     taken = connection.execute(
         update(idempotency_keys)
         .where(*of_key(ours), idempotency_keys.c.job_id == expired)

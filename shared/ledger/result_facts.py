@@ -1,9 +1,8 @@
-"""What tables show of results, one small row a line: written once a line or a job has ended.
+"""The results table: one small row per line or job, written once it has ended.
 
-To decode 50,000 results at every look would take seconds. The scheduler writes the rows; a page
-that comes before it writes those of its own batch. Lines that ask the same share a job, and each
-has its row. What is surprising of a result is evaluated by PostgreSQL, and anew where the rules
-have changed.
+Decoding 50,000 results for each look would take seconds. The scheduler writes the rows; a page that
+comes earlier writes those of its batch. Equal lines share a job, and each has its row. PostgreSQL
+evaluates the rules for surprising results, again when the rules have changed.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ Plans = Callable[[str], FactPlan | None]  # by metric; None: nothing is shown of
 def write_of_lines(
     connection: Connection, plans: Plans, most: int, batch_id: str | None = None
 ) -> int:
-    """Write the rows of the next ended lines that have none; how many lines there were.
+    """Write the rows of the next ended lines without one; return how many.
 
     batch_id: of this batch; None: of all.
     """
@@ -102,7 +101,7 @@ def write_of_lines(
 
 
 def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
-    """Write the rows of the next ended jobs of no batch that have none; how many there were."""
+    """Write the rows of the next ended jobs without a batch; return how many."""
     query = (
         select(
             jobs.c.id.label("source"),
@@ -125,7 +124,7 @@ def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
 
 
 def update_rows(connection: Connection, metric: str, plan: FactPlan, most: int) -> int:
-    """Write the rows again that other rules have made, and return how many."""
+    """Rewrite rows that were made by other rules; return how many."""
     facts, rules = result_facts.c, plan.fingerprint
     stale = (
         select(*(facts[name] for name in (*KEY, "job_id", "batch_id", "custom_id", "status")))
@@ -140,7 +139,7 @@ def update_rows(connection: Connection, metric: str, plan: FactPlan, most: int) 
 
 
 def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> None:
-    """Write rows that were not there: their scores are pushed, and counted in their hours."""
+    """Write new rows; push their scores and add them to their hours."""
     written = _write(connection, plans, lines)
     enqueue_scores(connection, written)
     by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
@@ -153,7 +152,7 @@ def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> 
 
 
 def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list[FinishedScore]:
-    """Write their rows; what of them can be pushed."""
+    """Write rows; return the scores that can be pushed."""
     written: list[FinishedScore] = []
     by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
     for line in lines:
@@ -174,7 +173,7 @@ def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list
 
 
 def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> FinishedScore:
-    """The line's own trace; the job of equal lines has another's."""
+    """Return the score with the line's own trace; a job of equal lines has another's."""
     trace = job.request if row["batch_id"] is None else line.get("caller")
     error = job.error if row["status"] == FAILED else None
     return FinishedScore(
@@ -188,7 +187,7 @@ def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> Fini
 
 
 def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> dict[str, Row[Any]]:
-    """id → the job with what the paths find in its result, and its reasons."""
+    """Return id → the job with the values that the paths select in its result, and its reasons."""
     document = (
         select(jobs.c.id, DOCUMENT.label("document"))
         .where(jobs.c.id.in_(list(ids)))
@@ -221,32 +220,32 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
 
 
 def _words_of(plan: FactPlan, document: ColumnElement[Any]) -> ColumnElement[Any]:
-    """A list of words for each of the plan's facets, in their order."""
+    """Return a list of words for each of the plan's facets, in their order."""
     paths = (cast(path, JSONPATH) for _, path in plan.facets)
     found = (func.jsonb_path_query_array(document, path) for path in paths)
     return type_coerce(func.jsonb_build_array(*found), JSONB)
 
 
 def _told(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
-    """What stands there; null: nothing."""
+    """Return the value at this path, or null."""
     if path.startswith("$"):
         return func.jsonb_path_query_first(document, cast(path, JSONPATH))
     return document.op("#>")(literal(path.split("."), ARRAY(String)))
 
 
 def _without_tokens(document: ColumnElement[Any]) -> ColumnElement[Any]:
-    """They are the bulk of an answer, and no finding rests on one."""
+    """Remove the tokens, which are most of an answer and are in no finding."""
     place = literal(["elicitation", "tokens"], ARRAY(String))
     return type_coerce(func.jsonb_set(document, place, literal([], JSONB), False), JSONB)
 
 
 def _is_prompted(document: ColumnElement[Any]) -> ColumnElement[bool]:
-    """Whether a language model judged, by a prompt."""
+    """Return the condition that a language model judged, by a prompt."""
     return func.jsonb_path_exists(document, cast(PROMPTED, JSONPATH))
 
 
 def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
-    """The names of the rules that fit, in their order."""
+    """Return the names of the matching rules, in their order."""
     rule = (
         func.unnest(
             literal([rule.name for rule in rules.listed], ARRAY(String)),
@@ -261,7 +260,7 @@ def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
 
 
 def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
-    """The row of a line. job: None where it never had one, or has none any more."""
+    """Return the row of a line. job: None if it never had one, or no longer has."""
     request: Mapping[str, Any] = {} if job is None else job.request
     reasons = [FAILED] if line["status"] == FAILED else _list(job and job.reasons)
     named = {name: line.get(name) for name in (*KEY, "job_id", "batch_id", "custom_id", "status")}
@@ -283,7 +282,7 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
 
 
 def _metadata(line: Facts, request: Mapping[str, Any]) -> dict[str, str]:
-    """The line's own: the job of equal lines has those of the first."""
+    """Return the line's own metadata; a job of equal lines has that of the first."""
     if "metadata" in line:  # of a row that is written anew
         known: dict[str, str] = line["metadata"]
         return known
@@ -293,7 +292,7 @@ def _metadata(line: Facts, request: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts:
-    """What the result says; of no result, why there is none."""
+    """Return the facts of a result, or the reason why there is none."""
     has_result = status == "succeeded" and job is not None
     told = dict(
         zip((*plan.paths, "warnings"), job.told if has_result and job else (), strict=False)
@@ -316,7 +315,7 @@ def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts
 
 
 def _facets(plan: FactPlan, status: str, job: Row[Any] | None) -> list[str]:
-    """The words of the result that tables are filtered by, each once, as `group=women`."""
+    """Return the unique words by which tables are filtered, such as `group=women`."""
     if status != "succeeded" or job is None:
         return []
     told = [
@@ -333,7 +332,7 @@ def _sent(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
 
 
 def _snippet(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
-    """The beginning of the text; of several, of all of them in turn."""
+    """Return the beginning of the text, or of several texts in turn."""
     if plan.contract is None or request.get("do_not_store_text"):
         return None
     found = request.get(plan.facts.text)
@@ -345,7 +344,7 @@ def _snippet(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
 
 
 def _word(value: Json) -> str | None:
-    """PostgreSQL keeps no U+0000 and no lone surrogate."""
+    """Replace U+0000 and lone surrogates, which PostgreSQL cannot store."""
     if not isinstance(value, str):
         return None
     return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""What is old is forgotten, a portion at a time; and the inputs that must not keep their text."""
+"""Deletes old rows in portions, and lists input files that must not keep their text."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ CLOCKS = timedelta(hours=1)  # ids of a gateway whose clock is ahead by no more 
 
 
 def purge_jobs(connection: Connection, older_than: timedelta) -> int:
-    """Delete ended jobs of no batch that ended longer ago than this; how many.
+    """Delete jobs without a batch that ended longer ago than this; return how many.
 
-    They were accepted before they ended: younger ids are not looked at.
+    They were accepted before they ended, so younger ids are not searched.
     """
     old = (
         select(jobs.c.id)
@@ -39,14 +39,14 @@ def purge_jobs(connection: Connection, older_than: timedelta) -> int:
 
 
 def latest_id(older_than: timedelta) -> str:
-    """Jobs that ended longer ago than this have lesser ids."""
+    """Return an upper bound for the ids of jobs that ended longer ago than this."""
     return first_id(datetime.now(UTC) - older_than + CLOCKS)
 
 
 def oldest_batch(
     connection: Connection, older_than: timedelta, but: Sequence[str] = ()
 ) -> str | None:
-    """The oldest batch that was final longer ago than this, and is none of those."""
+    """Return the oldest batch that became final longer ago than this, without the excluded ones."""
     ended = func.coalesce(
         batches.c.completed_at, batches.c.cancelled_at, batches.c.expired_at, batches.c.failed_at
     )
@@ -62,8 +62,10 @@ def oldest_batch(
 
 
 def purge_batch(connection: Connection, batch_id: str) -> int:
-    """Delete some jobs of this batch, or where there are none the batch with its lines; how many
-    rows. 0: another scheduler has it."""
+    """Delete some jobs of this batch or, after the last, the batch with its lines; return the rows.
+
+    0: another scheduler has it.
+    """
     locked = select(batches.c.id).where(batches.c.id == batch_id).with_for_update(skip_locked=True)
     if connection.execute(locked).one_or_none() is None:
         return 0
@@ -75,14 +77,14 @@ def purge_batch(connection: Connection, batch_id: str) -> int:
 
 
 def delete_batch(connection: Connection, batch_id: str) -> int:
-    """Delete this batch with its lines, and leave its jobs, which nobody reads from then on, to
-    their day's partition; how many batches. 0: another scheduler has it."""
+    """Delete this batch with its lines, and leave its jobs, which can no longer be read, to
+    their day's partition. Return the batches; 0: another scheduler has it."""
     some = select(batches.c.id).where(batches.c.id == batch_id).with_for_update(skip_locked=True)
     return connection.execute(delete(batches).where(batches.c.id.in_(some))).rowcount
 
 
 def purge_idempotency(connection: Connection, older_than: timedelta) -> int:
-    """Forget keys of this age, of jobs and of batches; how many."""
+    """Delete keys of this age, of jobs and of batches; return how many."""
     forgotten = connection.execute(
         update(batches)
         .where(batches.c.key.is_not(None), batches.c.created_at < func.now() - older_than)
@@ -92,7 +94,7 @@ def purge_idempotency(connection: Connection, older_than: timedelta) -> int:
 
 
 class FinishedInput(NamedTuple):
-    """A file that no open batch reads, as its ended batch knows it."""
+    """A file that no open batch reads, as its ended batch describes it."""
 
     batch_id: str
     file_id: str
@@ -102,7 +104,7 @@ class FinishedInput(NamedTuple):
 
 
 def finished_inputs(connection: Connection, limit: int, after: str = "") -> list[FinishedInput]:
-    """Files with a line that keeps no text, and those that nobody read to their end.
+    """Return files with a private line, and files that were not read to their end.
 
     after: only of batches with a later id.
     """
@@ -121,7 +123,7 @@ def finished_inputs(connection: Connection, limit: int, after: str = "") -> list
 
 
 def mark_read(connection: Connection, one: FinishedInput, *, keeps_text: bool) -> None:
-    """The rest of the file was searched: nobody need do it again."""
+    """Record that the rest of the file was searched."""
     connection.execute(
         update(batches)
         .where(batches.c.id == one.batch_id)
@@ -130,7 +132,7 @@ def mark_read(connection: Connection, one: FinishedInput, *, keeps_text: bool) -
 
 
 def purge_idempotency_keys(connection: Connection, older_than: timedelta) -> int:
-    """Forget keys of this age; how many there were."""
+    """Delete keys of this age; return how many."""
     gone = connection.execute(
         delete(idempotency_keys).where(idempotency_keys.c.created_at < func.now() - older_than)
     )
@@ -138,6 +140,6 @@ def purge_idempotency_keys(connection: Connection, older_than: timedelta) -> int
 
 
 def purge_deliveries(connection: Connection, older_than: timedelta) -> int:
-    """Forget ended deliveries of this age; how many."""
+    """Delete ended deliveries of this age; return how many."""
     old = deliveries.c.ended_at < func.now() - older_than
     return connection.execute(delete(deliveries).where(old)).rowcount

@@ -40,11 +40,12 @@ SEVERITY_INFO = 9
 
 @dataclass(frozen=True)
 class ScoreRecord:
-    """One number, and what it is of. score: null where it is undefined or the job failed.
+    """One number with its subject. score: null if it is undefined or the job failed.
 
-    name: `touchstone.` and the metric; of a part of the score, `.` and its name too. line: of a
-    batch, whose equal lines share a job; 0: of no batch. verdict: null for a part and for a failed
-    job. facts: `metric_version`, `variant`, `model`, `chance`; null: left out.
+    name: `touchstone.` and the metric; for a part of the score also `.` and the part's name.
+    line: of a batch, whose equal lines share a job; 0: no batch.
+    verdict: null for a part and for a failed job.
+    facts: `metric_version`, `variant`, `model`, `chance`; null: left out.
     """
 
     name: str
@@ -68,15 +69,19 @@ class ScoreRecord:
 
     @property
     def ours(self) -> Json:
-        """The measurement's properties, under short names."""
+        """Return the measurement's properties under short names."""
         known = {"job_id": self.job_id, **self.facts, "verdict": self.verdict}
         return {name: value for name, value in known.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class ScoreFormat:
-    """How a destination takes scores. path: after the endpoint's URL. wants: the members of a
-    trace of which it needs one. together: scores of one request, at most."""
+    """The form in which a destination takes scores.
+
+    path: appended to the endpoint's URL.
+    wants: members of a trace, of which it needs one.
+    together: maximum of scores in one request.
+    """
 
     path: str
     together: int
@@ -85,11 +90,11 @@ class ScoreFormat:
     body: Callable[[Sequence[str]], str]  # of items as JSON
 
     def supports(self, trace: Trace) -> bool:
-        """Whether it can tell what was evaluated, or need not."""
+        """Return True if the trace says what was evaluated, or need not."""
         return not self.wants or any(getattr(trace, name) for name in self.wants)
 
     def item_text(self, record: ScoreRecord) -> str:
-        """The item as it is kept until it is sent."""
+        """Return the item as it is stored until it is sent."""
         return format_value(self.item(record))
 
 
@@ -205,8 +210,7 @@ JOINED = tuple(name for name, one in FORMATS.items() if one.together > 1)
 
 
 def push_url(url: str, name: str) -> str:
-    """Where scores of this format go: the endpoint's URL with the format's path, unless it is
-    there already."""
+    """Return the endpoint's URL with the format's path, unless it is there already."""
     path, _, query = FORMATS[name].path.partition("?")
     base = url.rstrip("/").removesuffix(path)
     return f"{base}{path}?{query}" if query else base + path

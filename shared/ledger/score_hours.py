@@ -1,9 +1,8 @@
-"""Scores by the hour, metric, version, model and variant: numbers that outlive the jobs.
+"""Scores by hour, metric, version, model and variant: numbers that outlive the jobs.
 
-An hour is that of a job's end. What somebody changed on a page and scored again is an experiment
-and no sample of what a model is sent: it is counted apart, and in no other number. A row of
-`result_facts` is added when it is first written, and never again: what a later version reads
-differently moves no past hour.
+The hour is that of the job's end. A request that was changed on a page and scored again is an
+experiment, so it is counted separately. A row of `result_facts` is added when it is first written.
+Later rewrites change no past hour.
 """
 
 from __future__ import annotations
@@ -34,15 +33,19 @@ JOB_ID = re.compile("job_[0-9a-f]{32}")
 
 
 def edges_of(contract: ReportedContract | None) -> list[float]:
-    """The borders of the bins of a metric's score, BINS + 1, ascending."""
+    """Return the BINS + 1 ascending edges of the bins of a metric's score."""
     low, high = (None if contract is None else contract.score_range) or UNBOUNDED
     return bin_edges(low, high, BINS)
 
 
 @dataclass
 class ScoreSums:
-    """Of some results. bins: of the metric's range; verdicts: in the order of VERDICTS; edited: how
-    many more there were of edited requests."""
+    """Sums over some results.
+
+    bins: of the metric's range.
+    verdicts: in the order of VERDICTS.
+    edited: further results of edited requests.
+    """
 
     results: int = 0
     undefined: int = 0
@@ -86,8 +89,7 @@ class ScoreSums:
 def add_results(
     connection: Connection, rows: Sequence[Mapping[str, Any]], contract: ReportedContract | None
 ) -> None:
-    """rows: new ones of `result_facts`, of one metric. Of those without a result nothing is
-    counted."""
+    """Add new rows of `result_facts`, of one metric; rows without a result are not counted."""
     edges = edges_of(contract)
     found: dict[tuple[Any, ...], ScoreSums] = {}
     for row in rows:
@@ -104,7 +106,7 @@ def add_results(
 
 
 def _is_edited(row: Mapping[str, Any]) -> bool:
-    """Whether its request is a changed one; metadata that a caller calls so alike is not taken."""
+    """Return True for a changed request; a caller's own metadata of that name does not count."""
     return JOB_ID.fullmatch((row.get("metadata") or {}).get(EDITED) or "") is not None
 
 
@@ -130,8 +132,8 @@ class ScoreSource:
 
 
 def last_hour(connection: Connection, tenant: str, metric: str = "") -> datetime | None:
-    """The latest hour with a result that counts; of one metric, or of any; None: there never was
-    one."""
+    """Return the latest hour with a counted result, of one metric or of any; None: there is
+    none."""
     query = select(func.max(HOURS.hour)).where(HOURS.tenant == tenant, HOURS.results > 0)
     if metric:
         query = query.where(HOURS.metric == metric)
@@ -142,7 +144,7 @@ def last_hour(connection: Connection, tenant: str, metric: str = "") -> datetime
 def sums_of(
     connection: Connection, tenant: str, since: datetime, until: datetime
 ) -> dict[ScoreSource, ScoreSums]:
-    """Of the hours [since, until). Some may have edited requests alone."""
+    """Return the sums of the hours [since, until); some may have edited requests only."""
     source = [HOURS[name] for name in ScoreSource.__dataclass_fields__]
     rows = connection.execute(_summed(source, tenant, since, until))
     return dict(sorted((ScoreSource(*row[: len(source)]), _read(row)) for row in rows))
@@ -151,7 +153,7 @@ def sums_of(
 def days_of(
     connection: Connection, tenant: str, since: datetime, until: datetime
 ) -> dict[tuple[str, str], dict[datetime, ScoreSums]]:
-    """(metric, model) → day → its results, versions and variants together; days ascend."""
+    """Return (metric, model) → day → its results, versions and variants together; days ascend."""
     day = func.date_trunc("day", HOURS.hour, "UTC").label("day")
     rows = connection.execute(_summed([HOURS.metric, HOURS.model, day], tenant, since, until))
     found: dict[tuple[str, str], dict[datetime, ScoreSums]] = {}
@@ -163,7 +165,7 @@ def days_of(
 def _summed(
     by: Sequence[ColumnElement[Any]], tenant: str, since: datetime, until: datetime
 ) -> Select[Any]:
-    """The database adds: a month of five models is 3,600 hours, and 25 counts in each."""
+    """Sum in the database: a month of five models is 3,600 hours with 25 counts each."""
     numbers = [func.sum(HOURS[name]).label(name) for name in NUMBERS]
     bins = [func.sum(HOURS.bins[place]) for place in range(1, BINS + 1)]
     verdicts = [func.sum(HOURS.verdicts[place]) for place in range(1, len(VERDICTS) + 1)]
@@ -175,7 +177,7 @@ def _summed(
 
 
 def _read(row: Row[Any]) -> ScoreSums:
-    """Of the last columns of such a row."""
+    """Return the sums in the last columns of such a row."""
     counts = [int(one) for one in row[-BINS - len(VERDICTS) :]]
     return ScoreSums(
         int(row.results),
@@ -189,7 +191,7 @@ def _read(row: Row[Any]) -> ScoreSums:
 
 
 def delete_before(connection: Connection, days: int = KEPT_DAYS) -> int:
-    """Delete hours older than this; how many rows."""
+    """Delete hours older than this; return the number of rows."""
     old = HOURS.hour < func.now() - timedelta(days=days)
     return connection.execute(delete(score_hours).where(old)).rowcount
 
@@ -197,8 +199,8 @@ def delete_before(connection: Connection, days: int = KEPT_DAYS) -> int:
 def first_days(
     connection: Connection, tenant: str, since: datetime
 ) -> dict[tuple[str, str], dict[datetime, str]]:
-    """(metric, model) → day → the version and variant that scored for the first time then, where
-    another one had before. Only days since then."""
+    """Return (metric, model) → day → version and variant that scored for the first time that
+    day, after another one. Only days since then."""
     first = func.min(HOURS.hour).label("first")
     key = HOURS.metric, HOURS.model, HOURS.metric_version, HOURS.variant
     rows = connection.execute(

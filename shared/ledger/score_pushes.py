@@ -1,9 +1,9 @@
 """Scores that are owed to endpoints of other tools' formats.
 
-They are owed in the transaction that writes the rows of ended lines and jobs (`result_facts`): the
-row is written once, so each score is owed once, and who ends a job does nothing for it. A line of a
-batch counts as a job does. What is owed was made from numbers, ids and our own words, and is fixed
-here: every attempt sends the same.
+They are owed in the transaction that writes the row of an ended line or job (`result_facts`). The
+row is written once, so each score is owed once, and ending a job needs no extra work. A batch line
+counts like a job. The content is made of numbers, ids and our own words, and is fixed here: every
+attempt sends the same.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ OUR_FACTS = ("metric_version", "variant", "model", "chance")
 
 @dataclass(frozen=True)
 class FinishedScore:
-    """A line or a job that has ended. facts: its row of the results table. parts: name → number.
+    """An ended line or job.
 
-    webhook: the endpoint that its request names; then no other is owed it.
+    facts: its row of the results table.
+    parts: name → number.
+    webhook: the only endpoint that gets it, if its request names one.
     """
 
     facts: Mapping[str, Any]
@@ -51,10 +53,10 @@ class FinishedScore:
 
 
 def enqueue_scores(connection: Connection, ended: Sequence[FinishedScore]) -> int:
-    """Owe these to their tenants' endpoints; how many deliveries there are.
+    """Owe these scores to their tenants' endpoints; return the number of deliveries.
 
-    Call it in the transaction that writes their rows. Jobs whose trace does not tell a destination
-    what was evaluated are counted there.
+    Call it in the transaction that writes their rows. Jobs whose trace lacks what a destination
+    needs are counted there.
     """
     some = [one for one in ended if one.facts["status"] in PUSHED and one.facts["finished_at"]]
     if not some:
@@ -100,13 +102,14 @@ def _matches(endpoint: Row[Any], one: FinishedScore) -> bool:
 
 
 def in_sample(endpoint_id: str, key: str, share: float) -> bool:
-    """Whether it is among this share of all, [0, 1]; always the same for the same key."""
+    """Return True if this key is in a share [0, 1] of all; the same key always gives the same
+    answer."""
     found = hashlib.blake2b(f"{endpoint_id} {key}".encode(), digest_size=7).digest()
     return int.from_bytes(found) < share * 2**56
 
 
 def _deliveries(endpoint: Row[Any], one: FinishedScore) -> Iterator[dict[str, Any]]:
-    """One a number: the score, and where they are wanted its parts."""
+    """Yield one delivery per number: the score and, if wanted, its parts."""
     for record in _records(one, with_parts=endpoint.parts):
         yield {
             "id": f"msg_{secrets.token_hex(16)}",

@@ -1,11 +1,8 @@
-"""What the ledger keeps: constraints, not code, see to it that a job has one final state.
+"""The tables. Constraints, not code, ensure that a job has one final state.
 
-What the ledger keeps of files and batches; the bytes of files lie in the file store.
-
-A line of a batch has a row from its validation on, and a job once it is fed: 50,000 lines are
-50,000 small rows here, and only a window of them is in the queue.
-
-Endpoints and deliveries. A delivery's id is its `webhook-id`, its body the very bytes sent.
+The bytes of files are in the file store. A batch line has a row from its validation on, and a job
+once it is fed: 50,000 lines are 50,000 small rows, and only a window of them is in the queue. A
+delivery's id is its `webhook-id`, and its body holds the exact bytes that are sent.
 """
 
 from __future__ import annotations

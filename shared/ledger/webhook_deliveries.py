@@ -1,7 +1,7 @@
-"""Webhook deliveries: what is due is taken fairly, its outcome written; what failed is replayed.
+"""Webhook deliveries: due ones are taken fairly, outcomes are written, failed ones can be replayed.
 
-A taken delivery is (id, attempt), like a job's claim: what is written later names its attempt, so
-a scheduler that was thought dead changes nothing. All times are the ledger's own.
+A taken delivery is (id, attempt), like a job's claim. Every later write names its attempt, so a
+scheduler that was thought dead changes nothing. All times are the ledger's.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ DeliveryStatus = Literal["pending", "succeeded", "failed"]
 
 @dataclass(frozen=True)
 class TenantShare:
-    """How many requests may be under way: of one endpoint, of one tenant; and how many to take."""
+    """The maximum of running requests per endpoint and per tenant, and of deliveries to take."""
 
     each: int
     tenant: int
@@ -97,7 +97,7 @@ class TenantShare:
 
 @dataclass(frozen=True)
 class Delivery:
-    """One attempt to be made."""
+    """One attempt to make."""
 
     id: str
     endpoint_id: str
@@ -113,7 +113,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class DeliveryRefusal:
-    """Why an attempt failed. status: of the HTTP answer, where there was one."""
+    """The reason why an attempt failed. status: of the HTTP answer, if there was one."""
 
     reason: str
     status: int | None = None
@@ -121,14 +121,14 @@ class DeliveryRefusal:
 
     @property
     def should_pause(self) -> bool:
-        """Whether the receiver is overrun: all that it is owed waits."""
+        """True if the receiver is overloaded, so that all its deliveries wait."""
         return self.status in (429, 502, 503, 504)
 
 
 def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> list[Delivery]:
-    """The deliveries to attempt now; nobody else takes them until the lease runs out.
+    """Take the deliveries to attempt now; nobody else takes them until the lease ends.
 
-    Those of an endpoint whose format joins scores make one request.
+    Deliveries of an endpoint whose format joins scores form one request.
     """
     bound: dict[str, Any] = {"each": share.each, "tenant": share.tenant, "most": share.most}
     bound |= {"lease": lease, "joined": list(JOINED), "together": MOST_TOGETHER}
@@ -136,7 +136,7 @@ def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> lis
 
 
 def record_success(connection: Connection, together: Sequence[Delivery], status: int) -> int:
-    """One request brought these of one endpoint; how many of the attempts were still ours."""
+    """Record that one request delivered these; return how many attempts were still ours."""
     taken = [(delivery.id, delivery.attempt) for delivery in together]
     ended = connection.execute(
         update(deliveries)
@@ -164,11 +164,11 @@ def record_success(connection: Connection, together: Sequence[Delivery], status:
 def record_error(
     connection: Connection, delivery: Delivery, refusal: DeliveryRefusal, schedule: Sequence[float]
 ) -> After | None:
-    """What follows a failed attempt; None where it is no longer ours.
+    """Record a failed attempt; return its consequence, or None if the delivery is no longer ours.
 
-    schedule: seconds before each attempt. The next one waits at least as long, give or take the
-    jitter, and as long as the receiver asked, up to 24 h. After the last the delivery has failed;
-    an endpoint that nothing reached in all that time, or that answered 410, is disabled.
+    schedule: seconds before each attempt. The next wait is at least that, with a jitter, and as
+    long as the receiver asked, up to 24 h. After the last attempt the delivery has failed. An
+    endpoint is disabled if it answered 410, or if nothing reached it in all that time.
     """
     last = {"last_status": refusal.status, "last_error": refusal.reason}
     if refusal.status == 410:
@@ -194,7 +194,7 @@ def _disable(
 
 
 def _wait(seconds: float, retry_after: timedelta | None) -> Any:
-    """An interval: the schedule's, shaken, or the receiver's, whichever is longer."""
+    """Return an interval: the schedule's with jitter, or the receiver's, whichever is longer."""
     shaken = seconds * (1 - JITTER + 2 * JITTER * func.random(type_=Float))
     asked = min(retry_after or timedelta(0), LONGEST_RETRY_AFTER).total_seconds()
     return func.make_interval(0, 0, 0, 0, 0, 0, func.greatest(shaken, asked))
@@ -210,7 +210,7 @@ def _pause(connection: Connection, endpoint_id: str, retry_after: timedelta | No
 
 
 def _has_no_success(connection: Connection, delivery: Delivery) -> bool:
-    """Whether nothing arrived at the endpoint since this delivery was made."""
+    """Return True if nothing reached the endpoint since this delivery was created."""
     query = text(
         "SELECT endpoint.succeeded_at IS NULL OR endpoint.succeeded_at < delivery.created_at "
         "FROM webhook_deliveries AS delivery "
@@ -225,7 +225,7 @@ def _end(connection: Connection, delivery: Delivery, **values: Any) -> bool:
 
 
 def _write(connection: Connection, delivery: Delivery, **values: Any) -> bool:
-    """Behind the fence: only the attempt that was taken last, while the delivery is open."""
+    """Update only the attempt that was taken last, while the delivery is open."""
     row = connection.execute(
         update(deliveries)
         .where(
@@ -259,7 +259,7 @@ class NotReplayable(ScoringError):
 
 @dataclass(frozen=True)
 class DeliveryRecord:
-    """A delivery as the tenant sees it; of the receiver's answer nothing but the status."""
+    """A delivery as the tenant sees it, with only the status of the receiver's answer."""
 
     id: str
     endpoint_id: str
@@ -278,7 +278,7 @@ SHOWN = tuple(deliveries.c[name] for name in DeliveryRecord.__dataclass_fields__
 
 @dataclass(frozen=True)
 class DeliveryPage:
-    """What a list request asks for: newest first, strictly after the delivery `after`."""
+    """The page of a list request: newest first, strictly after the delivery `after`."""
 
     limit: int
     after: str | None = None
@@ -288,7 +288,7 @@ class DeliveryPage:
 def page_of(
     connection: Connection, endpoint_id: str, tenant: str, page: DeliveryPage
 ) -> tuple[list[DeliveryRecord], bool]:
-    """The deliveries of a page, and whether older ones follow. Raises UnknownEndpoint."""
+    """Return the deliveries of a page, and whether older ones follow. Raises UnknownEndpoint."""
     find_endpoint(connection, endpoint_id, tenant)
     order = (deliveries.c.created_at.desc(), deliveries.c.id.desc())
     query = select(*SHOWN).where(deliveries.c.endpoint_id == endpoint_id).order_by(*order)
@@ -305,7 +305,7 @@ def page_of(
 def replay(
     connection: Connection, endpoint_id: str, tenant: str, delivery_id: str
 ) -> DeliveryRecord:
-    """Owe an ended delivery once more, the whole schedule through, from now.
+    """Owe an ended delivery again, with the whole schedule from now.
 
     Raises UnknownEndpoint, UnknownDelivery, NotReplayable.
     """
@@ -320,7 +320,7 @@ def replay(
 
 
 def replay_failed(connection: Connection, endpoint_id: str, tenant: str) -> int:
-    """Owe every failed delivery once more; how many. Raises UnknownEndpoint, NotReplayable."""
+    """Owe every failed delivery again; return how many. Raises UnknownEndpoint, NotReplayable."""
     _check_enabled(connection, endpoint_id, tenant)
     failed = (deliveries.c.endpoint_id == endpoint_id, deliveries.c.status == "failed")
     return len(_enqueue(connection, *failed))

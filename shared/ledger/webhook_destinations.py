@@ -1,8 +1,8 @@
-"""Where a webhook may go: public unicast addresses by https, and what the operator allows.
+"""Allowed destinations of webhooks: public unicast addresses by https, and allowed networks.
 
-Pure: what can be seen of a URL before any name is resolved. The last word is spoken when a
-connection is made (services/scheduler/webhooks.py): there the name is resolved and each of its
-addresses judged by `DestinationPolicy.allows`.
+Pure: checks a URL before any name is resolved. The final check is made at the connection
+(services/scheduler/webhooks.py): there the name is resolved and `DestinationPolicy.allows` checks
+each address.
 
 Sources: the IANA special-purpose address registries (RFC 6890 and its updates); the table of Svix's
 `webhook_http_client.rs`, which names the ways around (NAT64, 6to4, mapped addresses).
@@ -46,13 +46,14 @@ INSIDE = frozenset({"local", "localdomain", "internal", "svc"})  # last labels o
 
 @dataclass(frozen=True)
 class DestinationPolicy:
-    """Public addresses by https on these ports; allowed networks in any way on any port."""
+    """Allows public addresses by https on these ports, and allowed networks in any way on any
+    port."""
 
     allowed: Sequence[Network]
     ports: Sequence[int]
 
     def check(self, url: str) -> Destination:
-        """The destination, as far as can be seen from the URL. Raises ForbiddenDestination."""
+        """Return the destination, checked as far as the URL shows. Raises ForbiddenDestination."""
         destination = read(url)
         address = _parse_host(destination.host)
         if address is not None:
@@ -64,7 +65,8 @@ class DestinationPolicy:
         return destination
 
     def check_address(self, address: Address, destination: Destination) -> None:
-        """Raises ForbiddenDestination where this (canonical) address must not be reached so."""
+        """Raises ForbiddenDestination if this (canonical) address must not be reached in this
+        way."""
         if is_listed(address, self.allowed):
             return
         if not is_public(address):
@@ -72,9 +74,12 @@ class DestinationPolicy:
         self._check_https_and_port(destination)
 
     async def check_name(self, destination: Destination, resolver: Resolve) -> None:
-        """Check that a name leads into an allowed network, where only such a network may be
-        reached so or has such a name. Raises ForbiddenDestination. A name that cannot be resolved
-        passes: nothing can be sent to it."""
+        """Check that a name resolves into an allowed network, if its scheme, port or form requires
+        one.
+
+        Raises ForbiddenDestination. A name that cannot be resolved passes: nothing can be sent to
+        it.
+        """
         if _parse_host(destination.host) is not None:
             return  # judged as it is
         with suppress(ForbiddenDestination):
@@ -96,7 +101,7 @@ class DestinationPolicy:
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, as the system resolver gives them. Raises OSError."""
+    """Return the addresses of a host from the system resolver. Raises OSError."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(sockaddr[0]) for *_, sockaddr in found]
@@ -108,7 +113,7 @@ def policy_of(chosen: Settings) -> DestinationPolicy:
 
 @dataclass(frozen=True)
 class Destination:
-    """A URL that was read: where it leads, and in which way."""
+    """A parsed URL: its target and scheme."""
 
     scheme: str
     host: str  # ASCII (IDNA); an IPv6 literal without brackets
@@ -117,17 +122,17 @@ class Destination:
 
     @property
     def host_header(self) -> str:
-        """The Host header's value."""
+        """Return the value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 class ForbiddenDestination(ValueError):
-    """This URL or address may not be reached; the text says why, for the tenant's eyes."""
+    """This URL or address is forbidden; the text tells the tenant why."""
 
 
 def read(url: str) -> Destination:
-    """The URL's parts. Raises ForbiddenDestination where it is no plain http(s) URL."""
+    """Parse the URL. Raises ForbiddenDestination unless it is a plain http(s) URL."""
     if len(url) > MOST_CHARACTERS:
         raise ForbiddenDestination(f"the URL may have {MOST_CHARACTERS} characters")
     try:
@@ -151,9 +156,9 @@ def read(url: str) -> Destination:
 
 
 def _parse_host(host: str) -> Address | None:
-    """The address that the host is, None for a name. Raises ForbiddenDestination.
+    """Return the host's address, or None for a name. Raises ForbiddenDestination.
 
-    A socket reads more spellings of an address than we do, and not every library the same ones.
+    Sockets accept more spellings of an address than we do, and libraries differ.
     """
     if is_localhost(host):
         return LOOPBACK
@@ -205,9 +210,9 @@ INTERNAL_V6 = tuple(
 
 
 def canonical(text: str) -> Address:
-    """The address that a socket would really reach: brackets and zones off, mapped ones as IPv4.
+    """Return the address that a socket would reach: without brackets and zone, mapped ones as IPv4.
 
-    Raises ValueError where the text is no address.
+    Raises ValueError if the text is no address.
     """
     address = ip_address(text.strip("[]").partition("%")[0])
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
@@ -216,7 +221,7 @@ def canonical(text: str) -> Address:
 
 
 def ends_in_number(host: str) -> bool:
-    """Whether resolvers may read this name as an IPv4 address: 127.1, 0x7f.1, 2130706433, 1.2.3.4.
+    """Return True if resolvers may read this name as an IPv4 address: 127.1, 0x7f.1, 2130706433.
 
     Source: the URL Standard's "ends in a number" checker; inet_aton reads the same.
     """
@@ -225,23 +230,24 @@ def ends_in_number(host: str) -> bool:
 
 
 def is_localhost(host: str) -> bool:
-    """Whether the name means this machine by definition (RFC 6761, section 6.3)."""
+    """Return True if the name means this machine by definition (RFC 6761, section 6.3)."""
     name = host.lower().rstrip(".")
     return name in ("localhost", "localhost.localdomain") or name.endswith(".localhost")
 
 
 def is_inside(host: str) -> bool:
-    """Whether no public name server may know this name: of a zone for networks inside, or no name.
+    """Return True if no public name server may know this name: an internal zone, or a name without
+    dots.
 
     Sources: RFC 6762 (`local`); ICANN, July 2024 (`internal`) and RFC 7085 (names without a dot).
-    `svc` is what Kubernetes' resolvers complete, `localdomain` what many hosts files hold.
+    `svc` is completed by Kubernetes' resolvers, `localdomain` is in many hosts files.
     """
     _, dot, zone = host.lower().rstrip(".").rpartition(".")
     return host.endswith("..") or not dot or zone in INSIDE
 
 
 def is_public(address: Address) -> bool:
-    """Whether the address (canonical) is public unicast, with no other address hidden inside."""
+    """Return True if the (canonical) address is public unicast and hides no other address."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in INTERNAL_V4)
     inside = any(address in network for network in INTERNAL_V6)
@@ -249,7 +255,7 @@ def is_public(address: Address) -> bool:
 
 
 def is_listed(address: Address, allowed: Sequence[Network]) -> bool:
-    """Whether the operator opened this address."""
+    """Return True if the operator allowed this address."""
     return any(address.version == network.version and address in network for network in allowed)
 
 

@@ -1,7 +1,7 @@
-"""The test event of a webhook endpoint: one attempt, at once, by whoever delivers everything else.
+"""The test event of a webhook endpoint: one attempt, made at once by a scheduler.
 
-An endpoint has one test at a time, in a row of its own: what a test brings is no delivery, stands
-in no list of failures, and changes nothing of the endpoint, which may be disabled or held.
+An endpoint has one test at a time, in its own row. A test is no delivery, appears in no list of
+failures, and does not change the endpoint, which may be disabled or paused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TestRunning(ScoringError):
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """What became of it. status: of the HTTP answer, where there was one."""
+    """The outcome of a test. status: of the HTTP answer, if there was one."""
 
     __test__ = False
     delivered: bool
@@ -48,12 +48,12 @@ class TestOutcome:
 
 
 def new_id() -> str:
-    """Its `webhook-id`."""
+    """Return a new `webhook-id`."""
     return f"msg_{secrets.token_hex(16)}"
 
 
 def request_test(connection: Connection, endpoint_id: str, tenant: str, test_id: str) -> None:
-    """Have this endpoint tested, enabled or not. Raises UnknownEndpoint, TestRunning."""
+    """Request a test of this endpoint, enabled or not. Raises UnknownEndpoint, TestRunning."""
     found = find_endpoint(connection, endpoint_id, tenant)
     body = _body(test_id, found)
     fresh: dict[str, Any] = {"id": test_id, "body": body, "created_at": func.now()}
@@ -76,7 +76,7 @@ def request_test(connection: Connection, endpoint_id: str, tenant: str, test_id:
 
 
 def _body(test_id: str, endpoint: Endpoint) -> str:
-    """A score of nothing, of a span that nobody has, where scores are pushed."""
+    """Return the body; for pushes, a made-up score of an unknown span."""
     if endpoint.format not in FORMATS:
         return body_of(EVENT, {"id": endpoint.id, "object": "webhook_endpoint"})
     digits = test_id.removeprefix("msg_")
@@ -92,7 +92,7 @@ def _body(test_id: str, endpoint: Endpoint) -> str:
 
 
 def take(connection: Connection, most: int) -> list[Delivery]:
-    """Tests that nobody has taken yet, to be attempted now."""
+    """Take the tests that nobody has taken yet."""
     asked = (
         select(webhook_tests.c.id)
         .where(
@@ -123,7 +123,7 @@ def take(connection: Connection, most: int) -> list[Delivery]:
 
 
 def cancel(connection: Connection, test_id: str) -> None:
-    """Nobody waits for it any more: if it was not taken yet, it never will be."""
+    """Withdraw a test that nobody waits for, unless it was taken."""
     connection.execute(
         delete(webhook_tests).where(
             webhook_tests.c.id == test_id, webhook_tests.c.claimed_at.is_(None)
@@ -132,7 +132,7 @@ def cancel(connection: Connection, test_id: str) -> None:
 
 
 def end(connection: Connection, test_id: str, found: TestOutcome) -> None:
-    """Say what became of it, and wake who waits."""
+    """Record the outcome and wake the waiting gateway."""
     connection.execute(
         update(webhook_tests)
         .where(webhook_tests.c.id == test_id)
@@ -147,7 +147,7 @@ def end(connection: Connection, test_id: str, found: TestOutcome) -> None:
 
 
 def outcome(connection: Connection, test_id: str) -> TestOutcome | None:
-    """None while the test is under way, or where the endpoint is gone."""
+    """Return the outcome, or None while the test runs or if the endpoint is gone."""
     row = connection.execute(
         select(webhook_tests.c.status, webhook_tests.c.milliseconds, webhook_tests.c.error).where(
             webhook_tests.c.id == test_id, webhook_tests.c.ended_at.is_not(None)

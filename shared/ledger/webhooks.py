@@ -1,10 +1,10 @@
-"""A tenant's webhook endpoints, and the events that are owed to them (Standard Webhooks 1.0.0).
+"""A tenant's webhook endpoints, and the events owed to them (Standard Webhooks 1.0.0).
 
-An event makes its deliveries in the very transaction that makes it true: who ends a job (a worker,
-a caller who cancels, the scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`.
-So there is no end without its deliveries and no delivery without its end. The body is thin (ids,
-status, score), below 20 kB, and fixed here once: every attempt sends the same bytes under the same
-`webhook-id`. What endpoints of other formats are owed: shared/ledger/score_pushes.py.
+An event creates its deliveries in the transaction that makes it true. Whoever ends a job (worker,
+canceller or scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`. So no job
+ends without its deliveries, and no delivery exists without an end. The body holds ids, status and
+score, is below 20 kB, and is fixed here: every attempt sends the same bytes under the same
+`webhook-id`. For endpoints of other formats see shared/ledger/score_pushes.py.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ MOST_ENDPOINTS = 20  # of a tenant: each may hold attempts open
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a tenant wants its events."""
+    """A tenant's destination for events."""
 
     id: str
     tenant: str
@@ -109,10 +109,9 @@ SHOWN = tuple(
 
 
 def job_ended(connection: Connection, row: Row[Any]) -> int:
-    """Make the deliveries of this ended job; how many. `row` has `EVENT_COLUMNS`.
+    """Create the deliveries of this ended job; return how many. `row` has `EVENT_COLUMNS`.
 
-    A job of a batch has a delivery only where its line names an endpoint: the batch's end has
-    deliveries of its own.
+    A job of a batch has a delivery only if its line names an endpoint; the batch's end has others.
     """
     if not row.listened or (row.batch_id is not None and row.webhook is None):
         return 0
@@ -132,7 +131,7 @@ def job_ended(connection: Connection, row: Row[Any]) -> int:
 def batch_changed(
     connection: Connection, batch_id: str, tenant: str, status: str, counts: Mapping[str, int]
 ) -> int:
-    """Make the deliveries of this ended batch; how many. status: its final one."""
+    """Create the deliveries of this ended batch; return how many. status: its final one."""
     data = {"id": batch_id, "object": "batch", "status": status, "request_counts": dict(counts)}
     return enqueue_event(connection, cast(EventType, f"batch.{status}"), tenant, data)
 
@@ -144,11 +143,11 @@ def enqueue_event(
     data: Mapping[str, Any],
     endpoint: str | None = None,
 ) -> int:
-    """Owe this event to the tenant's endpoints that listen to it; how many there are.
+    """Owe this event to the tenant's endpoints that listen to it; return how many.
 
-    endpoint: the one that the request named: then no other is owed it. Disabled endpoints are
-    owed nothing. Call it in the transaction that makes the event true.
-    Raises ValueError where the body is 20 kB or more.
+    endpoint: the only one that gets it, if the request named one. Disabled endpoints get nothing.
+    Call it in the transaction that makes the event true. Raises ValueError if the body has 20 kB or
+    more.
     """
     body = body_of(event, data)
     listening = [
@@ -168,7 +167,7 @@ def enqueue_event(
 
 
 def body_of(event: EventType | TestType, data: Mapping[str, Any]) -> str:
-    """The payload as it is signed and sent. Raises ValueError where it is 20 kB or more."""
+    """Return the payload as it is signed and sent. Raises ValueError if it has 20 kB or more."""
     timestamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     payload = {"type": event, "timestamp": timestamp, "data": data}
     body = json.dumps(payload, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -196,15 +195,16 @@ class TooManyEndpoints(ScoringError):
 
 
 def new_id() -> str:
-    """`we_` and 32 hex digits: milliseconds, then random bits; ids sort by time."""
+    """Return `we_` and 32 hex digits: milliseconds, then random bits; ids sort by time."""
     return f"we_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
 def make_endpoint(connection: Connection, tenant: str, values: Mapping[str, Any]) -> Endpoint:
-    """A new endpoint. values: url, description, events, secret (sealed); and for pushes format,
-    authorization (sealed), sample, metrics, parts.
+    """Create an endpoint.
 
-    Raises TooManyEndpoints. The tenant's makers take turns, so that the limit holds.
+    values: url, description, events, secret (sealed); for pushes also format, authorization
+    (sealed), sample, metrics, parts. Raises TooManyEndpoints. A tenant's calls take turns, so that
+    the limit holds.
     """
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"webhook-endpoints {tenant}", 0))
     connection.execute(select(turn))
@@ -218,13 +218,13 @@ def make_endpoint(connection: Connection, tenant: str, values: Mapping[str, Any]
 
 
 def find_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
-    """This tenant's endpoint. Raises UnknownEndpoint."""
+    """Return this tenant's endpoint. Raises UnknownEndpoint."""
     query = select(*SHOWN).where(*_where(endpoint_id, tenant))
     return _found(connection.execute(query).one_or_none(), endpoint_id)
 
 
 def endpoints_of(connection: Connection, tenant: str) -> list[Endpoint]:
-    """The tenant's endpoints, oldest first; at most `MOST_ENDPOINTS`."""
+    """Return the tenant's endpoints, oldest first; at most `MOST_ENDPOINTS`."""
     query = select(*SHOWN).where(endpoints.c.tenant == tenant).order_by(endpoints.c.id)
     return [_endpoint(row) for row in connection.execute(query)]
 
@@ -232,7 +232,7 @@ def endpoints_of(connection: Connection, tenant: str) -> list[Endpoint]:
 def change_endpoint(
     connection: Connection, endpoint_id: str, tenant: str, values: Mapping[str, Any]
 ) -> Endpoint:
-    """Set some of url, description, events, authorization (sealed), sample, metrics, parts.
+    """Set some of url, description, events, authorization (sealed), sample, metrics and parts.
 
     Raises UnknownEndpoint.
     """
@@ -243,13 +243,14 @@ def change_endpoint(
 
 
 def enable_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
-    """Owe it events again, from now on. Raises UnknownEndpoint."""
+    """Enable the endpoint for events from now on. Raises UnknownEndpoint."""
     values = {"disabled_at": None, "disabled_reason": None, "held_until": None}
     return change_endpoint(connection, endpoint_id, tenant, values)
 
 
 def disable_endpoint(connection: Connection, endpoint_id: str, reason: str) -> bool:
-    """Owe it nothing more; what it was owed has failed. False where it was disabled already."""
+    """Disable the endpoint and fail its open deliveries; return False if it was disabled
+    already."""
     row = connection.execute(
         update(endpoints)
         .where(endpoints.c.id == endpoint_id, endpoints.c.disabled_at.is_(None))
@@ -272,9 +273,9 @@ def disable_endpoint(connection: Connection, endpoint_id: str, reason: str) -> b
 def rotate_secret(
     connection: Connection, endpoint_id: str, tenant: str, sealed: str, overlap: timedelta
 ) -> Endpoint:
-    """A new secret; the one before it signs too until the overlap ends. Raises UnknownEndpoint.
+    """Set a new secret; the previous one also signs until the overlap ends. Raises UnknownEndpoint.
 
-    No overlap: the one before is forgotten. A third one is too: two signatures, never more.
+    Without an overlap the previous one is deleted, as is any older one: at most two sign.
     """
     values: dict[str, Any] = {"secret": sealed, "earlier_secret": None, "earlier_until": None}
     if overlap > timedelta(0):

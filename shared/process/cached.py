@@ -1,11 +1,10 @@
-"""What is computed once: properties of instances, and functions of callers' texts.
+"""Caches: properties of instances, and functions of callers' texts.
 
-`cached_property` is that of `functools` as it is since Python 3.12: without a lock. In 3.11 all
-instances of a class share one, so that a thread that computes, or waits for a model, holds up every
-other thread of the process.
+`cached_property` is that of `functools` since Python 3.12, without a lock. In 3.11 all instances of
+a class share one lock, so a thread that computes or waits for a model blocks all others.
 
-`cache_results` is `lru_cache` bounded by bytes: texts have any length, and a caller who never
-repeats himself fills every cache.
+`cache_results` is `lru_cache` bounded by bytes: texts have any length, and a caller that never
+repeats a text would fill an ordinary cache.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Asked = ParamSpec("Asked")
 
 
 class cached_property(Generic[Value]):  # noqa: N801 - named after what it stands for
-    """A property that is computed once an instance; by two threads at once, maybe twice."""
+    """A property that is computed once per instance; two threads at once may compute it twice."""
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
         self._compute = compute
@@ -50,7 +49,8 @@ class cached_property(Generic[Value]):  # noqa: N801 - named after what it stand
 
 
 class CachedFunction(Generic[Asked, Value]):
-    """A function whose last results are kept. For any thread: two at once may compute twice."""
+    """A function with a cache of its last results. Thread-safe: two threads may compute a value
+    twice."""
 
     def __init__(
         self, compute: Callable[Asked, Value], most_bytes: int, weigh: Callable[..., int]
@@ -66,7 +66,7 @@ class CachedFunction(Generic[Asked, Value]):
         update_wrapper(self, compute)
 
     def __call__(self, *asked: Asked.args, **named: Asked.kwargs) -> Value:
-        """The value, computed now if it is not kept."""
+        """Return the cached value, or compute it."""
         key = (asked, tuple(named.items()))
         with self._lock:
             held = self._kept.get(key)
@@ -85,16 +85,16 @@ class CachedFunction(Generic[Asked, Value]):
 
     @property
     def cache_size(self) -> int:
-        """About how many bytes the kept results take."""
+        """Return the approximate bytes of the cached results."""
         return int(self._kept.currsize)
 
 
 def cache_results(
     most_bytes: int, weigh: Callable[..., int]
 ) -> Callable[[Callable[Asked, Value]], CachedFunction[Asked, Value]]:
-    """Keep the last results of a function, at most so many bytes of them.
+    """Cache the last results of a function, up to `most_bytes`.
 
-    weigh: bytes that a result takes, about; of the result and the function's arguments, whose
-    texts are counted without it.
+    weigh: the approximate bytes of a result, from the result and the function's arguments. The
+    texts of the arguments are added to it.
     """
     return lambda compute: CachedFunction(compute, most_bytes, weigh)

@@ -1,11 +1,10 @@
-"""What must not be read by whoever reads a store: encrypted under keys that no store holds.
+"""Encrypts data that must not be readable in a store, under keys that no store holds.
 
-Fernet (AES-128-CBC with HMAC-SHA256). `TOUCHSTONE_WEBHOOK_KEYS` encrypts the endpoints' secrets in
-the ledger, since we must sign with them and cannot keep a hash only. `TOUCHSTONE_SECRET_KEYS`
-encrypts texts that must not be stored while their job is open, calls to models and their replies on
-their way through Redis, and the sessions of the pages; under the last of its keys texts are hashed
-that results are told apart by. Several keys, separated by commas: the first
-encrypts, all decrypt, so that keys can be changed (docs/guide/operations.md).
+Fernet (AES-128-CBC with HMAC-SHA256). `TOUCHSTONE_WEBHOOK_KEYS` encrypts endpoint secrets in the
+ledger: signing needs the secret itself, so a hash is not enough. `TOUCHSTONE_SECRET_KEYS` encrypts
+private texts while their job is open, calls to models and their replies in Redis, and page
+sessions. Its last key also hashes texts for `text_key`. Keys are separated by commas; the first
+encrypts, all decrypt, so keys can be rotated (docs/guide/access.md).
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ SECRET_BYTES = 32  # Standard Webhooks asks for 24 to 64
 
 
 class Unreadable(ValueError):
-    """None of the keys opens this, it was changed, or it is too old."""
+    """No key opens this value, it was changed, or it is too old."""
 
 
 class Sealer:
-    """Encrypts and decrypts. Raises ValueError where a key is no Fernet key."""
+    """Encrypts and decrypts. Raises ValueError if a key is not a Fernet key."""
 
     def __init__(self, keys: str) -> None:
         self._fernet = MultiFernet([Fernet(key.strip()) for key in keys.split(",")])
 
     def seal(self, text: str) -> str:
-        """Letters, digits, `-`, `_` and `=`: any store may keep them."""
+        """Return letters, digits, `-`, `_` and `=`, which any store can hold."""
         return self._fernet.encrypt(text.encode()).decode()
 
     def open(self, sealed: str | bytes, *, most_seconds: int | None = None) -> str:
-        """The text; of this age at most, where one is named. Raises Unreadable."""
+        """Return the text, if it is at most `most_seconds` old. Raises Unreadable."""
         try:
             return self._fernet.decrypt(sealed, ttl=most_seconds).decode()
         except InvalidToken:
@@ -50,27 +49,27 @@ def _sealer(keys: str) -> Sealer:
 
 
 def sealer_of(chosen: Settings) -> Sealer | None:
-    """For the secrets of webhook endpoints; None where no keys are configured: then there are no
-    webhooks. Raises ValueError where a key is no Fernet key.
+    """Return the sealer for webhook secrets, or None without keys, which turns webhooks off.
+
+    Raises ValueError if a key is not a Fernet key.
     """
     keys = chosen.webhook_keys
     return None if keys is None else _sealer(keys.get_secret_value())
 
 
 def secret_sealer(chosen: Settings) -> Sealer | None:
-    """For texts, calls and sessions; None where no keys are configured: then no request may ask
-    that its text is not stored. Raises ValueError where a key is no Fernet key.
-    """
+    """Return the sealer for texts, calls and sessions, or None without keys; then no request may
+    set `do_not_store_text`. Raises ValueError if a key is not a Fernet key."""
     keys = chosen.secret_keys
     return None if keys is None else _sealer(keys.get_secret_value())
 
 
 def text_key(text: str, chosen: Settings) -> str | None:
-    """BLAKE2b of the text under a key of this installation, 32 hexadecimal digits; None without
-    keys.
+    """Return BLAKE2b of the text under a key of this installation, 32 hexadecimal digits, or None
+    without keys.
 
-    The last key, so that a new one in front of it changes nothing: who has the stores alone cannot
-    try texts out.
+    The last key is used, so a new first key changes nothing. Without the key nobody can test a
+    guess.
     """
     if chosen.secret_keys is None:
         return None
@@ -86,5 +85,5 @@ def new_secret() -> str:
 
 
 def new_key() -> str:
-    """A fresh Fernet key for `TOUCHSTONE_WEBHOOK_KEYS` or `TOUCHSTONE_SECRET_KEYS`."""
+    """Return a new Fernet key for `TOUCHSTONE_WEBHOOK_KEYS` or `TOUCHSTONE_SECRET_KEYS`."""
     return Fernet.generate_key().decode()

@@ -1,11 +1,11 @@
-"""Equal bits from matrix products: what the processor needs for them, and where they are promised.
+"""Equal bits from matrix products: the processor's needs, and where equal bits are promised.
 
-Intel's MKL chooses its kernel by the shape of a product, so that a row's last bits change with its
-company; in one of its strict modes of conditional numerical reproducibility they do not, at the
-same speed. Source: Intel oneMKL Developer Guide, "Reproducibility Conditions"; measured on a Xeon
-with AMX (11 tests of `tests/inference/test_classifier.py` fail without, none with it). On AMD the
-default gives equal bits to products of 16 rows and more. Nothing imported here may load MKL: it
-reads its mode once, at its first product.
+Intel's MKL chooses its algorithm by the shape of a product, so the last bits of a row depend on the
+other rows. A strict mode of conditional numerical reproducibility prevents that at the same speed.
+Source: Intel oneMKL Developer Guide, "Reproducibility Conditions". Measured on a Xeon with AMX: 11
+tests of `tests/inference/test_classifier.py` fail without the mode, none with it. On AMD the
+default gives equal bits for products of 16 rows and more. Nothing imported here may load MKL, since
+MKL reads its mode at its first product.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ INT8 = frozenset({"amx_int8", "avx512_vnni", "avx_vnni"})  # and sum it in 32 bi
 
 
 def ensure_mode() -> None:
-    """Choose MKL's mode for this process and those that it starts; the user's own choice stays."""
+    """Set MKL's mode for this process and its children, unless the user has set one."""
     if (wanted := mode_for(_cpuinfo())) is not None:
         environment_default(MODE, wanted)
 
 
 def mode_for(cpuinfo: str) -> str | None:
-    """What MKL needs on this processor; None: nothing, or nothing would help.
+    """Return the mode that MKL needs on this processor, or None if none is needed or would help.
 
-    cpuinfo: as Linux describes the processor in `/proc/cpuinfo`; empty on other systems.
+    cpuinfo: `/proc/cpuinfo` of Linux; empty on other systems.
     """
     if vendor_of(cpuinfo) != "intel":
         return None
@@ -73,38 +73,38 @@ def mode_for(cpuinfo: str) -> str | None:
 
 
 def vendor_of(cpuinfo: str) -> Vendor:
-    """Who made the processor; `other` also where nothing says so, and where it is no x86-64."""
+    """Return the processor's vendor; `other` if unknown or not x86-64."""
     return VENDORS.get(_field(cpuinfo, "vendor_id"), "other")
 
 
 def computes_bfloat16() -> bool:
-    """Whether the processor multiplies matrices of bfloat16 in hardware."""
+    """Return True if the processor multiplies bfloat16 matrices in hardware."""
     return bool(BFLOAT16 & _flags())
 
 
 def computes_int8() -> bool:
-    """Whether the processor multiplies matrices of int8 in hardware, in sums of 32 bits."""
+    """Return True if the processor multiplies int8 matrices in hardware, in sums of 32 bits."""
     return bool(INT8 & _flags())
 
 
 def kernel_limit() -> str | None:
-    """The limit that oneDNN is given, as `ONEDNN_MAX_CPU_ISA=AVX2`; None: none."""
+    """Return the limit given to oneDNN, such as `ONEDNN_MAX_CPU_ISA=AVX2`, or None."""
     given = ((name, environment_value(name)) for name in LIMITS)
     return next((f"{name}={value}" for name, value in given if value), None)
 
 
 class Arithmetic(NamedTuple):
-    """A dtype, and why it was chosen."""
+    """A dtype and the reason for it."""
 
     dtype: Literal["bfloat16", "int8", "float32"]
     reason: str
 
 
 def fast_arithmetic(kind: ModelKind) -> Arithmetic:
-    """What `dtype = "fast"` is on this processor, for a model of this kind.
+    """Return the dtype of `dtype = "fast"` on this processor, for a model of this kind.
 
-    bfloat16 before int8 where there are both: int8 takes five sixths of its time, and moves
-    probabilities four to ten times as far (`python -m bench.fast_dtype`, bench/RESULTS.md).
+    bfloat16 goes before int8: int8 takes five sixths of its time and moves probabilities four to
+    ten times as far (`python -m bench.fast_dtype`, bench/RESULTS.md).
     """
     limit = f", and {told}" if (told := kernel_limit()) else ""
     if found := sorted(BFLOAT16 & _flags()):
@@ -120,13 +120,13 @@ def fast_arithmetic(kind: ModelKind) -> Arithmetic:
 def promised(
     device: str, dtype: str, *, small_products: bool, runtime: Runtime = "torch"
 ) -> Numerics:
-    """Whether a row's answer has the same bytes in any company, or moves by the dtype's tolerance.
+    """Return "bytes" if a row's result never depends on the other rows, else "tolerance".
 
-    device:         as torch calls it, `cpu` or `cuda:0`.
-    small_products: whether some have fewer than 16 rows: then MKL's default will not do.
-    runtime:        another than torch promises nothing.
+    device:         torch's name, `cpu` or `cuda:0`.
+    small_products: True if some have fewer than 16 rows; MKL's default is then not enough.
+    runtime:        no runtime but torch promises bytes.
 
-    Read when a model is loaded: MKL obeys the mode that was there at its first product.
+    Call it when a model is loaded: MKL uses the mode of its first product.
     """
     if device != "cpu" or dtype != "float32" or runtime != "torch":
         return "tolerance"
@@ -139,7 +139,7 @@ def promised(
 
 
 def tolerance(dtype: str) -> float:
-    """How far two probabilities of one row may lie apart where no bytes are promised."""
+    """Return the largest difference of two probabilities of one row if no bytes are promised."""
     return TOLERANCES.get(dtype, WIDEST)
 
 
@@ -151,14 +151,14 @@ def _cpuinfo() -> str:
 
 
 def _flags() -> set[str]:
-    """Of the processor, as far as oneDNN, which multiplies, may use them."""
+    """Return the processor's flags that oneDNN, which multiplies, may use."""
     found = set(_field(_cpuinfo(), "flags").split())
     limit = (kernel_limit() or "").partition("=")[2].upper()
     return found & LEFT[limit] if limit in LEFT else found
 
 
 def _field(cpuinfo: str, name: str) -> str:
-    """The first processor's value of this field."""
+    """Return the first processor's value of this field."""
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
         if key.strip() == name:

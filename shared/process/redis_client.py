@@ -1,4 +1,4 @@
-"""Clients of Redis: how long each waits, and whether it tries again."""
+"""Redis clients, with their timeouts and retries."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ RETRIES = 1  # of who would rather know nothing than wait; at once
 
 
 def timeouts(seconds: float) -> dict[str, Any]:
-    """After these a server that has not answered counts as away."""
+    """Return the options after which a silent server counts as away."""
     return {"socket_timeout": seconds, "socket_connect_timeout": seconds}
 
 
 def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any) -> redis.Redis:
-    """A client for threads; a server that takes longer than `seconds` counts as away.
+    """Return a client for threads; a server that takes longer than `seconds` counts as away.
 
-    patient: tries again as often as the library does, with its pauses; else once, at once.
-    url:     of a service's queues (`Settings.redis_of`); None: the Redis of everything else.
-    more:    as `redis.Redis` takes it.
+    patient: retry as often as the library does, with pauses; else once, at once.
+    url:     a service's queues (`Settings.redis_of`); None: the default Redis.
+    more:    options of `redis.Redis`.
     """
     retry: dict[str, Any] = {} if patient else {"retry": Retry(NoBackoff(), RETRIES)}
     address = url or settings().redis_url.get_secret_value()
@@ -37,12 +37,12 @@ def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any
 
 @lru_cache(maxsize=1)
 def board_client() -> redis.Redis:
-    """A client of strings for states that processes leave for each other, and none can wait for."""
+    """Return a client of strings for states that processes share; nobody can wait for them."""
     return client(BOARD_SECONDS, patient=False, decode_responses=True)
 
 
 def async_client(seconds: float, chosen: Settings) -> AsyncRedis:
-    """An impatient client for the event loop, of strings."""
+    """Return a client of strings for the event loop, without retries."""
     return AsyncRedis.from_url(
         chosen.redis_url.get_secret_value(),
         **timeouts(seconds),

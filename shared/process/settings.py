@@ -313,7 +313,7 @@ class Settings(FromEnvironment):
 
     @property
     def queue_servers(self) -> dict[str, tuple[str, ...]]:
-        """Address → the services that it is named for; REDIS_URL, first, is for all others."""
+        """Return address → the services named for it; REDIS_URL, first, serves all others."""
         found: dict[str, tuple[str, ...]] = {self.redis_url.get_secret_value(): ()}
         for service, url in queue_urls(self.queue_redis).items():
             found[url] = (*found.get(url, ()), service)
@@ -340,13 +340,13 @@ class Settings(FromEnvironment):
 
     @property
     def names_servers(self) -> bool:
-        """Whether both servers were named, so that embedded ones are not wanted."""
+        """True if both stores were named, so that embedded ones are not needed."""
         return self.model_fields_set >= {"redis_url", "database_url"}
 
 
 def secret(name: str) -> SecretStr | None:
-    """The environment variable that `models.toml` names for a server's key, or the text of the file
-    that `<name>_FILE` names; None: neither is there."""
+    """Return the secret of the environment variable `name`, or of the file that `<name>_FILE`
+    names, or None. `models.toml` names such variables for servers' keys."""
     found, path = os.environ.get(name), os.environ.get(f"{name}_FILE")
     if not found and path and Path(path).is_file():
         found = Path(path).read_text().strip()
@@ -354,21 +354,21 @@ def secret(name: str) -> SecretStr | None:
 
 
 def environment_default(name: str, value: str) -> None:
-    """A variable for libraries that can be told in no other way, unless the user has set it.
+    """Set a variable for libraries that take it in no other way, unless the user has set it.
 
-    Processes that are started from here inherit it.
+    Child processes inherit it.
     """
     os.environ.setdefault(name, value)
 
 
 def disable_download() -> None:
-    """No library of this process, or of those that it starts, fetches weights: only
-    `touchstone models` does. To be called before such a library is imported."""
+    """Forbid downloads of weights by libraries in this process and its children; only `touchstone
+    models` downloads. Call it before such a library is imported."""
     os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 def environment_value(name: str) -> str | None:
-    """None where the variable is not set."""
+    """Return the variable's value, or None if it is unset or empty."""
     return os.environ.get(name) or None
 
 
@@ -389,7 +389,7 @@ def settings() -> Settings:
 
 
 def settings_or_exit() -> Settings:
-    """The settings of this process; wrong ones end it with status 2 and a line for each."""
+    """Return the settings; if some are wrong, exit with status 2 and one line for each."""
     try:
         return settings()
     except ValidationError as error:
@@ -398,7 +398,7 @@ def settings_or_exit() -> Settings:
 
 
 def unknown_settings() -> list[tuple[str, str | None]]:
-    """Variables that look like settings and are none, each with the nearest name that is one."""
+    """Return variables that look like settings but are none, each with the nearest known name."""
     known = set[str]()
     for name, field in fields_of(Settings) + fields_of(CommandSettings):
         variable = variable_of(name, field)

@@ -1,7 +1,7 @@
-"""Where settings come from, environment variables and files of secrets, and what is wrong in them.
+"""Sources of settings: environment variables and files of secrets; and their faults.
 
-A list is written with commas, or as JSON. A secret may stand in a file that `<NAME>_FILE` names, as
-compose and Kubernetes hand them out. Faults are a line each, and never a secret's value.
+A list is written with commas, or as JSON. `<NAME>_FILE` may name a file with a secret, as compose
+and Kubernetes provide. Each fault is one line and never contains a secret.
 """
 
 from __future__ import annotations
@@ -32,15 +32,17 @@ PREFIX = "TOUCHSTONE_"
 
 @dataclass(frozen=True)
 class InvalidFile:
-    """Stands for a secret that its file does not give."""
+    """Stands for a secret whose file cannot be read."""
 
     fault: str
 
 
 def unprotected_stores(redis_url: str, database_url: str, *queues: str) -> list[str]:
-    """Why these addresses are not fit for stores outside: no TLS, no password; without secrets.
+    """Return why these addresses are unfit for remote stores: no TLS, or no password. Contains no
+    secrets.
 
-    queues: further Redis servers, of `TOUCHSTONE_QUEUE_REDIS`."""
+    queues: further Redis servers, of `TOUCHSTONE_QUEUE_REDIS`.
+    """
     database = parse_qs(urlsplit(database_url).query)
     faults = []
     if _is_unprotected(redis_url):
@@ -65,21 +67,21 @@ SCHEMES = {
 
 
 def nearest(name: str, known: Collection[str]) -> str | None:
-    """The setting that this name is like; `TOUCHSTONE_REDIS_URL` means `REDIS_URL`."""
+    """Return the setting most like this name; `TOUCHSTONE_REDIS_URL` means `REDIS_URL`."""
     bare = name.upper().removeprefix(PREFIX)
     return bare if bare in known else next(iter(get_close_matches(name, known, 1)), None)
 
 
 def validate_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
-    """The address of a store. Raises ValueError, which repeats nothing of it."""
+    """Check the address of a store. Raises ValueError without quoting the address."""
     if (fault := _find_url_error(str(info.field_name).upper(), url.get_secret_value())) is not None:
         raise ValueError(fault)
     return url
 
 
 def queue_urls(value: SecretStr | None) -> dict[str, str]:
-    """Service → address, of `SERVICE=URL` with blanks between. Raises ValueError, which repeats no
-    address."""
+    """Parse `SERVICE=URL` pairs with blanks between; return service → address. Raises ValueError
+    without quoting an address."""
     found: dict[str, str] = {}
     listed = [] if value is None else value.get_secret_value().split()
     for place, one in enumerate(listed, start=1):
@@ -95,7 +97,7 @@ def queue_urls(value: SecretStr | None) -> dict[str, str]:
 
 
 def validate_queue_urls(value: SecretStr | None) -> SecretStr | None:
-    """Raises ValueError as `queue_urls`."""
+    """Raises the ValueError of `queue_urls`."""
     queue_urls(value)
     return value
 
@@ -119,8 +121,8 @@ NO_ENTRY = {  # what an entry of a list is not
 
 
 def format_errors(error: ValidationError) -> Iterator[str]:
-    """A line for each wrong variable: its name and what is allowed; of its value no more than an
-    entry of a list, which is no secret."""
+    """Yield one line per wrong variable: its name and the allowed values. A list entry may be
+    quoted, since it is no secret."""
     for one in error.errors(include_url=False):
         if not one["loc"]:  # of several together: it names them itself
             yield plain(one)
@@ -140,9 +142,9 @@ T = TypeVar("T")
 
 
 def entries(value: Any) -> Any:
-    """The entries of a list that is written as text; what is no text stays.
+    """Split the text of a list into its entries; other values are returned unchanged.
 
-    Raises ValueError where it begins as JSON and is none.
+    Raises ValueError if it begins as JSON but is not JSON.
     """
     if not isinstance(value, str):
         return value
@@ -158,10 +160,10 @@ Listed = Annotated[tuple[T, ...], NoDecode, BeforeValidator(entries)]
 
 
 class SecretFiles(PydanticBaseSettingsSource):
-    """`<NAME>_FILE` of every secret."""
+    """Reads `<NAME>_FILE` of every secret."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """The file's text, without white space at its ends; None where no file is named."""
+        """Return the file's text, stripped, or None if no file is named."""
         variable = variable_of(field_name, field)
         key = str(field.validation_alias or field_name)
         path = os.environ.get(f"{variable}_FILE")
@@ -188,17 +190,17 @@ def fields_of(settings_class: type[BaseSettings]) -> list[tuple[str, FieldInfo]]
 
 
 def is_secret(field: FieldInfo) -> bool:
-    """Whether its value is shown to nobody."""
+    """Return True if the value must not be shown."""
     return field.annotation is SecretStr or SecretStr in get_args(field.annotation)
 
 
 def variable_of(name: str, field: FieldInfo) -> str:
-    """The environment variable of a setting."""
+    """Return the environment variable of a setting."""
     return str(field.validation_alias or f"{PREFIX}{name.upper()}")
 
 
 class FromEnvironment(BaseSettings):
-    """Base of what is read from environment variables and from the files of secrets."""
+    """Base of settings that are read from environment variables and files of secrets."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True
@@ -213,7 +215,7 @@ class FromEnvironment(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Files of secrets before variables, so that both together are seen as a fault."""
+        """Put files of secrets before variables, so that setting both is detected as a fault."""
         return init_settings, SecretFiles(settings_cls), env_settings
 
 
@@ -221,8 +223,8 @@ KEY_BYTES = 32  # of a Fernet key
 
 
 def validate_keys(keys: SecretStr | None) -> SecretStr | None:
-    """The same Fernet keys, separated by commas; None for an empty variable, as compose files leave
-    it. Raises ValueError where one is no key."""
+    """Check Fernet keys, separated by commas; return None for an empty variable, as compose leaves
+    it. Raises ValueError if one is not a Fernet key."""
     if keys is None or not keys.get_secret_value().strip():
         return None
     for key in keys.get_secret_value().split(","):

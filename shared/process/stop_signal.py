@@ -1,7 +1,7 @@
-"""A signal handler that sets an event, however many signals come.
+"""A signal handler that sets an event, however many signals arrive.
 
-`Event.set` takes a lock. A second signal interrupts the handler of the first inside that lock, and
-its own `set` would wait for the lock that the same thread holds: the process could only be killed.
+`Event.set` takes a lock. A second signal can interrupt the first handler inside that lock. Its
+`set` would then wait for a lock of its own thread, and the process could only be killed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 
 def setting(event: threading.Event) -> Callable[..., None]:
-    """The handler. It sets the event once; later calls, also from within the first, do nothing."""
+    """Return the handler. It sets the event once; later calls, also nested ones, do nothing."""
     is_asked = False
 
     def handler(*_: object, **__: object) -> None:

@@ -1,11 +1,10 @@
-"""What operators see of a process: logs, traces, and counters for Prometheus.
+"""Logs, traces and Prometheus counters of a process.
 
-Logs are one JSON object a line on stderr, for our own events and for those of the libraries. Traces
-go by OpenTelemetry where `TOUCHSTONE_OTLP_ENDPOINT` says; else nothing happens. A trace begins with
-the HTTP request, goes along in the header of the message to the queue, and ends with the worker's
-job and its calls to models. A message that the scheduler sends again has lost its trace and begins
-a new one. Spans carry ids and names, never texts. Counters have base units and no ids or free text
-in labels; requests are labelled by route, never by path.
+Logs are one JSON object per line on stderr, for our events and those of libraries. Traces use
+OpenTelemetry if `TOUCHSTONE_OTLP_ENDPOINT` is set. A trace begins with the HTTP request, travels in
+the header of the queue message, and ends with the worker's job and its calls to models. A message
+that the scheduler sends again begins a new trace. Spans carry ids and names, never texts. Counters
+have base units and no ids or free text in labels. Requests are labelled by route, not by path.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ Event = MutableMapping[str, Any]
 
 
 def without_secrets(_logger: Any, _method: str, event: Event) -> Event:
-    """Blot out fields with secret names, API keys, webhook secrets, the credentials of URLs."""
+    """Mask fields with secret names, API keys, webhook secrets, and credentials in URLs."""
     for name, value in event.items():
         event[name] = "[redacted]" if name.lower() in SECRET_NAMES else _mask_value(value)
     return event
@@ -101,7 +100,7 @@ def _formatter(
 
 
 def log_context(**fields: str) -> AbstractContextManager[None]:
-    """Whatever is logged within, by a library too, carries these fields."""
+    """Add these fields to all log lines of the block, also those of libraries."""
     return structlog.contextvars.bound_contextvars(**fields)
 
 
@@ -109,18 +108,19 @@ _request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 def new_request_id() -> str:
-    """`req_` and 32 hex digits."""
+    """Return `req_` and 32 hex digits."""
     return f"req_{secrets.token_hex(16)}"
 
 
 def request_id() -> str | None:
-    """The id of the request that is being answered here, or that made the job that runs here."""
+    """Return the id of the request being answered, or of the request that created the running
+    job."""
     return _request_id.get()
 
 
 @contextmanager
 def of_request(found: str | None) -> Iterator[None]:
-    """Logs, traces and jobs within belong to this request; None: not known."""
+    """Assign logs, traces and jobs in the block to this request; None: unknown."""
     if found is None:
         yield
         return
@@ -163,7 +163,7 @@ def configure_tracing(process: str) -> None:
 
 
 def inject_trace() -> dict[str, str]:
-    """The current trace, to go along with a message; empty where nothing is traced."""
+    """Return the current trace for a message's header; empty without tracing."""
     carrier: dict[str, str] = {}
     propagate.inject(carrier)
     return carrier
@@ -171,7 +171,7 @@ def inject_trace() -> dict[str, str]:
 
 @contextmanager
 def start_span(name: str, carrier: Carrier, **attributes: str | int) -> Iterator[None]:
-    """A span that continues the trace of a message."""
+    """Start a span that continues the trace of a message."""
     context = propagate.extract(carrier)
     with tracer.start_as_current_span(
         name, context=context, kind=SpanKind.CONSUMER, attributes=attributes

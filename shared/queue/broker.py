@@ -1,9 +1,9 @@
 """The queue: Celery over Redis, carrying job ids and nothing else.
 
-The ledger is the truth. A message may be lost or come twice, and neither matters. A metric has an
-interactive queue and a batch queue beside it. `TOUCHSTONE_QUEUE_REDIS` puts a service's queues, and
-the calls of its models with their replies, on a Redis of its own: a process takes messages from one
-(`take_from`) and sends to each. Sources: specs "conventions" C1 for every option.
+The ledger is the truth: a message may be lost or arrive twice. A metric has an interactive queue
+and a batch queue. `TOUCHSTONE_QUEUE_REDIS` moves a service's queues, and the calls of its models
+with their replies, to another Redis. A process takes messages from one server (`take_from`) and
+sends to all.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ AGAIN = "touchstone-again"  # a header: the scheduler sent this message, for thi
 
 
 def options() -> dict[str, Any]:
-    """Early acknowledgement, no results, JSON only, one message ahead a thread."""
+    """Return Celery's options: early acknowledgement, no results, JSON only, one message ahead per
+    thread."""
     return {
         "broker_url": own_address(),
         "accept_content": ["json"],
@@ -65,17 +66,17 @@ def options() -> dict[str, Any]:
 
 
 def sort_queues(queues: Sequence[str]) -> list[str]:
-    """Calls of models before jobs, which wait for them; else the order stays."""
+    """Put calls to models before jobs, which wait for them; keep the order otherwise."""
     return sorted(queues, key=lambda queue: not is_call(queue))
 
 
 def is_call(queue: str) -> bool:
-    """Whether its messages are calls of models, else jobs."""
+    """Return True if the queue's messages are calls to models, False for jobs."""
     return queue.startswith(CALLS)
 
 
 class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
-    """The order in which Celery asks the queues: those of one kind take turns."""
+    """The order in which Celery reads the queues; queues of one kind take turns."""
 
     def consume(self, n: int) -> list[str]:
         return sort_queues(self.items)[:n]
@@ -83,9 +84,11 @@ class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
 
 @dataclass(frozen=True, slots=True)
 class JobMessage:
-    """One message: this job waits. trace: what `shared.process.telemetry.inject_trace` gave, so
-    that the worker's spans join the caller's. again: sent by the scheduler, the job seems to be
-    lost."""
+    """A message that a job waits.
+
+    trace: of `shared.process.telemetry.inject_trace`, so that the worker's spans join the caller's.
+    again: sent by the scheduler, since the job seems to be lost.
+    """
 
     metric: str
     job_id: str
@@ -105,9 +108,10 @@ _taken: list[str] = []  # the address that this process takes messages from, whe
 
 
 def take_from(services: Sequence[str]) -> None:
-    """This process takes the messages of these services, before it asks for any.
+    """Take the messages of these services in this process; call it before the first message is
+    read.
 
-    Raises ValueError where their queues are not all in one Redis: a consumer has one connection.
+    Raises ValueError if their queues are not all in one Redis: a consumer has one connection.
     """
     by_address: defaultdict[str, list[str]] = defaultdict(list)
     for service in services:
@@ -123,13 +127,13 @@ def take_from(services: Sequence[str]) -> None:
 
 
 def own_address() -> str:
-    """Of the Redis that this process takes messages from; of who takes none, REDIS_URL."""
+    """Return the address of the Redis from which this process takes messages; else REDIS_URL."""
     return _taken[0] if _taken else settings().redis_url.get_secret_value()
 
 
 @contextmanager
 def producer(service: str) -> Iterator[Any]:
-    """For messages of Celery to this service; None: the process's own will do."""
+    """Yield a producer of Celery messages to this service, or None for the default one."""
     address = settings().redis_of(service)
     if address == own_address():
         yield None
@@ -139,39 +143,38 @@ def producer(service: str) -> Iterator[Any]:
 
 
 def task_name(metric: str) -> str:
-    """The Celery task, and the interactive queue, of a service."""
+    """Return the Celery task of a service, which also names its interactive queue."""
     return f"score.{metric}"
 
 
 def batch_queue_of(metric: str) -> str:
-    """The queue that waits while the interactive one has work."""
+    """Return the queue that waits while the interactive queue has work."""
     return batch_queue(task_name(metric))
 
 
 def batch_queue(queue: str) -> str:
-    """The queue beside this one whose messages wait while it has any."""
+    """Return the batch queue that belongs to this interactive queue."""
     return f"{queue}{BATCH}"
 
 
 def is_batch(queue: str) -> bool:
-    """Whether messages of this queue may wait for interactive ones."""
+    """Return True if this queue's messages may wait for interactive ones."""
     return queue.endswith(BATCH)
 
 
 def queue_of(metric: str, *, batch: bool) -> str:
-    """The queue for a job of this metric."""
+    """Return the queue for a job of this metric."""
     return batch_queue_of(metric) if batch else task_name(metric)
 
 
 def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) -> None:
-    """Let a worker know that this job waits. Raises Unavailable; the job is safe then."""
+    """Tell a worker that this job waits. Raises Unavailable; the job is safe then."""
     send_all([JobMessage(metric, job_id, batch, again=again)])
 
 
 def send_all(messages: Sequence[JobMessage]) -> None:
-    """All of these in order: one command to the broker a queue. Raises Unavailable; then some may
-    have been sent.
-    """
+    """Send these messages in order, with one command per queue. Raises Unavailable; some may then
+    have been sent."""
     by_queue: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for message in messages:
         by_queue[message.metric, message.batch].append(_encode_message(message))
@@ -187,7 +190,7 @@ def send_all(messages: Sequence[JobMessage]) -> None:
 
 
 def _encode_message(message: JobMessage) -> str:
-    """The message as kombu's Redis transport writes it, which takes ten times as long over it."""
+    """Return the message as kombu's Redis transport writes it, ten times as fast."""
     headers, embedded = _envelope(task_name(message.metric))
     message_id = str(uuid4())
     body = json.dumps([[message.job_id], {}, embedded]).encode()
@@ -212,10 +215,9 @@ def _encode_message(message: JobMessage) -> str:
 
 @lru_cache
 def _envelope(task: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Headers and the third part of the body of every message to this task.
+    """Return headers and third body part, which all messages of this task share.
 
-    Celery's message protocol, version 2, made once: `send_task` would look 40 settings up for each
-    job.
+    Celery's message protocol, version 2. `send_task` would look up 40 settings for each job.
     """
     message = app.amqp.as_task_v2("", task, args=(), argsrepr="()", ignore_result=True)
     return message.headers, message.body[2]
@@ -228,21 +230,21 @@ def _redis(address: str) -> redis.Redis:
 
 @lru_cache(maxsize=MOST_SERVERS)
 def _sending_redis(address: str) -> redis.Redis:
-    """For messages, which may be lost: the job is safe, and a second try is enough."""
+    """Return a client for messages, with one retry: a message may be lost, the job is safe."""
     return client(SOCKET_SECONDS, patient=False, url=address)
 
 
 @lru_cache(maxsize=MOST_SERVERS)
 def _prompt_redis(address: str) -> redis.Redis:
-    """For who would rather know nothing than wait."""
+    """Return a client for readers that prefer no answer to a wait."""
     return client(PROMPT_SECONDS, patient=False, url=address)
 
 
 def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
-    """The next message of the first of these queues of this process (`take_from`) that has one.
-    Raises Unavailable.
+    """Return the next message of the first of these queues that has one. Raises Unavailable.
 
-    seconds: how long it waits for one, less than SOCKET_SECONDS.
+    queues:  of this process's server (`take_from`).
+    seconds: longest wait, less than SOCKET_SECONDS.
     """
     try:
         found: Any = _redis(own_address()).brpop(list(queues), timeout=seconds)
@@ -252,7 +254,7 @@ def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
 
 
 def queue_length(metric: str, *, batch: bool = False) -> int:
-    """How many messages wait in this queue of the metric. Raises Unavailable."""
+    """Return the number of messages in this queue of the metric. Raises Unavailable."""
     try:
         return int(_redis(settings().redis_of(metric)).llen(queue_of(metric, batch=batch)))
     except RedisError as error:
@@ -260,7 +262,7 @@ def queue_length(metric: str, *, batch: bool = False) -> int:
 
 
 def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
-    """(metric, whether its batch queue) → messages that wait. Raises Unavailable, soon."""
+    """Return (metric, is batch queue) → number of messages. Raises Unavailable soon."""
     by_address: defaultdict[str, list[tuple[str, bool]]] = defaultdict(list)
     for metric in metrics:
         by_address[settings().redis_of(metric)] += [(metric, False), (metric, True)]
@@ -277,7 +279,7 @@ def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
 
 
 def brokers_away() -> list[str]:
-    """The Redis servers that give no sign of life, by the services that they are named for."""
+    """Return the Redis servers that do not respond, named by their services."""
     away = []
     for address, services in settings().queue_servers.items():
         try:

@@ -1,7 +1,7 @@
-"""The job that this thread computes: how urgent it is, its deadline, whether it was cancelled.
+"""The job that this thread computes: its urgency, deadline and cancellation.
 
-Long computations call `check` between their steps; the micro-batcher asks `current` for whose rows
-it takes first. Outside a job (benches, warm-up, tests) there is no context and nothing ends early.
+Long computations call `check` between their steps. The micro-batcher reads `current` to choose
+whose rows go first. Without a job (benches, warm-up, tests) there is no context and no early end.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ Item = TypeVar("Item")
 
 class Lockable(Protocol):
     def acquire(self, *, timeout: float) -> bool:
-        """Wait for it no longer than this; whether it is ours."""
+        """Wait for the lock, at most `timeout` seconds; return True if acquired."""
 
     def release(self) -> None:
-        """The next one has it."""
+        """Release the lock to the next waiting thread."""
 
 
 @dataclass(eq=False)
 class JobContext:
-    """One attempt at one job. Its deadline moves by what it waits for others to compute.
+    """One attempt at one job. Time spent waiting for others to compute extends its deadline.
 
-    attempt: from 1, as the ledger counts them; None: no job of the ledger.
-    private: its request says `do_not_store_text`, so that no log may quote it either.
-    server_builds: model → the build of its server, as it last said in an answer to this job."""
+    attempt: from 1, as in the ledger; None: no job of the ledger.
+    private: the request sets `do_not_store_text`, so logs may not quote it.
+    server_builds: model → its server's build in the last answer to this job.
+    """
 
     job_id: str
     tenant: str
@@ -52,15 +53,15 @@ class JobContext:
 
     @property
     def party(self) -> Party:
-        """The party whose turn it uses."""
+        """Return the party whose turns this job uses."""
         return Party(self.batch, self.tenant)
 
     def extend(self, seconds: float) -> None:
-        """It stood in line so long."""
+        """Extend the deadline by the seconds spent in line."""
         self.deadline += seconds
 
     def check(self) -> None:
-        """Raises JobCancelled or DeadlineExceeded where nobody wants the result any more."""
+        """Raises JobCancelled or DeadlineExceeded if the result is no longer wanted."""
         if self.cancelled.is_set():
             raise JobCancelled("the job was cancelled while it was computed")
         if time.monotonic() > self.deadline:
@@ -73,7 +74,7 @@ _acting: ContextVar[Party | None] = ContextVar("party", default=None)
 
 @dataclass
 class _TimeLimit:
-    """Seconds that are left for whoever gives no answer."""
+    """The remaining seconds for calls without an answer."""
 
     left: float
 
@@ -82,18 +83,18 @@ _patience: ContextVar[_TimeLimit | None] = ContextVar("patience", default=None)
 
 
 def current() -> JobContext | None:
-    """The job that this thread computes, if any."""
+    """Return the job that this thread computes, or None."""
     return _current.get()
 
 
 def is_private() -> bool:
-    """Whether this thread computes a job of which no text may stay."""
+    """Return True if this thread computes a job whose text must not be stored."""
     context = _current.get()
     return context is not None and context.private
 
 
 def check() -> None:
-    """End the computation where its job was cancelled or is too late; to be called between steps.
+    """End the computation if its job was cancelled or is too late; call it between steps.
 
     Raises JobCancelled or DeadlineExceeded.
     """
@@ -104,7 +105,7 @@ def check() -> None:
 
 
 def party() -> Party:
-    """For whom this thread acts: its job's tenant, or whom `acting_for` names."""
+    """Return the party of this thread: its job's tenant, or the party of `acting_for`."""
     acting = _acting.get()
     if acting is not None:
         return acting
@@ -114,7 +115,7 @@ def party() -> Party:
 
 @contextmanager
 def acting_for(whom: Party) -> Iterator[None]:
-    """A thread that serves many acts for this one in the block."""
+    """Act for this party in the block, in a thread that serves many."""
     token = _acting.set(whom)
     try:
         yield
@@ -123,14 +124,14 @@ def acting_for(whom: Party) -> Iterator[None]:
 
 
 def check_each(items: Iterable[Item]) -> Iterator[Item]:
-    """These items, with a check before each: for the head of a loop that may take long."""
+    """Yield the items with a `check` before each, for long loops."""
     for item in items:
         check()
         yield item
 
 
 def wait_all(futures: Sequence[Future[Item]]) -> list[Item]:
-    """Their results, in order. Where one fails, or the job is stopped, the others are cancelled."""
+    """Return the results in order. If one fails or the job is stopped, the others are cancelled."""
     try:
         with waiting() as still_wanted:
             results = []
@@ -146,7 +147,7 @@ def wait_all(futures: Sequence[Future[Item]]) -> list[Item]:
 
 
 def pause(seconds: float) -> None:
-    """Sleep, unless the job is stopped meanwhile."""
+    """Sleep, unless the job is stopped."""
     until = time.monotonic() + seconds
     with waiting() as still_wanted:
         still_wanted()
@@ -157,9 +158,9 @@ def pause(seconds: float) -> None:
 
 @contextmanager
 def waiting() -> Iterator[Callable[[], None]]:
-    """This thread waits or uses a device in the block, and leaves the interpreter to others.
+    """Release the interpreter in the block, while this thread waits or uses a device.
 
-    What it is given raises JobStopped where nobody wants the job any more.
+    Yields a function that raises JobStopped if the job is no longer wanted.
     """
     context = _current.get()
     with interpreter.waiting():
@@ -168,7 +169,7 @@ def waiting() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def acquire(lock: Lockable) -> Iterator[None]:
-    """This lock, which others may hold for long; who waits for it hears when its job is stopped."""
+    """Acquire a lock that others may hold for long; the wait ends when the job is stopped."""
     with waiting() as still_wanted:
         still_wanted()
         while not lock.acquire(timeout=SLICE_SECONDS):
@@ -181,8 +182,8 @@ def acquire(lock: Lockable) -> Iterator[None]:
 
 @contextmanager
 def limit_wait(seconds: float) -> Iterator[None]:
-    """In this block no call is sent twice, and all that nobody answers cost about so long in all:
-    the first one is waited for, the next ones for a second each."""
+    """Send no call twice in the block, and limit the time for all unanswered calls: `seconds` for
+    the first and one second for each further call."""
     token = _patience.set(_TimeLimit(seconds))
     try:
         yield
@@ -191,8 +192,7 @@ def limit_wait(seconds: float) -> Iterator[None]:
 
 
 def iter_retries(most: int, seconds: float) -> Iterator[float]:
-    """How long to wait for the answer to a call, each time that it is sent; whoever takes the next
-    one had none."""
+    """Yield the seconds to wait for an answer, once per sending of a call."""
     patience = _patience.get()
     if patience is None:
         yield from [seconds] * most
@@ -204,7 +204,7 @@ def iter_retries(most: int, seconds: float) -> Iterator[float]:
 
 @contextmanager
 def use_context(context: JobContext) -> Iterator[JobContext]:
-    """What is computed in this block belongs to this job."""
+    """Assign the computation in the block to this job."""
     token = _current.set(context)
     try:
         yield context

@@ -1,8 +1,8 @@
-"""Who is served first at a device: interactive jobs before batches, then tenants in turn.
+"""The order at a device: interactive jobs before batches, then tenants in turn.
 
-Batches are never starved: while interactive jobs wait without end, an eighth is theirs: of the
-turns, or of the time where turns are not equally long.
-What cannot be interrupted is kept short while somebody else's interactive job may come.
+Batches always progress: while interactive jobs keep waiting, batches get an eighth of the turns, or
+of the time if turns differ in length. Work that cannot be interrupted is kept short while another
+tenant's interactive job may arrive.
 """
 
 from __future__ import annotations
@@ -35,15 +35,14 @@ Result = TypeVar("Result")
 
 
 def stand_back() -> None:
-    """This thread leaves the processor to those that answer people, from now on (Linux; elsewhere
-    only processes can)."""
+    """Lower this thread's priority below interactive work from now on (Linux only)."""
     if sys.platform == "linux":  # 0: the thread that asks
         now = os.getpriority(os.PRIO_PROCESS, 0)
         os.setpriority(os.PRIO_PROCESS, 0, max(now, NICENESS))
 
 
 def standing_back(work: Callable[[], Result]) -> Result:
-    """Do this in a thread that stands back, in this one's context, and wait for it."""
+    """Run `work` in a thread of lower priority, with this thread's context, and wait for it."""
     context = copy_context()
     with ThreadPoolExecutor(1, "standing-back", stand_back) as pool:
         return pool.submit(context.run, work).result()
@@ -53,13 +52,13 @@ NOBODY = Party(batch=False, tenant="")  # benches, warm-up, tests
 
 
 class Shares(Generic[Key]):
-    """Who is next among those that wait: who would be finished first if all were served at once.
+    """Weighted fair queueing (Demers, Keshav, Shenker 1989) of waiting keys.
 
-    Weighted fair queueing (Demers, Keshav, Shenker 1989): each has a clock, which what it uses
-    moves on. Whoever begins to wait has at least the time of who has least, so that nobody saves up
-    turns. A turn is expected to cost what the last one did, and no more than one unit.
+    Next is the key that would finish first if all were served at once. Each key has a clock that
+    its use advances. A key that begins to wait starts at least at the lowest clock, so nobody saves
+    up turns. A turn is expected to cost as much as the last one, and at most one unit.
 
-    price: of one unit; who pays twice as much gets half as many.
+    price: of one unit; twice the price gives half the share.
     """
 
     def __init__(self, price: Callable[[Key], float] = lambda _: 1.0) -> None:
@@ -70,7 +69,7 @@ class Shares(Generic[Key]):
         self._waiting: set[Key] = set()
 
     def waits(self, waiting: Collection[Key]) -> None:
-        """These wait now, and nobody else."""
+        """Set the keys that wait now."""
         for one in set(waiting) - self._waiting:
             self._add(one)
         self._waiting = set(waiting)
@@ -78,7 +77,7 @@ class Shares(Generic[Key]):
             self._remove()
 
     def sort(self, waiting: Collection[Key]) -> list[Key]:
-        """The next one first; of equals who stands first here."""
+        """Return the keys in the order of service; ties keep their order."""
 
         def finished(one: Key) -> float:
             return self._clocks.get(one, self._now) + self._expected.get(one, self._price(one))
@@ -86,13 +85,13 @@ class Shares(Generic[Key]):
         return sorted(dict.fromkeys(waiting), key=finished)
 
     def begin(self, one: Key) -> None:
-        """It is served now, whether it waited or not."""
+        """Record that this key is served now, whether it waited or not."""
         if one not in self._waiting:
             self._add(one)
         self._now = max(self._now, min(self._clocks[each] for each in {one, *self._waiting}))
 
     def add_cost(self, one: Key, units: float) -> None:
-        """It was served, and has used so much."""
+        """Charge the units that this key has used."""
         cost = units * self._price(one)
         self._expected[one] = min(cost, self._price(one))
         self._clocks[one] = self._clocks.get(one, self._now) + cost
@@ -101,7 +100,7 @@ class Shares(Generic[Key]):
         self._clocks[one] = max(self._now, self._clocks.get(one, 0.0))
 
     def _remove(self) -> None:
-        """Of those that do not wait who is ahead by least: it begins anew."""
+        """Forget the idle keys with the lowest clocks; they start again at the current time."""
         idle = sorted(self._clocks.keys() - self._waiting, key=self._clocks.__getitem__)
         for one in idle[: len(idle) // 2]:
             del self._clocks[one]
@@ -109,14 +108,14 @@ class Shares(Generic[Key]):
 
 
 class Turns:
-    """Whose turn it is among parties that wait: a lane's, and in it a tenant's."""
+    """The order of waiting parties: first interactive or batch, then the tenant."""
 
     def __init__(self) -> None:
         self._lanes: Shares[bool] = Shares(lambda batch: BATCH_EVERY - 1.0 if batch else 1.0)
         self._parties: dict[bool, Shares[Party]] = {False: Shares(), True: Shares()}
 
     def waits(self, waiting: Iterable[Party]) -> list[Party]:
-        """These wait now, and nobody else; the next one first."""
+        """Set the parties that wait now; return them in the order of service."""
         there = list(waiting)
         self._lanes.waits({one.batch for one in there})
         for lane, parties in self._parties.items():
@@ -124,7 +123,7 @@ class Turns:
         return self.sort(there)
 
     def sort(self, waiting: Iterable[Party]) -> list[Party]:
-        """The next one of some of those that wait first."""
+        """Return some of the waiting parties in the order of service."""
         lanes: dict[bool, list[Party]] = {False: [], True: []}
         for one in waiting:
             lanes[one.batch].append(one)
@@ -132,7 +131,8 @@ class Turns:
         return [one for lane in ranked for one in self._parties[lane].sort(lanes[lane])]
 
     def next(self, waiting: Iterable[Party], units: float = 1.0) -> Party | None:
-        """The party that is served now; what its turn costs is known, or charged afterwards."""
+        """Return the party that is served now. units: the cost of its turn; 0 if charged
+        afterwards."""
         found = self.waits(waiting)
         if not found:
             return None
@@ -142,25 +142,25 @@ class Turns:
         return found[0]
 
     def begin(self, whom: Party) -> None:
-        """It is served now, whether it waited or not."""
+        """Record that this party is served now, whether it waited or not."""
         self._lanes.begin(whom.batch)
         self._parties[whom.batch].begin(whom)
 
     def add_cost(self, whom: Party, units: float) -> None:
-        """What it was served cost so many turns. Its lane pays for one at most: nobody else's
-        batch waits for long since this one's step was long."""
+        """Charge a party for a service of so many turns. Its kind (interactive or batch) pays for
+        one turn at most, so one long step does not delay all other batches."""
         self._lanes.add_cost(whom.batch, min(units, 1.0))
         self._parties[whom.batch].add_cost(whom, units)
 
     def ride(self, whom: Party) -> None:
-        """It had room left in another's turn: that counts among those of its lane only."""
+        """Charge a party that used free room in another's turn; only its own kind counts it."""
         self._parties[whom.batch].add_cost(whom, 1.0)
 
 
 class FairQueue(Generic[Item]):
-    """Items that wait, each for a party; a party's own are first in, first out.
+    """Waiting items, each for a party; items of one party are first in, first out.
 
-    units: turns that each item costs; 0: who takes it tells `turns` afterwards.
+    units: turns that each item costs; 0: the consumer charges `turns` afterwards.
     """
 
     def __init__(self, units: float = 1.0) -> None:
@@ -169,7 +169,7 @@ class FairQueue(Generic[Item]):
         self._waiting: dict[Party, deque[Item]] = {}
 
     def add(self, whom: Party, item: Item) -> None:
-        """One more, behind those of the same party."""
+        """Append an item behind those of the same party."""
         self._waiting.setdefault(whom, deque()).append(item)
         self.turns.waits(self._waiting)
 
@@ -177,7 +177,7 @@ class FairQueue(Generic[Item]):
         return sum(map(len, self._waiting.values()))
 
     def pop(self) -> Item:
-        """The next one. Raises IndexError where none waits."""
+        """Remove and return the next item. Raises IndexError if the queue is empty."""
         whom = self.turns.next(self._waiting, self._units)
         if whom is None:
             raise IndexError
@@ -186,7 +186,7 @@ class FairQueue(Generic[Item]):
         return found
 
     def remove(self, whom: Party, item: Item) -> bool:
-        """This one waits no longer; False where it had its turn."""
+        """Remove this item; return False if it was already served."""
         items = self._waiting.get(whom)
         if items is None or item not in items:
             return False
@@ -201,7 +201,7 @@ class FairQueue(Generic[Item]):
 
 
 class DeviceRate:
-    """How much a device does in a short time, and whether it must be short now."""
+    """Measures how much a device does in a short time, and limits a pass if it must be short."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -213,12 +213,13 @@ class DeviceRate:
             self._seen[whom] = self.clock()
 
     def record(self, cost: int, seconds: float) -> None:
-        """So much was done in this time."""
+        """Record the cost and duration of a pass."""
         speed = cost / max(seconds, 1e-6)
         self._speed = speed if self._speed is None else 0.8 * self._speed + 0.2 * speed
 
     def most(self, budget: int, served: Iterable[Party]) -> int:
-        """The cost of one go for these parties: short where another one may come meanwhile."""
+        """Return the largest cost of one pass for these parties: small if another party may
+        arrive."""
         oldest = self.clock() - RECENT_SECONDS
         self._seen = {one: when for one, when in self._seen.items() if when > oldest}
         if not self._seen.keys() - set(served):

@@ -1,4 +1,4 @@
-"""A lock that goes to the party whose turn it is: for what only one thread may use at a time."""
+"""A lock that goes to the party whose turn it is, for resources of one thread at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shared.queue.priority import FairQueue
 
 
 class PriorityLock:
-    """To be used like `threading.Lock`."""
+    """Used like `threading.Lock`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -17,7 +17,7 @@ class PriorityLock:
         self._waiting: FairQueue[threading.Event] = FairQueue()
 
     def acquire(self, timeout: float | None = None) -> bool:
-        """Wait for it, for so many seconds at most; whether it is ours."""
+        """Wait for the lock, at most `timeout` seconds; return True if acquired."""
         whom, mine = party(), threading.Event()
         with self._lock:
             if not self._is_held:
@@ -34,7 +34,7 @@ class PriorityLock:
         return is_ours
 
     def release(self) -> None:
-        """The next one has it."""
+        """Release the lock to the next waiting thread."""
         with self._lock:
             if self._waiting:
                 self._waiting.pop().set()

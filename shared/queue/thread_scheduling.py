@@ -1,9 +1,9 @@
-"""Whose Python runs: threads share one interpreter, so that a job that computes slows all others.
+"""Shares one Python interpreter among threads, so that a computing job does not slow all others.
 
-Interactive jobs run at once. A job of a batch, and an interactive one that has computed for long,
-needs one of few places while it computes, not while it waits for a model or a server; at its checks
-it lets others have a turn. Places are shared by time, not by turns: who needs a few milliseconds
-between two calls of a model is not behind those who compute for seconds.
+Interactive jobs run at once. A batch job, or an interactive job that has computed for long, needs
+one of few places while it computes, but not while it waits for a model or server. At its checks it
+lets others have a turn. Places are shared by time, not by turns, so a job that needs milliseconds
+between two model calls does not wait behind jobs that compute for seconds.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Job:
 
 
 class _ThreadState(threading.local):
-    """Of this thread; helpers that carry its job's context have none."""
+    """The state of this thread; helper threads that carry its context have none."""
 
     job: _Job | None = None
 
@@ -71,7 +71,7 @@ class Interpreter:
     def computing(
         self, party: Party, check: Check, waited: Waited = lambda _: None
     ) -> Iterator[None]:
-        """This thread computes a job of this party in the block."""
+        """Compute a job of this party in the block."""
         job = _Job(party, check, waited)
         _mine.job = job
         try:
@@ -83,7 +83,7 @@ class Interpreter:
 
     @contextmanager
     def quick(self) -> Iterator[None]:
-        """This thread does something short in the block for somebody who waits for an answer."""
+        """Do something short in the block that a caller waits for."""
         self._count_quick(1)
         try:
             yield
@@ -92,7 +92,7 @@ class Interpreter:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """This thread computes nothing in the block: its place is another's."""
+        """Give up the place in the block, while this thread computes nothing."""
         job = _mine.job
         if job is None or job.is_waiting:
             yield
@@ -106,7 +106,7 @@ class Interpreter:
         self._begin(job)  # not after an exception: the job ends
 
     def step(self) -> None:
-        """Between two steps of a computation."""
+        """Let others have a turn, between two steps of a computation."""
         job = _mine.job
         if job is None or job.is_waiting:
             return
@@ -132,7 +132,7 @@ class Interpreter:
         job.counted = True
 
     def _wait_for_short(self, job: _Job) -> None:
-        """Let quick ones end, for no more than half of the time."""
+        """Let quick jobs finish, for at most half of the time."""
         begun = time.monotonic()
         if begun > job.courteous_until and not self._quiet.is_set():
             self._quiet.wait(COURTESY_SECONDS)

@@ -1,8 +1,8 @@
-"""Which services have a worker that takes jobs, carried from the workers to the gateway.
+"""Which services have a worker that takes jobs, reported by workers to the gateway.
 
-Each worker writes what it serves, and what it still waits for, into a hash in Redis that runs out.
-Nothing rests on it: one that dies is forgotten after a while, and a Redis that is flushed knows
-nobody until they write again. Times are Redis's own, since machines' clocks differ.
+Each worker writes its services, and its reason for not taking jobs, into a Redis hash that expires.
+Nothing depends on it: a dead worker is forgotten after a while, and after a flush the workers write
+again. Times are Redis's, since machines' clocks differ.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NO_WORKER = "no worker"
 
 
 class WorkerStatus(Message):
-    """One worker. at: unix seconds, Redis's; waits_for: why it takes no jobs yet; None: it does."""
+    """One worker. at: unix seconds of Redis; waits_for: why it takes no jobs yet, or None."""
 
     services: tuple[str, ...]
     waits_for: str | None
@@ -39,10 +39,11 @@ class WorkerStatus(Message):
 
 
 class WorkerSender:
-    """Says how this process is, from a thread of its own: at each change and by the clock."""
+    """Reports this process's state from a separate thread, at each change and periodically."""
 
     def __init__(self, services: Iterable[str], obstacles: Callable[[], Mapping[str, str]]) -> None:
-        """obstacles: what stands between the process and its jobs; name → reason."""
+        """obstacles: returns name → reason for everything that keeps the process from taking
+        jobs."""
         self._services = tuple(services)
         self._obstacles = obstacles
         self._holder = uuid4().hex
@@ -59,7 +60,7 @@ class WorkerSender:
             board_client().hdel(BOARD, self._holder)
 
     def report(self) -> None:
-        """Once. Raises RedisError."""
+        """Report once. Raises RedisError."""
         now = float(board_client().time()[0])
         status = WorkerStatus(services=self._services, waits_for=self._reason, at=now)
         stale = [
@@ -76,7 +77,7 @@ class WorkerSender:
 
     @property
     def _reason(self) -> str | None:
-        """In words for strangers, too: no model is named."""
+        """Return the reason in words for all callers: it names no model."""
         obstacles = dict(self._obstacles())
         worker = obstacles.pop("worker", None)
         if not obstacles:
@@ -96,7 +97,7 @@ class WorkerSender:
 
 
 def read(services: Iterable[str]) -> dict[str, str]:
-    """service → `ready`, or why its jobs wait; {} where Redis is away."""
+    """Return service → `ready`, or why its jobs wait; {} if Redis is away."""
     try:
         with board_client().pipeline(transaction=False) as trip:
             trip.time()

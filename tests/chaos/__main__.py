@@ -1,8 +1,6 @@
 """`python -m tests.chaos`: every fault of the list on real processes; the last line is JSON.
 
-The table goes into `docs/guide/operations.md`. Not produced on one machine, so said here: a link
-that drops packets (5 freezes Redis instead: connections stay open and nothing answers) and a clock
-that differs between machines (10 shifts the clock of our processes against the ledger's).
+The table goes into `bench/RESULTS.md`.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from tests.chaos.sending import Json
 from tests.chaos.trial import Trial, trying
 from tests.end_to_end.service import ROOT
 
-PAGE = ROOT / "docs" / "guide" / "operations.md"
+PAGE = ROOT / "bench" / "RESULTS.md"
 BEGIN, END = "<!-- chaos: rewritten by `make chaos` -->", "<!-- end of chaos -->"
 OPTIONS = ("--separate", "--services", "hatexscore", "inference")
 

@@ -78,7 +78,7 @@ def alerts() -> list[Json]:
 
 def test_alerts_ask_for_what_is_measured_and_say_what_to_do() -> None:
     known = declared() | EXPORTED
-    page = (ROOT / "docs" / "guide" / "operations.md").read_text("utf-8")
+    page = (ROOT / "docs" / "guide" / "faults.md").read_text("utf-8")
     for alert in alerts():
         series = {OURS.sub(r"\1", name) for name in SERIES.findall(alert["expr"])}
         assert series, alert["alert"]

@@ -28,7 +28,7 @@ from tests.gateway.test_scores import GOOD, URL
 from tests.patience import SECONDS, looks
 from tests.servers import finish_next
 
-MOST_SECONDS_AFTER_REVOCATION = 10  # as operations.md promises
+MOST_SECONDS_AFTER_REVOCATION = 10  # as docs/guide/access.md promises
 KEY = Key("key_1", "a", "test", "tsk_", ["score"], None, False, datetime.now(UTC), None, None)
 
 

@@ -2,7 +2,7 @@
 
 Small jobs: HateXScore with probabilities of the caller's own, so that no model is called. Two
 workers serve them; during the second half of the batches one of the two is killed every few
-seconds, at random. The table goes into `docs/guide/operations.md`.
+seconds, at random. The table goes into `bench/RESULTS.md`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.end_to_end.service import ROOT, WARM, serving
 from tests.soak.memory import Memory
 from tests.soak.story import Plan, Soaked, soak
 
-PAGE = ROOT / "docs" / "guide" / "operations.md"
+PAGE = ROOT / "bench" / "RESULTS.md"
 BEGIN, END = "<!-- soak: rewritten by `make soak` -->", "<!-- end of soak -->"
 SERVED = ("hatexscore", "hatexscore", "inference")  # two workers: the death of one is no silence
 THREADS = {"TOUCHSTONE_WORKER_THREADS": "8"}  # jobs that only compute: more would queue inside

@@ -1,7 +1,7 @@
-"""What a batch has brought: its report, as JSON, picture or HTML file, and its lines as CSV.
+"""The results of a batch: its report as JSON, chart or HTML file, and its lines as CSV.
 
-The first ask for a report makes its job. Rows of the results table that the scheduler has not come
-to are written when somebody looks, as far as time allows.
+The first request for a report creates its job. If the scheduler has not yet written all rows of the
+results table, they are written on request, as far as time allows.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ async def get_batch_report(
     format: Annotated[Format, Query(description="of the plot")] = "svg",
     prefer: Prefer = None,
 ) -> Response:
-    """The finished report; the first ask makes its job, and later ones find it."""
+    """The finished report. The first request creates its job, later ones find it."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
     seconds = parse_wait(prefer)
     job = await report_job(batch, gateway, seconds)
@@ -103,7 +103,7 @@ async def get_batch_report(
 async def get_batch_report_html(
     batch_id: str, gateway: Gateway, caller: Batcher, prefer: Prefer = None
 ) -> Response:
-    """Tables, plots and the worst lines in one file; no text but the custom ids."""
+    """Tables, charts and the worst lines in one file, without texts except the custom ids."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
     seconds = parse_wait(prefer)
     job = await report_job(batch, gateway, seconds)
@@ -121,12 +121,13 @@ async def get_batch_report_html(
     responses={200: {"content": {"text/csv": TEXT}}, **views.error_responses(403, 404, 409)},
 )
 async def get_batch_items(batch_id: str, gateway: Gateway, caller: Batcher) -> Response:
-    """A row a line of a batch that has ended, in the order of the input file."""
+    """One row per line of a batch that has ended, in the order of the input file."""
     return await as_csv(await find_batch(batch_id, gateway, caller.tenant), gateway)
 
 
 async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
-    """The job that reports on this batch, its end waited for so long. Raises NoReport."""
+    """Return the job that reports on this batch, after waiting for its end for `seconds`. Raises
+    NoReport."""
     if not batch.is_final:
         raise NoReport(
             f"the batch is {batch.status}; a report on what it has is POST /v1/reports/{{metric}}"
@@ -144,7 +145,7 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
 
 
 def report_status(job: Job) -> JSONResponse:
-    """Where the report is being made, or why there is none."""
+    """Answer where the report is being made, or why there is none."""
     if job.error is not None:
         return problem_response(job.error)
     headers = {"Location": f"/v1/jobs/{job.id}", "Retry-After": "1"}
@@ -152,7 +153,7 @@ def report_status(job: Job) -> JSONResponse:
 
 
 def plot_response(report: dict[str, Any], name: str, format: Format) -> Response:
-    """One of the report's plots. Raises UnknownPlot."""
+    """Return one of the report's charts. Raises UnknownPlot."""
     plot = find_plot(report, name)
     if format == "svg":
         return Response(plot.svg, media_type="image/svg+xml")
@@ -160,7 +161,7 @@ def plot_response(report: dict[str, Any], name: str, format: Format) -> Response
 
 
 def find_plot(report: dict[str, Any], name: str) -> Plot:
-    """Raises UnknownPlot."""
+    """Return the chart of this name. Raises UnknownPlot."""
     plots = {found["name"]: Plot.model_validate(found) for found in report.get("plots", ())}
     if name not in plots:
         raise unknown_plot(name, plots)
@@ -168,7 +169,7 @@ def find_plot(report: dict[str, Any], name: str) -> Plot:
 
 
 def unknown_plot(name: str, plots: Iterable[str]) -> UnknownPlot:
-    """plots: the names that there are, or may be."""
+    """Return the error. plots: the existing or possible names."""
     offered = ", ".join(sorted(plots)) or "none"
     return UnknownPlot(f"the report has no plot {name!r}; it has: {offered}", pointer="/plot")
 
@@ -180,7 +181,8 @@ async def as_html(
     chosen: ResultFilter | None = None,
     most: int = WORST,
 ) -> Response:
-    """The file. report: the finished one. chosen: lines; None: any, the most surprising first."""
+    """Return the HTML file. report: the finished one. chosen: lines; None: the most surprising
+    ones."""
     await write_facts(gateway, batch)
     higher = surprising_rules(batch.metric).higher_is_better
     wanted = chosen or ResultFilter(tenant=batch.tenant, batch_id=batch.id)
@@ -205,7 +207,7 @@ async def as_html(
 async def as_csv(
     batch: Batch, gateway: State, chunks: CsvChunks = batch_csv.csv_chunks
 ) -> Response:
-    """The file, as it is read from the ledger. Raises NoReport, Unavailable."""
+    """Return the CSV file, streamed from the ledger. Raises NoReport, Unavailable."""
     check_final(batch)
     pieces = chunks(gateway.engine, batch, reported().get(batch.metric))
     first = await run_in_threadpool(lambda: [next(pieces, b""), next(pieces, b"")])
@@ -217,15 +219,16 @@ async def as_csv(
 
 
 def check_final(batch: Batch) -> None:
-    """Raises NoReport while something can still change."""
+    """Raises NoReport unless the batch is final."""
     if not batch.is_final:
         raise NoReport(f"the batch is {batch.status}; its results are not all there yet")
 
 
 async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -> bool:
-    """Write the rows of lines that the scheduler has not come to, for so long; whether none is
-    left. Those that another process is writing are waited for: who takes all lines takes them,
-    too."""
+    """Write missing rows of the results table for at most `seconds`; return True if none is left.
+
+    Rows that another process is writing are waited for, since a reader of all lines needs them.
+    """
 
     def step(connection: Connection) -> int:
         return result_facts.write_of_lines(connection, fact_plan, AT_ONCE, batch.id)
@@ -246,5 +249,5 @@ async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -
 
 
 def download_headers(name: str) -> dict[str, str]:
-    """A file to be kept, under this name."""
+    """Return headers that make the browser save the file under this name."""
     return {"Content-Disposition": f'attachment; filename="{name}"'}

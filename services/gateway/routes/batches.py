@@ -61,7 +61,7 @@ class BatchRequest(Message):
 
 
 def validate_id(batch_id: str) -> str:
-    """An id that could be one of ours, or UnknownBatch."""
+    """Return the id. Raises UnknownBatch if it cannot be one of ours."""
     if not BATCH_ID.fullmatch(batch_id):
         raise UnknownBatch(f"there is no batch {batch_id[:64]!r}")
     return batch_id
@@ -114,7 +114,7 @@ async def create_batch(
 
 
 def check_input(connection: Connection, file_id: str, tenant: str) -> None:
-    """Raises BadInput unless this is the input of a batch. It stays until the batch has ended."""
+    """Raises BadInput unless this is an input file. The file is kept until the batch has ended."""
     try:
         file = files.acquire_file(connection, file_id, tenant=tenant)
     except UnknownFile as error:
@@ -168,8 +168,8 @@ async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONRes
     responses={200: {"model": BatchSchema}, **views.error_responses(403, 404, 409)},
 )
 async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """A second time changes nothing. What runs may end within ten minutes; what has a result by
-    then is in the output file."""
+    """Repeating it changes nothing. Running lines may end within ten minutes. Results that exist
+    by then are in the output file."""
     batch = await gateway.in_ledger(
         lambda connection: batches.cancel(connection, validate_id(batch_id), tenant=caller.tenant)
     )

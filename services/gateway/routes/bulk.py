@@ -1,7 +1,7 @@
 """POST /v1/scores/{metric}:batchCreate and /v1/jobs:batchGet: up to 1,000 jobs in one call.
 
-The shapes are Google's AIP-233 and AIP-231; getting is a POST, since 1,000 ids do not fit into an
-address. A call is refused as a whole, or committed as a whole in one transaction.
+The forms follow Google's AIP-233 and AIP-231. Getting is a POST, since 1,000 ids do not fit into a
+URL. A call is refused as a whole, or committed as a whole in one transaction.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class BulkRequest(Message):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Unlike other lists, this one is read to its end: each request's faults are told."""
+        """Validate this list to its end, unlike other lists, so that the faults of all requests
+        are reported."""
         return handler(source)
 
 
@@ -81,7 +82,7 @@ class JobIds(Message):
 
 @cache
 def bulk_request(one: type[JobRequest]) -> type[BulkRequest]:
-    """The body of the `:batchCreate` of the metric with these requests."""
+    """Return the body model of `:batchCreate` for the metric with these requests."""
     name = one.__name__.removesuffix("Request")
     described = Field(
         max_length=MOST_JOBS,
@@ -98,7 +99,7 @@ def bulk_request(one: type[JobRequest]) -> type[BulkRequest]:
 
 
 def _check_count(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
-    """At least one; `min_length` would complain of each list whose requests are all wrong, too."""
+    """Require at least one request. `min_length` would also complain if all requests are wrong."""
     if not requests:
         raise ValueError("at least one request is needed")
     return requests
@@ -107,7 +108,7 @@ def _check_count(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
 async def answer_list(
     accepted: AcceptedJobs, request: Request, gateway: State, tenant: str
 ) -> Response:
-    """The list of the committed jobs, their ends waited for if the caller prefers to."""
+    """Answer with the committed jobs, after waiting for their ends if the caller prefers to."""
     seconds = parse_wait(request.headers.get("prefer"))
     headers = {"Idempotent-Replayed": "true"} if accepted.replayed else {}
     if not seconds:
@@ -127,8 +128,10 @@ async def answer_list(
 def _read(
     contract: MetricContract, raw: bytes, gateway: State, caller: Caller
 ) -> Sequence[JobRequest]:
-    """The requests, each one checked as if it had come alone. Raises InvalidBody with every fault,
-    the first 100 listed."""
+    """Return the requests, each checked as if it came alone.
+
+    Raises InvalidBody with every fault, of which the first 100 are listed.
+    """
     try:
         sent = http_requests.parse_body(raw, bulk_request(contract.request)).requests
     except InvalidBody as error:
@@ -149,7 +152,7 @@ def _read(
 
 
 def _first_errors(contract: MetricContract, raw: bytes) -> list[dict[str, str]]:
-    """Where there are too many to be made at once: request by request, until there are enough."""
+    """Validate one request after the other until there are enough faults, for very many faults."""
     body = http_requests.decode(raw)
     requests = body.get("requests") if isinstance(body, dict) else None
     errors: list[dict[str, str]] = []
@@ -164,7 +167,7 @@ def _first_errors(contract: MetricContract, raw: bytes) -> list[dict[str, str]]:
 
 
 def invalid_requests(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
-    """Of the whole call, for these faults of its requests, by their places."""
+    """Return the error of the whole call for these faults of its requests, by their positions."""
     kind = type(faults[0][1])
     if any(type(fault) is not kind for _, fault in faults):
         kind = BadInput
@@ -179,7 +182,7 @@ def invalid_requests(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
 
 
 def _with_location(number: int, entries: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """The faults of one request, by their places in the call."""
+    """Return the faults of one request with their positions in the call."""
     return [
         {"detail": entry["detail"], "pointer": f"#/requests/{number}{entry['pointer'][1:]}"}
         for entry in entries
@@ -212,7 +215,7 @@ async def commit_all(
 
 
 def _check_endpoints(connection: Connection, asked: Sequence[JobRequest], tenant: str) -> None:
-    """Raises InvalidBody where a webhook endpoint is not this tenant's: as if it were not there."""
+    """Raises InvalidBody if a webhook endpoint is not this tenant's, as if it did not exist."""
     named = [(number, one.webhook) for number, one in enumerate(asked) if one.webhook is not None]
     if not named:
         return
@@ -246,7 +249,7 @@ async def _wait_for_all(
 
 
 async def _jobs(ids: Sequence[str], gateway: State, tenant: str) -> list[bytes]:
-    """Each job's JSON, in this order; made off the event loop. Raises UnknownJob."""
+    """Return each job's JSON in this order, made off the event loop. Raises UnknownJob."""
 
     def read(connection: Connection) -> list[bytes]:
         found = bulk_jobs.find_all(connection, ids, tenant)
@@ -280,8 +283,8 @@ def _list_response(data: list[bytes], status: int, headers: dict[str, str]) -> R
 async def get_jobs(
     request: Request, gateway: Gateway, caller: Reader, prefer: Prefer = None
 ) -> Response:
-    """All of them, or 404 with a pointer to each that is not there; with `Prefer: wait=N` when all
-    have ended, or after this time as they are then."""
+    """All of the jobs, or 404 with a pointer to each missing one. With `Prefer: wait=N` the
+    answer comes when all have ended, or after N seconds."""
     limit, tenant = gateway.settings.max_body_bytes, caller.tenant
     ids = (await http_requests.parse(request, JobIds, limit=limit)).ids
     bulk_jobs.check_known(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
@@ -295,7 +298,7 @@ async def get_jobs(
 
 
 def add_metric(router: APIRouter, contract: MetricContract) -> None:
-    """This metric's own operation, so that OpenAPI shows its own messages."""
+    """Add an operation for this metric, so that OpenAPI shows its own messages."""
 
     async def create_jobs(
         request: Request,
@@ -334,7 +337,7 @@ def add_metric(router: APIRouter, contract: MetricContract) -> None:
 
 
 def make_router() -> APIRouter:
-    """A route for every metric found, and the one that gets jobs."""
+    """Return a route for each metric, and the one that gets jobs."""
     made = APIRouter()
     made.include_router(router)
     for contract in metrics().values():
@@ -345,7 +348,7 @@ def make_router() -> APIRouter:
 async def take_several(
     contract: ServiceContract, request: Request, gateway: State, caller: Caller
 ) -> Response:
-    """One job, as of any service; or the jobs of a request that asks for several."""
+    """Answer a request of a service that may ask for several jobs, with one job or a list."""
     limit = gateway.settings.max_body_bytes
     asked = await http_requests.parse(request, contract.request, limit=limit)
     jobs = contract.several(asked) if contract.several else ()
@@ -361,13 +364,13 @@ async def take_several(
 
 
 def _check_each(contract: ServiceContract, jobs: Sequence[JobRequest], gateway: State) -> None:
-    """Raises BadInput for the first that cannot be a job."""
+    """Raises BadInput for the first request that cannot be a job."""
     for one in jobs:
         check_request(contract, one, gateway)
 
 
 def several_responses(contract: ServiceContract) -> dict[int | str, dict[str, Any]]:
-    """A job, or of a request for several the list of them."""
+    """Return OpenAPI's responses: a job, or a list for a request for several."""
     job = job_type(contract)
     return {
         200: _either(job, f"{job}s", "ended within `Prefer: wait`; several: all of them"),
@@ -383,5 +386,5 @@ def _either(job: str, jobs: str, says: str) -> dict[str, Any]:
 
 
 def add_several(router: APIRouter, contract: ServiceContract) -> None:
-    """The operation of such a service."""
+    """Add the operation of such a service."""
     add_service(router, contract, take_several, several_responses(contract))

@@ -1,8 +1,8 @@
 """GET /v1/jobs/{id}/events and /v1/batches/{id}/events: progress as server-sent events.
 
-Source: HTML Standard, section 9.2. An `end` event says that nothing follows. A browser comes back
-all the same, with the last event's id, and gets 204, which tells it to stop. A comment now and then
-keeps proxies awake.
+Source: HTML Standard, section 9.2. An `end` event says that nothing follows. A browser reconnects
+nevertheless with the last event's id, and gets 204, which stops it. Periodic comments keep proxies
+from closing the connection.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ LastEventId = Annotated[
 
 
 def responses(event: str) -> dict[int | str, dict[str, Any]]:
-    """What a stream of these events answers: OpenAPI 3.1 knows a stream as an array of its events
-    (its media type registry, Server-Sent Events)."""
+    """Return OpenAPI's responses for a stream of these events, which OpenAPI 3.1 describes as an
+    array (its media type registry, Server-Sent Events)."""
     events = {"type": "array", "items": {"$ref": TEMPLATE.format(model=event)}}
     stream = {"type": "string", "contentMediaType": "text/event-stream", "contentSchema": events}
     return {
@@ -103,7 +103,7 @@ async def batch_events(
 
 
 async def stream(look: Look, watched: str, gateway: State, last_event_id: str | None) -> Response:
-    """What happened after this id, and what happens from now on; 204 where nothing can any more.
+    """Stream the events after this id, past and future; answer 204 if none can follow.
 
     Raises NotThere, Unavailable.
     """

@@ -1,4 +1,4 @@
-"""/v1/files: what batches read and what they write."""
+"""/v1/files: input and output files of batches."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ router = APIRouter(prefix="/v1/files", tags=["files"])
 
 
 def validate_id(file_id: str) -> str:
-    """An id that could be one of ours, or UnknownFile."""
+    """Return the id. Raises UnknownFile if it cannot be one of ours."""
     if not FILE_ID.fullmatch(file_id):
         raise UnknownFile(f"there is no file {file_id[:64]!r}")
     return file_id
@@ -76,7 +76,7 @@ def validate_id(file_id: str) -> str:
     },
 )
 async def create_file(request: Request, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """The bytes go into the file store first; then the file is known."""
+    """The bytes are stored before the file appears."""
     limit, owner = most_bytes(gateway, caller), caller.owner(gateway.settings)
     declared = declared_bytes(request, limit=limit)
     await gateway.in_ledger(lambda connection: check_file_limit(connection, owner, declared))
@@ -90,7 +90,7 @@ async def create_file(request: Request, gateway: Gateway, caller: Batcher) -> JS
 
 
 def most_bytes(gateway: State, caller: Caller) -> int:
-    """How large a single file may be at most, whatever else there is."""
+    """Return the largest size of a single file."""
     chosen = gateway.settings
     most = min(chosen.max_file_bytes, chosen.spool_bytes - FORM_BYTES)
     return most if caller.key is None else min(most, chosen.stored_bytes)
@@ -123,7 +123,7 @@ async def _store_file(form: FormData, gateway: State, owner: Owner, limit: int) 
 
 
 def _parse_expiration(form: FormData) -> int | None:
-    """How long the caller wants it to be kept, in seconds."""
+    """Return the seconds for which the caller wants to keep the file."""
     field = "expires_after[seconds]"
     asked = form.get(field)
     if asked is None:
@@ -182,7 +182,7 @@ async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRespo
     },
 )
 async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> StreamingResponse:
-    """The bytes, a piece at a time."""
+    """The bytes of the file."""
     file = await find_file(file_id, gateway, caller.tenant)
     pieces = gateway.files.iter_chunks(file.id)
     first = await run_in_threadpool(next, pieces, b"")  # what is gone is a 404, not a broken 200
@@ -204,7 +204,7 @@ async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> S
     responses={200: {"model": DeletedFile}, **views.error_responses(403, 404, 409)},
 )
 async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """First the row goes, then the bytes."""
+    """The row is deleted first, then the bytes."""
     file = await find_file(file_id, gateway, caller.tenant)
     if not await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id])):
         raise FileInUse("an open batch reads it; cancel the batch, or wait for its end")
@@ -213,7 +213,7 @@ async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRe
 
 
 async def find_file(file_id: str, gateway: State, tenant: str) -> File:
-    """The tenant's file. Raises UnknownFile."""
+    """Return the tenant's file. Raises UnknownFile."""
     return await gateway.in_ledger(
         lambda connection: files.find(connection, validate_id(file_id), tenant=tenant)
     )

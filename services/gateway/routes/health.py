@@ -1,4 +1,4 @@
-"""The service's own state: its process, its stores, its counters, its models."""
+"""The service's state: process, stores, counters, models."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HealthSchema(BaseModel):
 
 
 class ReadinessSchema(HealthSchema):
-    """So are database and queue."""
+    """Database and queue respond."""
 
     ledger: Literal["ok"] = "ok"
     broker: Literal["ok"] = "ok"
@@ -52,7 +52,7 @@ class ReadinessSchema(HealthSchema):
 
 
 class ModelSchema(ModelCard):
-    """A model in OpenAI's shape, then ours: what it is, and how it is."""
+    """A model in OpenAI's shape, with Touchstone's own fields and the model's state."""
 
     model_config = ALWAYS_SENT
 
@@ -96,7 +96,7 @@ class ModelList(BaseModel):
     responses={200: {"model": HealthSchema}},
 )
 async def get_health() -> JSONResponse:
-    """Nothing but this process is asked; however many requests wait, this one does not."""
+    """Answers from this process alone, however many requests wait."""
     return JSONResponse({"status": "ok"})
 
 
@@ -108,8 +108,8 @@ async def get_health() -> JSONResponse:
     responses={200: {"model": ReadinessSchema}, 503: {"model": ProblemSchema}},
 )
 async def get_readiness(gateway: Gateway) -> JSONResponse:
-    """503 names what is away. Jobs are accepted while no worker is ready; `workers` says so. Jobs
-    need no file store; `files` says whether batches wait for it."""
+    """503 names the stores that do not respond. Jobs are accepted while no worker is ready;
+    `workers` says so. Only batches need the file store; `files` says whether they wait for it."""
     away = []
     try:
         await gateway.in_ledger(lambda connection: connection.execute(text("SELECT 1")).all())
@@ -150,17 +150,18 @@ async def metrics(gateway: Gateway) -> Response:
     responses={200: {"model": ModelList}, **error_responses()},
 )
 def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
-    """Name, kind, revision, file hash, languages, what each can do, and how it is, in the shape of
-    OpenAI's list (`id`, `object`, `created`, `owned_by`, then ours).
+    """Name, kind, revision, file hash, languages, abilities and state of each model, in the shape
+    of OpenAI's list (`id`, `object`, `created`, `owned_by`, then Touchstone's fields).
 
-    `state` is that of the best worker that holds it, with `error` and `since` (unix seconds); null
-    where no worker reports it. `ready`; `loading`; `waiting` for memory; `downloading`; `away`: its
-    server cannot be reached; `absent`: its files are not there; `failed`: they cannot be used.
-    Jobs of a model that is `absent` or `failed` are refused (422 `model-unusable`), those of the
-    others wait.
-    `labels` are what requests name, `mapping` says which of the model's `outputs` each stands for
-    (none: 1 minus the other label), `activation` how the outputs become probabilities; null where
-    the model's files are not on this disk. `warnings` stand in every report that it serves.
+    `state` is that of the best worker with this model, with `error` and `since` (unix seconds). It
+    is null if no worker reports one. `ready`; `loading`; `waiting` for memory; `downloading`;
+    `away`: its server does not respond; `absent`: its files are missing; `failed`: they cannot be
+    used. New jobs of an `absent` or `failed` model are refused (422 `model-unusable`); jobs of
+    other models wait.
+
+    `labels` are the names for requests. `mapping` has the model's `outputs` of each label (none: 1
+    minus the other label), and `activation` says how outputs become probabilities; both are null if
+    the model's files are not on this disk. `warnings` are in every report of the model.
     """
     return JSONResponse({"object": "list", "data": _model_list(gateway)})
 
@@ -173,7 +174,7 @@ def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
     responses={200: {"model": ModelSchema}, **error_responses(404)},
 )
 def get_model(name: str, gateway: Gateway, _caller: Reader) -> JSONResponse:
-    """As the list shows it. Raises UnknownModel."""
+    """One entry of the list. Raises UnknownModel."""
     found = next((card for card in _model_list(gateway) if card["id"] == name), None)
     if found is None:
         raise UnknownModel(f"no model {name!r} is configured")

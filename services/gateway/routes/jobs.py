@@ -1,4 +1,4 @@
-"""/v1/jobs: look one up, list them, cancel one."""
+"""/v1/jobs: get one, list them, cancel one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
 
 def validate_id(job_id: str) -> str:
-    """An id that could be one of ours, or UnknownJob."""
+    """Return the id. Raises UnknownJob if it cannot be one of ours."""
     if not JOB_ID.fullmatch(job_id):
         raise UnknownJob(f"there is no job {job_id[:64]!r}")
     return job_id
@@ -45,13 +45,13 @@ def validate_id(job_id: str) -> str:
     },
 )
 async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
-    """The job with this id; those of other tenants are not there."""
+    """The job with this id. Jobs of other tenants do not exist here."""
     job = await find_job(job_id, gateway, caller.tenant)
     return JSONResponse(job_json(job), headers={} if job.is_final else retry_header(job))
 
 
 async def find_job(job_id: str, gateway: State, tenant: str) -> Job:
-    """The tenant's job. Raises UnknownJob."""
+    """Return the tenant's job. Raises UnknownJob."""
     return await gateway.in_ledger(
         lambda connection: jobs.find(connection, validate_id(job_id), tenant=tenant)
     )
@@ -106,7 +106,7 @@ async def list_jobs(
     },
 )
 async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """A second time changes nothing. A result that still comes is dropped."""
+    """Repeating it changes nothing. A result that arrives later is dropped."""
     job = await gateway.in_ledger(
         lambda connection: jobs.cancel(connection, validate_id(job_id), tenant=caller.tenant)
     )

@@ -1,4 +1,4 @@
-"""/v1/judgements: what people think of scores; given, listed, withdrawn, taken out and in."""
+"""/v1/judgements: people's judgements of scores: give, list, withdraw, export and import."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ router = APIRouter(prefix="/v1", tags=["judgements"])
 async def create_judgement(
     job_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """A second one of the same person on the same subject supersedes the first; none is lost. The
-    same one again is the first."""
+    """A second judgement of the same person on the same subject supersedes the first, which is
+    kept. An equal one returns the first."""
     asked = await http_requests.parse(
         request, JudgementRequest, limit=gateway.settings.max_body_bytes
     )
@@ -85,8 +85,10 @@ async def create_judgement(
 async def judge(
     gateway: State, job_id: str, asked: JudgementRequest, origin: Origin
 ) -> tuple[ReviewerJudgement, bool]:
-    """Write it, and its queue's line is done; and whether it was there already. Raises UnknownJob,
-    UnknownQueue, BadInput."""
+    """Write the judgement and finish its queue's line; return it, and whether it existed already.
+
+    Raises UnknownJob, UnknownQueue, BadInput.
+    """
     values = asked.model_dump(mode="json", exclude={"reviewer", "queue"})
     values["queue_id"] = asked.queue
 
@@ -125,7 +127,7 @@ async def list_judgements(
     limit: Limit = 20,
     after: AfterJudgement = None,
 ) -> JSONResponse:
-    """A page of them."""
+    """A page of judgements."""
     known = {"job", "batch", "queue", "reviewer", "verdict", "history", "limit", "after"}
     http_requests.check_filters(request, known)
     wanted = JudgementFilter(caller.tenant, job, batch, queue, reviewer, verdict, history=history)
@@ -146,8 +148,8 @@ async def list_judgements(
 async def withdraw_judgement(
     judgement_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """Its note is deleted. A key with a reviewer of its own withdraws that one's alone, another
-    what no such key gave, and one of `admin` everybody's."""
+    """Deletes its note. A key with a reviewer withdraws that reviewer's judgements only, another
+    key those that no such key gave, and a key of scope `admin` all."""
     if not JUDGEMENT_ID.fullmatch(judgement_id):
         raise UnknownJudgement(f"there is no judgement {judgement_id[:64]!r}")
     own = None if caller.key is None else caller.key.reviewer
@@ -166,7 +168,7 @@ async def withdraw_judgement(
 
 
 def withdraw(connection: Connection, old: ReviewerJudgement, origin: Origin) -> ReviewerJudgement:
-    """Take it back; the line of its queue is free again for the same person."""
+    """Withdraw the judgement; its queue's line is open again for the same person."""
     made = judgements.withdraw(connection, old.id, origin)
     if made.queue_id is not None:
         queue = review_queues.find(connection, made.queue_id, origin.tenant)
@@ -193,14 +195,14 @@ async def export_judgements(
     queue: OfQueue = None,
     reviewer: OfReviewer = None,
 ) -> Response:
-    """JSON Lines, CSV, or tasks for Label Studio with text, explanation, our spans as predictions
-    and the judgements as annotations; of a queue with those that nobody has judged yet."""
+    """JSON Lines, CSV, or tasks for Label Studio: text, explanation, our spans as predictions,
+    and the judgements as annotations. Tasks of a queue include lines that nobody has judged yet."""
     wanted = JudgementFilter(caller.tenant, None, batch, queue, reviewer)
     return await as_file(gateway, wanted, format)
 
 
 async def as_file(gateway: State, wanted: JudgementFilter, form: FileFormat) -> Response:
-    """The file, as it is read from the ledger. Raises UnknownQueue."""
+    """Return the file, streamed from the ledger. Raises UnknownQueue."""
 
     def ids(connection: Connection) -> list[str]:
         if wanted.queue_id is None:
@@ -236,8 +238,8 @@ async def import_judgements(
         Query(min_length=1, max_length=80, pattern=r"^[!-~]+$", description="where they are from"),
     ],
 ) -> JSONResponse:
-    """JSON Lines, up to 5,000: a judgement each, with its `job_id` and `reviewer`. All or none;
-    what is there already stays as it is."""
+    """JSON Lines, up to 5,000: one judgement each, with its `job_id` and `reviewer`. All or none
+    are imported. Existing judgements are unchanged."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in (LINES, BYTES, "application/x-ndjson"):
         raise UnsupportedMediaType(f"send the lines as Content-Type: {LINES}")
@@ -263,8 +265,8 @@ async def list_judgement_audit(
     limit: Limit = 20,
     after: AfterJudgement = None,
 ) -> JSONResponse:
-    """The key, the address family and the request of each row that was written; nothing of what it
-    says but the verdict."""
+    """The key, the address family and the request of each written row; of its content only the
+    verdict."""
     http_requests.check_filters(request, {"limit", "after"})
     most = min(limit, MOST_ON_A_PAGE)
     found, more = await gateway.in_ledger(

@@ -52,7 +52,7 @@ router = APIRouter(prefix="/v1/review-queues", tags=["judgements"])
 
 
 def validate_id(queue_id: str) -> str:
-    """An id that could be one of ours, or UnknownQueue."""
+    """Return the id. Raises UnknownQueue if it cannot be one of ours."""
     if not ID.fullmatch(queue_id):
         raise UnknownQueue(f"there is no review queue {queue_id[:64]!r}")
     return queue_id
@@ -71,7 +71,7 @@ def validate_id(queue_id: str) -> str:
     openapi_extra=views.body_schema(ReviewQueueRequest),
 )
 async def create_review_queue(request: Request, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """The lines that the filter leaves, as far as they have a result, in the order asked for."""
+    """The lines that match the filter and have a result, in the requested order."""
     asked = await http_requests.parse(
         request, ReviewQueueRequest, limit=gateway.settings.max_body_bytes
     )
@@ -81,7 +81,10 @@ async def create_review_queue(request: Request, gateway: Gateway, caller: Batche
 async def make(
     asked: ReviewQueueRequest, gateway: State, caller: Caller, once: str | None = None
 ) -> ReviewQueue:
-    """once: of a page's form, that is sent once. Raises UnknownBatch, NoReport, BadInput."""
+    """Create the queue. once: of a page's form, which is sent once.
+
+    Raises UnknownBatch, NoReport, BadInput.
+    """
     batch = await find_batch(asked.batch, gateway, caller.tenant)
     if not batch.is_final or batch.metric not in metrics():
         raise NoReport("the batch has no results to judge, or not all of them yet")
@@ -101,13 +104,13 @@ async def make(
 
 
 def _as_filter(name: str, value: str) -> tuple[str, str]:
-    """`metadata.KEY=VALUE`, as parts of a comparison are named, is the table's `meta=KEY=VALUE`."""
+    """Translate `metadata.KEY=VALUE`, a part of a comparison, into the table's `meta=KEY=VALUE`."""
     key = name.removeprefix("metadata.")
     return (name, value) if key == name else ("meta", f"{key}={value}")
 
 
 async def with_progress(queue: ReviewQueue, gateway: State) -> dict[str, Any]:
-    """With its progress."""
+    """Return the queue's JSON with its progress."""
     progress = await gateway.in_ledger(
         lambda connection: review_progress.progress(connection, queue)
     )
@@ -129,7 +132,7 @@ async def list_review_queues(
     limit: Limit = 20,
     after: Annotated[str | None, page_after(ID)] = None,
 ) -> JSONResponse:
-    """A page of them."""
+    """A page of queues."""
     http_requests.check_filters(request, {"batch", "limit", "after"})
     most = min(limit, MOST_ON_A_PAGE)
 
@@ -150,7 +153,7 @@ async def list_review_queues(
     responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
 async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
-    """The queue with this id; those of other tenants are not there."""
+    """The queue with this id. Queues of other tenants do not exist here."""
     return JSONResponse(await with_progress(await find_queue(queue_id, gateway, caller), gateway))
 
 
@@ -164,7 +167,7 @@ async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> J
 async def next_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer, reviewer: Who = None
 ) -> JSONResponse:
-    """The one that this person holds already, else one that nobody does; never one twice."""
+    """The item that this person already holds, else one that nobody holds. No item comes twice."""
     who = origin_of(request, caller, reviewer).reviewer
     queue = await find_queue(queue_id, gateway, caller)
 
@@ -186,7 +189,7 @@ async def next_review_item(
 async def skip_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """Others still may. Answers with the next one."""
+    """Others may still get the item. Answers with the next one."""
     asked = await http_requests.parse(request, SkipRequest, limit=gateway.settings.max_body_bytes)
     who = origin_of(request, caller, asked.reviewer).reviewer
     queue = await find_queue(queue_id, gateway, caller)
@@ -207,7 +210,7 @@ async def skip_review_item(
     responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
 async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Its judgements stay. A second time changes nothing."""
+    """Its judgements stay. Repeating it changes nothing."""
     queue = await gateway.in_ledger(
         lambda connection: review_queues.close(connection, validate_id(queue_id), caller.tenant)
     )
@@ -229,7 +232,7 @@ async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -
 async def get_review_agreement(
     queue_id: str, gateway: Gateway, caller: Reader, prefer: Prefer = None
 ) -> Response:
-    """The finished report; the first ask after a further judgement makes its job."""
+    """The finished report. The first request after a new judgement creates its job."""
     queue = await find_queue(queue_id, gateway, caller)
     seconds = parse_wait(prefer)
     job = await agreement_job(queue, gateway, caller, seconds)
@@ -237,7 +240,7 @@ async def get_review_agreement(
 
 
 async def find_queue(queue_id: str, gateway: State, caller: Caller) -> ReviewQueue:
-    """The caller's queue. Raises UnknownQueue."""
+    """Return the caller's queue. Raises UnknownQueue."""
     return await gateway.in_ledger(
         lambda connection: review_queues.find(connection, validate_id(queue_id), caller.tenant)
     )
@@ -246,8 +249,7 @@ async def find_queue(queue_id: str, gateway: State, caller: Caller) -> ReviewQue
 async def agreement_job(
     queue: ReviewQueue, gateway: State, caller: Caller, seconds: int = 0
 ) -> Job:
-    """The job that reports on the queue's judgements that there are by now. Raises
-    NoReport."""
+    """Return the job that reports on the queue's judgements so far. Raises NoReport."""
     ids = await gateway.in_ledger(lambda connection: review_queues.jobs_of(connection, queue))
     judged = Judged(queue=queue.id, random=queue.is_sample)
     asked = {"jobs": tuple(ids), "judged": judged}
@@ -258,8 +260,11 @@ async def agreement_job(
 async def batch_agreement_job(
     batch: Batch, known: JudgementState, gateway: State, caller: Caller
 ) -> Job:
-    """The same of all judgements of a batch, in whatever queue or none: no sample of it. Raises
-    NoReport."""
+    """Return the job that reports on all judgements of a batch, in any queue or none, which are no
+    sample.
+
+    Raises NoReport.
+    """
     asked = {"batch": batch.id, "judged": Judged()}
     return await _report_job(batch.metric, asked, known, gateway, caller)
 
@@ -276,8 +281,8 @@ async def _report_job(
     caller: Caller,
     seconds: int = 0,
 ) -> Job:
-    """One job for these lines and the judgements that there are; another one, a change or a
-    withdrawal makes another."""
+    """Return the job for these lines and judgements; each change of the judgements gets a new
+    job."""
     if not known.number or metric not in metrics():
         raise NoReport("nobody has judged a line of it yet")
     contract = metrics()[metric].batch

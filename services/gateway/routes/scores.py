@@ -1,4 +1,4 @@
-"""POST /v1/scores/{metric}: commit a job, send its message, answer 202, or wait for the end."""
+"""POST /v1/scores/{metric}: commit a job, send its message, answer 202 or wait for the end."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ IdempotencyKey = Annotated[
 async def take(
     contract: ServiceContract, request: Request, gateway: State, caller: Caller
 ) -> Response:
-    """The answer to a request: read it, commit its job, and wait if the caller prefers to."""
+    """Read a request, commit its job, and wait if the caller prefers to."""
     asked = await http_requests.parse(
         request, contract.request, limit=most_bytes(contract, gateway)
     )
@@ -61,7 +61,7 @@ async def take(
 async def take_one(
     contract: ServiceContract, asked: JobRequest, request: Request, gateway: State, caller: Caller
 ) -> Response:
-    """The same, of a request that was read."""
+    """Answer a request that was read: commit its job, and wait if the caller prefers to."""
     asked, owner = caller.apply_defaults(asked), caller.owner(gateway.settings)
     check_request(contract, asked, gateway)
     key = key_of(request.headers.get("idempotency-key"))
@@ -80,14 +80,14 @@ async def take_one(
 
 
 def retry_header(job: jobs.Job) -> dict[str, str]:
-    """When to look at an open job again: after a tenth of its age, from 1 to 30 s. So a backlog is
-    not polled by everybody every second."""
+    """Return `Retry-After` for an open job: a tenth of its age, 1 to 30 s, so that a backlog is
+    not polled every second."""
     age = (datetime.now(UTC) - job.created_at).total_seconds()
     return {"Retry-After": str(round(min(max(age / 10, 1), MOST_RETRY_SECONDS)))}
 
 
 def most_bytes(contract: ServiceContract, gateway: State) -> int:
-    """How large a body may be; a report may list 50,000 jobs."""
+    """Return the largest size of a body; a report may list 50,000 jobs."""
     configured = gateway.settings.max_body_bytes
     return (
         max(configured, LISTED_JOBS_BYTES)
@@ -97,7 +97,7 @@ def most_bytes(contract: ServiceContract, gateway: State) -> int:
 
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
-    """Raises BadInput for what can be told without the ledger: its model, its work, its privacy."""
+    """Raises BadInput for faults that need no ledger: model, work, privacy."""
     check_encryption_key(asked)
     if isinstance(asked, ExplainableRequest) and asked.explain is not None:
         with as_checked(contract, asked) as (service, request):
@@ -115,10 +115,10 @@ def _check_service(service: ServiceContract, request: JobRequest, gateway: State
 async def commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, key: str | None, owner: Owner
 ) -> Accepted:
-    """Write the job into the ledger; from here on it cannot be lost. It has been through
-    `check_request`.
+    """Write the job into the ledger, after `check_request`; from then on it cannot be lost.
 
-    Raises BadInput where it names what is not the owner's, TooCostly, QuotaExceeded.
+    Raises BadInput if the request names something that is not the owner's, TooCostly,
+    QuotaExceeded.
     """
     limit = gateway.settings.work_limit
     request = asked.model_dump(mode="json")
@@ -148,9 +148,11 @@ async def commit(
 async def find_or_commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, owner: Owner, of: str = ""
 ) -> Accepted:
-    """As `commit`; the job that has this very request already costs one statement. of: what else
-    makes it another one. No caller's header can name the key, which nothing but its own request
-    has."""
+    """Commit like `commit`; if this request already has a job, that costs one statement.
+
+    of: further values that make it another request. No caller's header can equal the key, which is
+    made of the request.
+    """
     request = asked.model_dump(mode="json")
     key = f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
     known = await gateway.in_ledger(
@@ -162,7 +164,7 @@ async def find_or_commit(
 
 
 async def wait_for_job(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
-    """Send its message, then the job as it is at its end or after this many seconds."""
+    """Send the job's message; return the job at its end or after this many seconds."""
     job = accepted.job
     if not accepted.replayed and not seconds:
         gateway.messages.add(job.metric, job.id)
@@ -189,8 +191,10 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
 def add_service(
     router: APIRouter, contract: ServiceContract, takes: Take = take, responses: Json | None = None
 ) -> None:
-    """This metric's own operation, so that OpenAPI shows its own messages. responses: of success,
-    where they are others than a job."""
+    """Add an operation for this metric, so that OpenAPI shows its own messages.
+
+    responses: of success, if they are not a job.
+    """
 
     async def score(
         request: Request,
@@ -233,7 +237,7 @@ def add_service(
 
 
 async def unknown_metric(metric: str, _caller: Scorer) -> Response:
-    """Any other name."""
+    """Answers requests for unknown metrics."""
     raise UnknownMetric(
         f"there is no metric {metric!r}; there are: {', '.join(sorted(metrics()))}",
         pointer="/metric",
@@ -241,7 +245,7 @@ async def unknown_metric(metric: str, _caller: Scorer) -> Response:
 
 
 def make_router(add_several: Callable[[APIRouter, ServiceContract], None]) -> APIRouter:
-    """A route for every service found. add_several: for one that may be asked for several jobs."""
+    """Return a route for each service. add_several: for services with requests for several jobs."""
     router = APIRouter()
     for contract in all_contracts().values():
         add = add_service if contract.several is None else add_several

@@ -1,4 +1,4 @@
-"""/v1/webhook-endpoints: a tenant's endpoints, their secrets, and what was delivered to them."""
+"""/v1/webhook-endpoints: a tenant's endpoints, their secrets and deliveries."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class EndpointRequest(Message):
 
 
 class EndpointChange(Message):
-    """What to change; what is absent stays."""
+    """The fields to change; absent ones stay."""
 
     url: Url | None = None
     events: Events | None = None
@@ -153,7 +153,7 @@ class EndpointSchema(BaseModel):
 
 
 class EndpointWithSecret(EndpointSchema):
-    """An endpoint with its secret, which is shown this once."""
+    """An endpoint with its secret, which is shown only once."""
 
     secret: str = Field(description="`whsec_` and base64, as Standard Webhooks libraries take it")
 
@@ -169,7 +169,7 @@ class EndpointList(BaseModel):
 
 
 class WebhookTestSchema(BaseModel):
-    """What became of a test event. Of the receiver's answer nothing is shown but its status."""
+    """The outcome of a test event, with only the status of the receiver's answer."""
 
     model_config = views.ALWAYS_SENT
 
@@ -206,7 +206,7 @@ WITH_SECRET = {"model": EndpointWithSecret}
 
 
 def validate_id(endpoint_id: str) -> str:
-    """An id that could be one of ours, or UnknownEndpoint."""
+    """Return the id. Raises UnknownEndpoint if it cannot be one of ours."""
     if not ENDPOINT_ID.fullmatch(endpoint_id):
         raise UnknownEndpoint(f"there is no webhook endpoint {endpoint_id[:64]!r}")
     return endpoint_id
@@ -225,7 +225,7 @@ def validate_id(endpoint_id: str) -> str:
     openapi_extra=views.body_schema(EndpointRequest),
 )
 async def create(request: Request, gateway: Gateway, caller: Administrator) -> JSONResponse:
-    """Make it."""
+    """Creates an endpoint."""
     asked = await http_requests.parse(
         request, EndpointRequest, limit=gateway.settings.max_body_bytes
     )
@@ -249,7 +249,7 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
     responses={200: {"model": EndpointList}, **views.error_responses(403)},
 )
 async def list_all(gateway: Gateway, caller: Administrator) -> JSONResponse:
-    """There are so few that one page holds them."""
+    """All endpoints: one page holds them."""
     found = await gateway.in_ledger(
         lambda connection: webhooks.endpoints_of(connection, caller.tenant)
     )
@@ -265,7 +265,7 @@ async def list_all(gateway: Gateway, caller: Administrator) -> JSONResponse:
     responses={200: VIEW, **views.error_responses(403, 404)},
 )
 async def get(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
-    """Without its secret."""
+    """The endpoint without its secret."""
     return JSONResponse(endpoint_json(await _find(endpoint_id, gateway, caller.tenant)))
 
 
@@ -286,7 +286,7 @@ async def _find(endpoint_id: str, gateway: State, tenant: str) -> Endpoint:
 async def change(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """What is absent or null stays."""
+    """Absent and null fields stay as they are."""
     asked = await http_requests.parse(
         request, EndpointChange, limit=gateway.settings.max_body_bytes
     )
@@ -318,7 +318,7 @@ async def change(
     responses=views.error_responses(403, 404),
 )
 async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> Response:
-    """Its deliveries go with it."""
+    """Its deliveries are deleted, too."""
     await gateway.in_ledger(
         lambda connection: webhooks.delete_endpoint(
             connection, validate_id(endpoint_id), caller.tenant
@@ -338,7 +338,7 @@ async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> R
 async def rotate(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """The previous one signs as well until the overlap ends."""
+    """The previous secret also signs until the overlap ends."""
     asked = await http_requests.parse(
         request, RotationRequest, limit=gateway.settings.max_body_bytes
     )
@@ -361,8 +361,8 @@ async def rotate(
     responses={200: {"model": WebhookTestSchema}, **views.error_responses(403, 404, 409)},
 )
 async def test(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
-    """`endpoint.test`, one attempt, signed and sent like everything else; a disabled endpoint can
-    be tested, and stays so."""
+    """Sends `endpoint.test` once, signed like all events. A disabled endpoint can be tested, and
+    stays disabled."""
     sealer_of(gateway)
     test_id = webhook_tests.new_id()
     async with gateway.job_watcher.watch(test_id) as event:
@@ -379,7 +379,7 @@ async def test(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSO
 
 
 async def _wait_for_test(test_id: str, event: asyncio.Event, gateway: State) -> TestOutcome:
-    """Its outcome, waited for as long as an attempt may take. Raises Unavailable."""
+    """Wait for the outcome as long as an attempt may take. Raises Unavailable."""
     clock = asyncio.get_running_loop().time
     deadline = clock() + gateway.settings.webhook_seconds + TEST_SLACK_SECONDS
     while (left := deadline - clock()) > 0:
@@ -395,19 +395,19 @@ async def _wait_for_test(test_id: str, event: asyncio.Event, gateway: State) -> 
 
 
 def sealer_of(gateway: State) -> Sealer:
-    """What seals secrets, or WebhooksOff."""
+    """Return the sealer of secrets. Raises WebhooksOff."""
     if gateway.sealer is None:
         raise WebhooksOff("the operator has not set TOUCHSTONE_WEBHOOK_KEYS")
     return gateway.sealer
 
 
 def sealed(gateway: State, authorization: str | None) -> str | None:
-    """As the database keeps it; null for none."""
+    """Return the value as the database stores it, or None."""
     return sealer_of(gateway).seal(authorization) if authorization else None
 
 
 def missing_reason(endpoint: Endpoint) -> str | None:
-    """Why scores are missing at their destination, as far as it lies in the requests."""
+    """Return why scores are missing at their destination, if the requests are the cause."""
     wants = FORMATS[endpoint.format].wants if endpoint.format in FORMATS else ()
     if not endpoint.untraced or not wants:
         return None
@@ -419,7 +419,7 @@ def missing_reason(endpoint: Endpoint) -> str | None:
 
 
 def check_push(asked: EndpointRequest | EndpointChange, name: EndpointFormat) -> None:
-    """Raises BadInput where this does not fit what the format sends."""
+    """Raises BadInput if a field does not fit the endpoint's format."""
     for one, elsewhere in OF_PUSHES.items():
         if name == STANDARD and getattr(asked, one) not in (None, elsewhere):
             raise BadInput(f"`{one}` is of the formats of pushes", pointer=f"/{one}")
@@ -433,7 +433,8 @@ def check_push(asked: EndpointRequest | EndpointChange, name: EndpointFormat) ->
 
 
 async def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
-    """By the rule of each attempt, which judges what a name leads to then. Raises BadInput."""
+    """Check the URL by the rule of each attempt, which also checks the resolved name. Raises
+    BadInput."""
     if name != STANDARD and "?" in url:
         raise BadInput("the format adds path and query; leave the query away", pointer="/url")
     policy = policy_of(gateway.settings)
@@ -444,7 +445,7 @@ async def check_url(gateway: State, url: str, name: EndpointFormat) -> None:
 
 
 class DeliverySchema(BaseModel):
-    """A delivery. Of the receiver's answer nothing is kept but its status."""
+    """A delivery, with only the status of the receiver's answer."""
 
     model_config = views.ALWAYS_SENT
 
@@ -466,7 +467,7 @@ class DeliveryList(views.ListPage[DeliverySchema]):
 
 
 class Replayed(BaseModel):
-    """How many deliveries are owed once more."""
+    """The number of deliveries that are owed again."""
 
     model_config = views.ALWAYS_SENT
 
@@ -506,7 +507,7 @@ async def list_deliveries(
     limit: Limit = 20,
     after: Annotated[str | None, page_after(DELIVERY_ID)] = None,
 ) -> JSONResponse:
-    """A page of deliveries; with `status=failed` those that did not arrive."""
+    """A page of deliveries; `status=failed` shows those that did not arrive."""
     check_filters(request, {"status", "limit", "after"})
     page = DeliveryPage(min(limit, MOST_ON_A_PAGE), after, status)
     found, has_more = await gateway.in_ledger(
@@ -528,7 +529,7 @@ async def list_deliveries(
 async def replay(
     endpoint_id: str, delivery_id: str, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """The schedule begins anew."""
+    """The schedule starts again."""
     if not DELIVERY_ID.fullmatch(delivery_id):
         raise UnknownDelivery(f"there is no delivery {delivery_id[:64]!r}")
     record = await gateway.in_ledger(
@@ -548,7 +549,7 @@ async def replay(
     responses={202: {"model": Replayed}, **views.error_responses(403, 404, 409)},
 )
 async def replay_failed(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
-    """Those that are kept: ended deliveries are forgotten after a while."""
+    """Only stored deliveries: ended ones are deleted after some days."""
     count = await gateway.in_ledger(
         lambda connection: webhook_deliveries.replay_failed(
             connection, validate_id(endpoint_id), caller.tenant

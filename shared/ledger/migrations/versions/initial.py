@@ -1,7 +1,7 @@
-"""The initial schema: the tables of the ledger, and the triggers on them.
+"""The initial schema: the tables of the ledger and their triggers.
 
-It creates whatever the metadata describes. Before the first release a change of a table is made in
-`shared/ledger/tables.py` alone, and needs an empty database. The first migration after a release
+It creates the metadata's tables. Before the first release, change a table only in
+`shared/ledger/tables.py` and start with an empty database. The first migration after a release
 writes the released tables out here.
 """
 
@@ -84,4 +84,4 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """There is nothing before."""
+    """There is no earlier version."""
