@@ -13,7 +13,6 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
 
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
@@ -109,8 +108,7 @@ def test_a_long_text_is_cut_and_said_to_be(hate: LocalClassifier) -> None:
 
 def test_agrees_with_plain_transformers(hate: LocalClassifier) -> None:
     model = hate._weights.model
-    tokenizer = AutoTokenizer.from_pretrained(base_folder())
-    batch = tokenizer(SHORT, padding=True, return_tensors="pt")
+    batch = hate._weights.tokenizer(SHORT, padding=True, return_tensors="pt")
     with torch.inference_mode():
         oracle = torch.softmax(model(**batch).logits / hate._weights.temperature, dim=1)
     assert hate.probabilities(SHORT) == pytest.approx(oracle.numpy(), abs=1e-5)

@@ -130,14 +130,28 @@ class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
         self.post_init()
 
     def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        output_attentions: bool = False,
+        **_: Any,
     ) -> SequenceClassifierOutput:
         if attention_mask is None:
-            attention_mask = torch.ones_like(input_ids)
-        hidden = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+            given = input_ids if inputs_embeds is None else inputs_embeds[..., 0]
+            attention_mask = torch.ones_like(given, dtype=torch.long)
+        read = self.bert(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            output_attentions=output_attentions,
+        )
+        hidden = read.last_hidden_state
         weights = attention_mask[..., None].to(hidden.dtype)
         mean = (hidden * weights).sum(dim=1) / weights.sum(dim=1)
-        return SequenceClassifierOutput(logits=self.classifier(mean))
+        return SequenceClassifierOutput(
+            logits=self.classifier(mean), attentions=getattr(read, "attentions", None)
+        )
 
 
 def e5_model(
