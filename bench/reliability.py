@@ -2,10 +2,10 @@
 
 HateXplain posts that no adapter was trained on, under adapters of all-MiniLM-L6-v2 trained on the
 English data of `embedded-hate` with other seeds (the split of the data fixed), three operators and
-several seeds of the null, crossed; the values are ICE's win rates of attention, gradient and the human rationale, and of HateXScore,
-which has no operators, what masking the human rationale as a quotation does to P(hateful) and the
-share of random spans that do less. Adapters are trained
-once and kept in `--store`, by the hash of what they are made of. Variance components, what a single
+several seeds of the null, crossed; the values are ICE's win rates of attention, gradient and the
+human rationale, and of HateXScore, which has no operators, what masking the human rationale as a
+quotation does to P(hateful) and the share of random spans that do less. Adapters are trained once
+and kept in `--store`, by the hash of what they are made of. Variance components, what a single
 result and a mean move by in a rerun, and whether "A beats B" survives one, with intervals by the
 jackknife over texts. Small: `--texts 20 --adapters 2`; smaller still: `--epochs`, `--rows`,
 `--draws`, `--infills`. Aggregate numbers only: no text is printed.
