@@ -4,7 +4,8 @@ python -m training.families --data-folder ../shared/data
 
 The cases of Multilingual HateCheck are translations of HateCheck's, and the file does not say of
 which. A case joins the family of the English case of its functionality whose vector is nearest.
-Vectors are those of multilingual-e5-small, less the mean of their language and group.
+Families that are almost as near are listed, too: the case is trained on only if none of them is
+held back. Vectors are those of multilingual-e5-small, less the mean of their language and group.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from shared.models.ports import Floats
 FAMILIES = Path(__file__).with_name("families.json")
 LONGEST = 96  # tokens
 BATCH = 64
+MARGIN = 0.2  # in similarity, below the nearest
 FEWEST = 3  # cases of a language and group, so that their mean says something
 
 
@@ -63,10 +65,19 @@ def centred(raw: Floats, cases: Sequence[TrainingExample]) -> Floats:
     return _units(units)
 
 
+def one_of_each_template(cases: Sequence[TrainingExample]) -> list[TrainingExample]:
+    """One English case of each template; the templates of a family differ in more than a group."""
+    first: dict[tuple[str, str | None], TrainingExample] = {}
+    for case in cases:
+        if case.source == "hatecheck":
+            first.setdefault((case.cluster, case.functionality), case)
+    return list(first.values())
+
+
 def nearest_families(
     english: Sequence[TrainingExample], others: Sequence[TrainingExample], near: Floats
-) -> dict[str, str]:
-    """The family of each of the other cases, by its id.
+) -> dict[str, list[str]]:
+    """The families that each of the other cases may belong to, by its id, the nearest first.
 
     near: (N, M) similarity of N other cases with M English ones.
     """
@@ -74,8 +85,9 @@ def nearest_families(
     families = {}
     for row, case in zip(near, others, strict=True):
         same = tested == case.functionality
-        place = int(np.where(same, row, -np.inf).argmax() if same.any() else row.argmax())
-        families[case.id] = english[place].cluster
+        own = np.where(same, row, -np.inf) if same.any() else row
+        order = [place for place in np.argsort(-own) if own[place] >= own.max() - MARGIN]
+        families[case.id] = list(dict.fromkeys(english[place].cluster for place in order))
     return families
 
 
@@ -92,6 +104,7 @@ def main() -> None:
     parser.add_argument("--data-folder", type=Path, required=True, metavar="FOLDER")
     folder = parser.parse_args().data_folder
     cases = [case for case in read(folder / name for name in FILES) if case.functionality]
+    cases = [*one_of_each_template(cases), *(case for case in cases if case.source != "hatecheck")]
     both = centred(vectors([case.text for case in cases]), cases)
     english = [row for row, case in enumerate(cases) if case.source == "hatecheck"]
     others = [row for row, case in enumerate(cases) if case.source != "hatecheck"]
@@ -100,8 +113,8 @@ def main() -> None:
         [cases[row] for row in others],
         both[others] @ both[english].T,
     )
-    text = json.dumps(dict(sorted(families.items())), indent=0)
-    FAMILIES.write_text(text + "\n", encoding="utf-8")
+    rows = [f"{json.dumps(id_)}: {json.dumps(found)}" for id_, found in sorted(families.items())]
+    FAMILIES.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

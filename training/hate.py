@@ -82,8 +82,8 @@ results that you publish.
   checked on templates: short made-up sentences such as "I hate [group]", translated by native
   speakers. Nobody knows how well the model reads real posts in these languages. A template is
   easier than a post.
-- **Hindi and Korean** are not among its languages, though some training texts are in them. Their
-  rows below show why. HateXScore refuses other languages unless a request accepts them.
+- **Hindi and Korean** are not among its languages. Their rows above show why. No Hindi text was
+  trained on. HateXScore refuses other languages unless a request accepts them.
 
 The ECE is that of P(hateful); the floor is the mean ECE of a calibrated model with these
 probabilities. "Parts" are the same texts with words deleted or masked (20, 50 and 80 % kept).
@@ -107,9 +107,11 @@ moderation platform whose rules also forbid offensive posts must not read a low 
   calibrate the temperature.
 - HateCheck is held back by template families: a template with its respellings, rephrasings,
   negations **and translations**. Multilingual HateCheck does not say what a case translates, so each
-  case joins the family of the nearest English case with the same functionality (`families.json`).
-- Each post that is trained on or calibrates comes with one part of it, which has the label of the
-  whole post. So probabilities of parts can be calibrated.
+  case joins the family of the nearest English case with the same functionality (`families.json`), by
+  vectors of the base. A case that may belong to a held-back family as well was not trained on.
+- Every second post that is trained on or calibrates comes with one part of it, which has the label of
+  the whole post. So probabilities of parts can be calibrated.
+- Every second English case of the families that are not held back was trained on.
 - Targets are soft where there are several annotators: the share who said hate speech.
 - The epoch with the least loss on the middle column's texts was kept. Held-back texts chose nothing.
 - No data ships with the adapter. BEEP! is under CC BY-SA 4.0: if you hold an adapter to be a
@@ -278,6 +280,7 @@ CODES = {
     "spanish": "es",
 }
 UNSPACED = ("zh",)
+NEVER_TRAINED = ("hi",)  # the base cannot tell what a Hindi case translates
 PART = ", part"  # behind the id of a text
 SPLITS = ("trained", "watched", "held back")
 EPOCH = (
@@ -352,7 +355,7 @@ def _cases(rows: list[dict[str, Any]]) -> list[TrainingExample]:
 
 
 def _translation(row: dict[str, Any]) -> TrainingExample:
-    family = _families().get(row["id"], row["id"])
+    family = _families().get(row["id"], [row["id"]])[0]
     return _case(row, "multilingual hatecheck", family, CODES[row["lang"]])
 
 
@@ -372,16 +375,18 @@ def _case(row: dict[str, Any], source: str, family: str, language: str) -> Train
 
 
 @lru_cache(maxsize=1)
-def _families() -> dict[str, str]:
-    """The HateCheck family of each case of Multilingual HateCheck (`training.families`)."""
-    families: dict[str, str] = json.loads(FAMILIES.read_bytes()) if FAMILIES.exists() else {}
+def _families() -> dict[str, list[str]]:
+    """The HateCheck families that each translated case may belong to (`training.families`)."""
+    known = json.loads(FAMILIES.read_bytes()) if FAMILIES.exists() else {}
+    families: dict[str, list[str]] = known
     return families
 
 
 def split(examples: Sequence[TrainingExample]) -> Split:
     """Split posts in three by label, and cases by their family in all languages.
 
-    Each post that is trained on or calibrates comes with one of its parts.
+    Every second post that is trained on or calibrates comes with one of its parts. Of the English
+    cases every second one is trained on: those of a family are near copies of each other.
     """
     train, calibration, held_back = [], [], []
     for source in POSTS:
@@ -390,28 +395,39 @@ def split(examples: Sequence[TrainingExample]) -> Split:
         calibration += with_parts(posts.calibration)
         held_back += posts.held_back
     cases = [example for example in examples if example.source not in POSTS]
-    english = [case for case in cases if case.source == "hatecheck"]
-    chosen, others = split_by_group(english, HELD_BACK_SHARE)
-    watched, _ = split_by_group(others, CALIBRATION_SHARE)
-    held_back_families = {case.family for case in chosen}
-    watched_families = {case.family for case in watched}
+    chosen, others = split_by_group((c for c in cases if c.source == "hatecheck"), HELD_BACK_SHARE)
+    some, _ = split_by_group(others, CALIBRATION_SHARE)
+    closed, watched_families = ({case.cluster for case in part} for part in (chosen, some))
+    held_back_cases, watched = [], []
+    for case in cases:
+        possible = set(_families().get(case.id, [case.cluster]))
+        if case.language in NEVER_TRAINED or case.cluster in closed:
+            held_back_cases.append(case)
+        elif case.cluster in watched_families and not possible & closed:
+            watched.append(case)
+        elif not possible & (closed | watched_families):
+            train += [case] if case.source != "hatecheck" else _half([case])
     return Split(
-        train=train + [c for c in cases if c.family not in held_back_families | watched_families],
+        train=train,
         calibration=calibration,
         held_back=held_back,
-        held_back_cases=[c for c in cases if c.family in held_back_families],
-        watched=[c for c in cases if c.family in watched_families],
+        held_back_cases=held_back_cases,
+        watched=watched,
     )
 
 
 def with_parts(posts: Sequence[TrainingExample]) -> list[TrainingExample]:
-    """These posts, and one part of each, made by an operator that the post's id chooses."""
+    """These posts, and a part of every second one, made by an operator that its id chooses."""
     parts = []
-    for post in posts:
-        operator, kept = PART_CELLS[crc32(post.id.encode()) % len(PART_CELLS)]
+    for post in _half(posts):
+        operator, kept = PART_CELLS[crc32(post.id.encode()) // 2 % len(PART_CELLS)]
         part = perturb_example(post, operator, kept, draw=0, mask=E5_MASK)
         parts.append(replace(part, id=post.id + PART, family=post.cluster))
     return [*posts, *parts]
+
+
+def _half(examples: Iterable[TrainingExample]) -> list[TrainingExample]:
+    return [example for example in examples if crc32(example.id.encode()) % 2]
 
 
 def evaluate(ask: Ask, parts: Split, temperature: float) -> HateMetrics:
@@ -518,6 +534,6 @@ HATE = TrainingTask(
     card=render,
     measured=HateMetrics,
     split=split,
-    recipe=TrainingConfig(layers=8, epochs=3, learning_rate=6e-4, longest=96, best_epoch=True),
+    recipe=TrainingConfig(layers=8, epochs=3, learning_rate=6e-4, longest=64, best_epoch=True),
     revision="2.0.0",
 )
