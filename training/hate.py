@@ -83,7 +83,7 @@ results that you publish.
   speakers. Nobody knows how well the model reads real posts in these languages. A template is
   easier than a post.
 - **Hindi and Korean** are not among its languages. Their rows above show why. No Hindi text was
-  trained on. HateXScore refuses other languages unless a request accepts them.
+  trained on: the cases are written in Latin letters, which the base hardly reads. HateXScore refuses other languages unless a request accepts them.
 
 The ECE is that of P(hateful); the floor is the mean ECE of a calibrated model with these
 probabilities. "Parts" are the same texts with words deleted or masked (20, 50 and 80 % kept).
@@ -280,7 +280,7 @@ CODES = {
     "spanish": "es",
 }
 UNSPACED = ("zh",)
-NEVER_TRAINED = ("hi",)  # the base cannot tell what a Hindi case translates
+NEVER_TRAINED = ("hi",)  # in Latin letters: the base cannot tell what a case translates
 PART = ", part"  # behind the id of a text
 SPLITS = ("trained", "watched", "held back")
 EPOCH = (
@@ -382,6 +382,11 @@ def _families() -> dict[str, list[str]]:
     return families
 
 
+def possible_families(case: TrainingExample) -> set[str]:
+    """The families that a case may belong to; of an English case its own."""
+    return {case.cluster, *_families().get(case.id, ())}
+
+
 def split(examples: Sequence[TrainingExample]) -> Split:
     """Split posts in three by label, and cases by their family in all languages.
 
@@ -400,7 +405,7 @@ def split(examples: Sequence[TrainingExample]) -> Split:
     closed, watched_families = ({case.cluster for case in part} for part in (chosen, some))
     held_back_cases, watched = [], []
     for case in cases:
-        possible = set(_families().get(case.id, [case.cluster]))
+        possible = possible_families(case)
         if case.language in NEVER_TRAINED or case.cluster in closed:
             held_back_cases.append(case)
         elif case.cluster in watched_families and not possible & closed:
