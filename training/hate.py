@@ -78,15 +78,19 @@ results that you publish.
 {languages}
 
 - **English** was checked on posts of people.
-- **Arabic, Dutch, French, German, Italian, Mandarin, Polish, Portuguese and Spanish** were only
-  checked on templates: short made-up sentences such as "I hate [group]", translated by native
+- **Dutch, French, German, Italian, Mandarin, Polish, Portuguese and Spanish** were only checked
+  on templates: short made-up sentences such as "I hate [group]", translated by native
   speakers. Nobody knows how well the model reads real posts in these languages. A template is
   easier than a post.
-- **Hindi and Korean** are not among its languages. Their rows above show why. No Hindi text was
-  trained on: the cases are written in Latin letters, which the base hardly reads. HateXScore refuses other languages unless a request accepts them.
+- **Arabic, Hindi and Korean** are not among its languages: it is hardly better there than always
+  giving the more frequent label, or worse. No Hindi text was trained on, since the base rarely
+  finds which English case one of them translates. They are written in Latin letters.
+
+HateXScore does not ask it about other languages unless the request accepts them.
 
 The ECE is that of P(hateful); the floor is the mean ECE of a calibrated model with these
-probabilities. "Parts" are the same texts with words deleted or masked (20, 50 and 80 % kept).
+probabilities. "Parts" are the same texts with words deleted or masked (20, 50 and 80 % kept). Parts
+of templates are far off, because most of these cases are hateful and a part rarely shows it.
 Chinese has no spaces, so its texts were not cut.
 
 ## What "hateful" means
@@ -252,7 +256,7 @@ def render(note: EmbeddedMetadata, metrics: HateMetrics) -> str:
         missed=hate.of - hate.count,
         hate_posts=hate.of,
     )
-    return framed("hate", "Is a post hateful? In ten languages.", note, body)
+    return framed("hate", "Is a post hateful? In nine languages.", note, body)
 
 
 def _on_parts(one: LanguageQuality) -> str:
@@ -266,7 +270,7 @@ FILES = (
     "multilingual_hatecheck.jsonl",
     "korean_beep.jsonl",
 )
-LANGUAGES = ("en", "ar", "de", "es", "fr", "it", "nl", "pl", "pt", "zh")
+LANGUAGES = ("en", "de", "es", "fr", "it", "nl", "pl", "pt", "zh")
 CODES = {
     "arabic": "ar",
     "dutch": "nl",
@@ -280,7 +284,7 @@ CODES = {
     "spanish": "es",
 }
 UNSPACED = ("zh",)
-NEVER_TRAINED = ("hi",)  # in Latin letters: the base cannot tell what a case translates
+NEVER_TRAINED = ("hi",)  # the base rarely finds which English case one of them translates
 PART = ", part"  # behind the id of a text
 SPLITS = ("trained", "watched", "held back")
 EPOCH = (

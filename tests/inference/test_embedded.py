@@ -81,7 +81,7 @@ def test_every_language_that_it_names_was_checked(
     }
     for code in note.languages:
         found = metrics.languages[f"{code}, {'posts' if code == 'en' else 'templates'}"]
-        assert found.auroc >= 0.85, code
+        assert found.auroc >= 0.8, code
         assert found.accuracy.share > found.majority_accuracy, code
 
 

@@ -119,7 +119,9 @@ def test_only_hate_is_hateful_in_korean_comments(mild: list[Path]) -> None:
 def test_a_file_of_another_shape_is_named(tmp_path: Path) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text('{"text": "a"}\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"other\.jsonl: neither HateXplain nor HateCheck"):
+    with pytest.raises(
+        ValueError, match=r"other\.jsonl: neither HateXplain, HateCheck, Multilingual"
+    ):
         read([path])
 
 
