@@ -19,7 +19,7 @@ from services.inference.local_models import LocalModels
 from services.inference.tokenization import EncoderRow
 from shared.contracts.calls import Example
 from shared.contracts.errors import ModelNotReady, ScoringError
-from shared.models.catalogue.checkpoint import base_folder, folder_sha256
+from shared.models.catalogue.checkpoint import folder_sha256
 from shared.models.label_readout import softmax
 from tests.promises import as_promised
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from services.inference.attribution import eager
 from services.inference.classifier import LocalClassifier
 from services.inference.embedded.adapter import (
     CONFIG,
@@ -19,6 +21,7 @@ from services.inference.embedded.adapter import (
     token_range,
     tokenize,
 )
+from shared.contracts.calls import AttributionMethod, Example
 from shared.models.catalogue.checkpoint import (
     EMBEDDED,
     NOTE,
@@ -136,6 +139,38 @@ def test_the_card_asks_the_weights_as_the_service_does(
 
 def of_source(examples: Sequence[TrainingExample], source: str) -> list[TrainingExample]:
     return [example for example in examples if example.source == source]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [AttributionMethod(name="attention", attention=over) for over in ("mean", "last", "rollout")]
+    + [AttributionMethod(name="gradient"), AttributionMethod(name="integrated_gradients")]
+    + [AttributionMethod(name="lime", samples=50)],
+    ids=lambda method: f"{method.name} {method.attention}",
+)
+def test_its_tokens_are_weighed_by_every_method(
+    hate: LocalClassifier, method: AttributionMethod
+) -> None:
+    example = Example(text="the rain falls on the green garden")
+    [found] = hate.attributions([example], ["hateful"], method)
+    assert len(found.values) == len(hate.tokens([example])[0].ids)
+    assert np.isfinite(found.values).all()
+    assert np.any(found.values)
+    if method.name == "attention":
+        assert sum(found.values) == pytest.approx(1, abs=1e-5)
+
+
+def test_attention_is_the_mean_over_the_tokens_whose_mean_the_head_reads(
+    hate: LocalClassifier,
+) -> None:
+    example = Example(text="the rain falls on the green garden")
+    method = AttributionMethod(name="attention", attention="last")
+    [found] = hate.attributions([example], ["hateful"], method)
+    model, ids = hate._weights.model, hate.tokens([example])[0].ids
+    with torch.inference_mode(), eager(model):
+        layers = model(input_ids=torch.tensor([ids]), output_attentions=True).attentions
+    expected = layers[-1][0].double().mean(dim=(0, 1)).numpy()
+    assert found.values == pytest.approx(expected, abs=1e-6)
 
 
 def same_quality(ours: Quality, theirs: Quality) -> None:
