@@ -229,7 +229,7 @@ CELLS: tuple[tuple[Operator, float], ...] = (
     ("mask", 0.8),
 )
 DRAWS = 3  # of each cell and text
-MASK = "[MASK]"  # as the base's tokenizer reads it
+MASK, E5_MASK = "[MASK]", "<mask>"  # as the tokenizers of the two bases read it
 WORD = re.compile(r"\S+")
 PERTURBED_HOW = Resampling(resamples=300)
 
@@ -248,13 +248,17 @@ class PartCalibration(Message):
 
 
 def part_calibration(
-    ask: Ask, examples: Sequence[TrainingExample], labels: tuple[str, ...], temperature: float
+    ask: Ask,
+    examples: Sequence[TrainingExample],
+    labels: tuple[str, ...],
+    temperature: float,
+    mask: str = MASK,
 ) -> tuple[PartCalibration, ...]:
     """By operator and share kept; of two labels the second one alone, whose errors are both's."""
     made = []
     for operator, kept in CELLS:
         parts = [
-            perturb_example(example, operator, kept, draw)
+            perturb_example(example, operator, kept, draw, mask)
             for example in examples
             for draw in range(DRAWS)
         ]
@@ -279,7 +283,7 @@ def part_calibration(
 
 
 def perturb_example(
-    example: TrainingExample, operator: Operator, kept: float, draw: int
+    example: TrainingExample, operator: Operator, kept: float, draw: int, mask: str = MASK
 ) -> TrainingExample:
     """With this share of its words left, at least one, of text and pair together."""
     texts = [example.text, example.text_pair or ""]
@@ -289,7 +293,7 @@ def perturb_example(
     stays = set(random.permutation(count)[: max(1, round(kept * count))].tolist())
     made, place = [], 0
     for own in words:
-        left = [word if place + n in stays else MASK for n, word in enumerate(own)]
+        left = [word if place + n in stays else mask for n, word in enumerate(own)]
         chosen = [w for n, w in enumerate(left) if operator == "mask" or place + n in stays]
         made.append(" ".join(chosen))
         place += len(own)

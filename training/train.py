@@ -10,6 +10,7 @@ The tasks that have an embedded adapter: what each reads, measures and says of i
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,17 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from services.inference.embedded.adapter import Split, load_adapter, save_adapter, token_range
-from shared.models.catalogue.checkpoint import BASE_SHA256, EMBEDDED, NOTE, EmbeddedMetadata
-from training.calibration import best_temperature, excesses
+from services.inference.embedded.adapter import (
+    WEIGHTS,
+    Ask,
+    Split,
+    TrainingExample,
+    load_adapter,
+    save_adapter,
+    token_range,
+)
+from shared.models.catalogue.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata, file_sha256
+from training.calibration import best_temperature, excesses, row_log_loss
 from training.hate import HATE
 from training.nli import NLI
 from training.sentiment import SENTIMENT
@@ -31,6 +40,7 @@ from training.training import (
     TrainingTask,
     columns,
     logits,
+    tokenizer_of,
     train,
 )
 
@@ -75,29 +85,61 @@ def make(
         def step(done: int, steps: int, loss: float) -> None:
             progress.update(bar, completed=done, total=steps, loss=f"loss {loss:.3f}")
 
-        model = train(parts.train, task.labels, recipe, step)
+        after_epoch = BestEpoch(parts, folder, recipe) if recipe.best_epoch else lambda _: None
+        model = train(parts.train, task.labels, recipe, step, after_epoch)
+    if not recipe.best_epoch:
+        save_adapter(model, folder, recipe.base)
     note = EmbeddedMetadata(
         revision=task.revision,
         labels=task.labels,
-        languages=("en",),
+        languages=task.languages,
         temperature=1.0,
-        base_sha256=BASE_SHA256,
-        adapter_sha256=save_adapter(model, folder),
+        base_sha256=recipe.base_sha256,
+        adapter_sha256=file_sha256(folder / WEIGHTS),
     )
-    ask = partial(logits, load_adapter(folder, note)[0].eval())
+    ask = shipped(folder, note)
     temperature = best_temperature(ask(parts.calibration), columns(parts.calibration))
     return measure(task, parts, folder, note.model_copy(update={"temperature": temperature}))
+
+
+class BestEpoch:
+    """Writes the adapter after each epoch that lowers the loss, so that the best one stays.
+
+    The loss is that of the calibration part and of `Split.watched`, each at its own best
+    temperature.
+    """
+
+    def __init__(self, parts: Split, folder: Path, recipe: TrainingConfig) -> None:
+        self._parts = [part for part in (parts.calibration, parts.watched) if part]
+        self._folder, self._base = folder, recipe.base
+        self._tokenizer = tokenizer_of(recipe)
+        self._least = math.inf
+
+    def __call__(self, model: Any) -> None:
+        loss = sum(self._loss(model, part) for part in self._parts)
+        if loss < self._least:
+            self._least = loss
+            save_adapter(model, self._folder, self._base)
+
+    def _loss(self, model: Any, examples: Sequence[TrainingExample]) -> float:
+        raw, labels = logits(model, examples, self._tokenizer), columns(examples)
+        return float(row_log_loss(raw / best_temperature(raw, labels), labels).mean())
+
+
+def shipped(folder: Path, note: EmbeddedMetadata) -> Ask:
+    """The logits of the adapter in this folder."""
+    model, tokenizer = load_adapter(folder, note)
+    return partial(logits, model.eval(), tokenizer=tokenizer)
 
 
 def measure(
     task: TrainingTask[Measured], parts: Split, folder: Path, note: EmbeddedMetadata
 ) -> Measured:
     """Evaluate the weights of this folder, and write note, metrics and card."""
-    ask = partial(logits, load_adapter(folder, note)[0].eval())
-    metrics = task.evaluate(ask, parts, note.temperature)
+    metrics = task.evaluate(shipped(folder, note), parts, note.temperature)
     of_card = {
         "on_parts": excesses(metrics.parts),
-        "training_tokens": token_range(parts.train, task.recipe.longest),
+        "training_tokens": token_range(parts.train, task.recipe.longest, tokenizer_of(task.recipe)),
     }
     note = note.model_copy(update=of_card)
     (folder / NOTE).write_text(note.model_dump_json(indent=2) + "\n", encoding="utf-8")

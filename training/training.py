@@ -28,13 +28,23 @@ from services.inference.embedded.adapter import (
     Split,
     TrainingExample,
     collate,
+    minilm_tokenizer,
     new_adapter,
+    new_e5_adapter,
     split,
     tokenize,
 )
+from services.inference.embedded.e5 import e5_tokenizer, read_e5
 from services.inference.weights.batcher import classifier_row_kind
 from shared.contracts.messages import Message
-from shared.models.catalogue.checkpoint import EmbeddedMetadata
+from shared.models.catalogue.checkpoint import (
+    BASE_NAME,
+    BASE_SHA256,
+    E5_NAME,
+    E5_SHA256,
+    EmbeddedMetadata,
+    e5_path,
+)
 from shared.models.ports import Floats
 from shared.statistics import classification, intervals
 from shared.statistics.agreement import roc_auc
@@ -195,12 +205,13 @@ BATCH = 64
 
 
 @torch.inference_mode()
-def logits(model: Any, examples: Sequence[TrainingExample]) -> Floats:
+def logits(model: Any, examples: Sequence[TrainingExample], tokenizer: Any = None) -> Floats:
     """(N, L) raw outputs of the head.
 
-    model: an adapter merged into its base, in evaluation mode.
+    model: an adapter merged into its base, in evaluation mode. tokenizer: of all-MiniLM-L6-v2 if
+    absent.
     """
-    rows = tokenize(examples, LONGEST)
+    rows = tokenize(examples, LONGEST, tokenizer)
     places: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         places[classifier_row_kind(len(row.ids), LONGEST)].append(place)
@@ -233,6 +244,39 @@ class TrainingConfig:
     longest: int = 128  # tokens
     clip: float = 1.0  # norm of the gradient
     seed: int = 0
+    best_epoch: bool = False  # keep the epoch with the least loss on the calibration part
+    layers: int | None = None  # of multilingual-e5-small, from the first; None: all-MiniLM-L6-v2
+
+    @property
+    def base(self) -> str:
+        return BASE_NAME if self.layers is None else E5_NAME
+
+    @property
+    def base_sha256(self) -> str:
+        return BASE_SHA256 if self.layers is None else E5_SHA256
+
+
+def tokenizer_of(recipe: TrainingConfig) -> Any:
+    """The tokenizer of the recipe's base."""
+    return minilm_tokenizer() if recipe.layers is None else e5_tokenizer(read_e5(e5_path()))
+
+
+def untrained(labels: tuple[str, ...], recipe: TrainingConfig) -> Any:
+    """The recipe's base with an untrained adapter, drawn from torch's global generator."""
+    which: dict[str, Any] = {}
+    if recipe.layers is not None:
+        which = {"layers_to_transform": list(range(recipe.layers)), "layers_pattern": "layer"}
+    lora = LoraConfig(
+        task_type="SEQ_CLS",  # so the head, `classifier`, is trained and saved too
+        r=recipe.rank,
+        lora_alpha=recipe.scale,
+        lora_dropout=recipe.dropout,
+        target_modules=MATRICES,
+        **which,
+    )
+    if recipe.layers is None:
+        return new_adapter(labels, lora)
+    return new_e5_adapter(read_e5(e5_path()), labels, lora)
 
 
 def train(
@@ -240,22 +284,17 @@ def train(
     labels: tuple[str, ...],
     recipe: TrainingConfig,
     progress: Callable[[int, int, float], None],
+    after_epoch: Callable[[Any], None] = lambda _: None,
 ) -> Any:
     """A trained adapter on the base, in evaluation mode.
 
-    progress: told (steps done, steps in all, loss) after each step.
+    progress: called with (steps done, steps in all, loss) after each step.
+    after_epoch: called after each epoch with the model, in evaluation mode.
     """
     torch.manual_seed(recipe.seed)
     torch.use_deterministic_algorithms(True)
-    lora = LoraConfig(
-        task_type="SEQ_CLS",  # so the head, `classifier`, is trained and saved too
-        r=recipe.rank,
-        lora_alpha=recipe.scale,
-        lora_dropout=recipe.dropout,
-        target_modules=MATRICES,
-    )
-    model = new_adapter(labels, lora).train()
-    rows = tokenize(examples, recipe.longest)
+    model = untrained(labels, recipe)
+    rows = tokenize(examples, recipe.longest, tokenizer_of(recipe))
     # (N, L) probabilities that sum to 1 in float32 too: the first is what the rest leave
     targets = torch.tensor([example.target for example in examples])
     targets[:, 0] = 1 - targets[:, 1:].sum(dim=1)
@@ -264,6 +303,7 @@ def train(
     optimizer, schedule = _optimizer(model, recipe, steps)
     done = 0
     for _ in range(recipe.epochs):
+        model.train()
         for batch in _batches([len(row.ids) for row in rows], recipe.batch, order):
             width = max(len(rows[row].ids) for row in batch)
             raw = model(**collate([rows[row] for row in batch], width)).logits
@@ -275,6 +315,7 @@ def train(
             schedule.step()
             done += 1
             progress(done, steps, loss.item())
+        after_epoch(model.eval())
     return model.eval()
 
 
@@ -317,5 +358,6 @@ class TrainingTask(Generic[Measured]):
     card: Callable[[EmbeddedMetadata, Measured], str]
     measured: type[Measured]
     split: Callable[[Sequence[TrainingExample]], Split] = split
+    languages: tuple[str, ...] = ("en",)
     recipe: TrainingConfig = DEFAULT
     revision: str = "1.0.0"  # raise it when the recipe or the data changes

@@ -49,8 +49,11 @@ class Inside(Protocol):
         """Held while the device works: one pass at a time."""
 
     @property
-    def attention_index(self) -> int:
-        """The token whose row of attention is read: 0 for [CLS], -1 for the last one."""
+    def attention_index(self) -> int | None:
+        """The token whose row of attention is read: 0 for [CLS], -1 for the last one.
+
+        None: the mean of all rows, where the head reads the mean of all tokens.
+        """
 
     def embed(self, ids: Sequence[int]) -> Tensor:
         """(T, d) input embeddings of these tokens, in the model's dtype, on its device."""
@@ -106,8 +109,10 @@ def attention(inside: Inside, over: str) -> Floats:
     return attention_row(layers, inside.attention_index, over)
 
 
-def attention_row(given: Sequence[Any] | None, attending: int, over: str) -> Floats:
+def attention_row(given: Sequence[Any] | None, attending: int | None, over: str) -> Floats:
     """(T,) the row of one token in the attention of each layer (H, T, T): mean over heads, [0, 1].
+
+    attending: the token, or None for the mean of all rows.
 
     over: `mean` of the layers, the `last` one, or `rollout`: the product of the layers' matrices,
     each averaged with the identity for the residual connection. Every choice sums to 1.
@@ -120,7 +125,7 @@ def attention_row(given: Sequence[Any] | None, attending: int, over: str) -> Flo
         together = rollout(layers)
     else:
         together = layers[-1] if over == "last" else torch.stack(layers).mean(dim=0)
-    row: Floats = together[attending].numpy()
+    row: Floats = (together.mean(dim=0) if attending is None else together[attending]).numpy()
     return row
 
 

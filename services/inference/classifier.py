@@ -20,6 +20,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from services.inference.attribution import AttributionInput, attribute, by_lime, column, eager
+from services.inference.embedded.e5 import E5ForSequenceClassification
 from services.inference.tokenization import EncoderReader, EncoderReading, EncoderRow
 from services.inference.weights.batcher import (
     PADDED_SHARE,
@@ -75,7 +76,9 @@ class LocalClassifier:
         config = weights.model.config
         # decoders (`score`) and XLNet (`summary_type`) read the last token
         reads_last = getattr(config, "summary_type", "first") == "last"
-        self._attending = -1 if reads_last or hasattr(weights.model, "score") else 0
+        self._attending: int | None = -1 if reads_last or hasattr(weights.model, "score") else 0
+        if isinstance(weights.model, E5ForSequenceClassification):  # reads the mean of its tokens
+            self._attending = None
         self._end = config.eos_token_id if config.is_encoder_decoder else None
         self._budget = budget or padded_tokens(self._device, self._probe)
         self._batcher: MicroBatcher[EncoderRow, Floats] = MicroBatcher(
@@ -191,8 +194,8 @@ class LocalClassifier:
     ) -> list[Attributions]:
         """For each example (T,) the importance of its tokens for its target's `label_logit`.
 
-        Attention is that of the token that the head reads, [CLS] or the last one. LIME explains
-        the calibrated probability instead.
+        Attention is that of the token that the head reads, [CLS] or the last one, or the mean over
+        all tokens where the head reads their mean. LIME explains the calibrated probability.
         """
         return [
             self._attribute(example, column(self.labels, target), method)
@@ -317,7 +320,7 @@ class EncoderInside:
     lock: PriorityLock
     reading: EncoderReading
     score: LabelScore
-    attention_index: int = 0  # the token that the head reads
+    attention_index: int | None = 0  # the token that the head reads; None: the mean of all
 
     def embed(self, ids: Sequence[int]) -> Tensor:
         """(T, d) word embeddings, without positions."""

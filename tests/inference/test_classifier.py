@@ -13,14 +13,13 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
 
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from services.inference.tokenization import EncoderRow
 from shared.contracts.calls import Example
 from shared.contracts.errors import ModelNotReady, ScoringError
-from shared.models.catalogue.checkpoint import base_folder, folder_sha256
+from shared.models.catalogue.checkpoint import folder_sha256
 from shared.models.label_readout import softmax
 from tests.promises import as_promised
 
@@ -109,8 +108,7 @@ def test_a_long_text_is_cut_and_said_to_be(hate: LocalClassifier) -> None:
 
 def test_agrees_with_plain_transformers(hate: LocalClassifier) -> None:
     model = hate._weights.model
-    tokenizer = AutoTokenizer.from_pretrained(base_folder())
-    batch = tokenizer(SHORT, padding=True, return_tensors="pt")
+    batch = hate._weights.tokenizer(SHORT, padding=True, return_tensors="pt")
     with torch.inference_mode():
         oracle = torch.softmax(model(**batch).logits / hate._weights.temperature, dim=1)
     assert hate.probabilities(SHORT) == pytest.approx(oracle.numpy(), abs=1e-5)

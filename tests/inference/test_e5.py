@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from services.inference.embedded.e5 import dequantize, e5_model, e5_tokenizer, read_e5
+from services.inference.embedded.e5 import (
+    BlockEmbedding,
+    dequantize,
+    e5_model,
+    e5_tokenizer,
+    read_e5,
+)
 from shared.models.catalogue.checkpoint import e5_path
 
 SAME = (
@@ -26,6 +32,18 @@ def test_a_block_is_a_scale_and_thirty_two_numbers() -> None:
     low = [((byte & 15) - 8) * 0.5 for byte in packed]
     high = [((byte >> 4) - 8) * 0.5 for byte in packed]
     assert found == low + high
+
+
+def test_word_vectors_are_the_same_in_every_dtype_of_the_network() -> None:
+    """Only the result is rounded: bfloat16 has fewer digits than the scales."""
+    blocks = torch.randint(0, 256, (5, 2, 18), generator=torch.Generator().manual_seed(1))
+    blocks[..., 1] = 46  # scales near 0.1
+    table = BlockEmbedding(blocks.to(torch.uint8))
+    ids = torch.arange(5)
+    expected = dequantize(blocks.to(torch.uint8))
+    assert torch.equal(table(ids), expected)
+    assert torch.equal(table.to(torch.bfloat16)(ids), expected.to(torch.bfloat16))
+    assert torch.equal(table.double()(ids), expected.double())
 
 
 def test_translations_are_nearer_than_other_sentences() -> None:

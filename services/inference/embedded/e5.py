@@ -9,7 +9,7 @@ numbers each. The wheel's own engine is not used.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -97,26 +97,45 @@ def read_e5(path: Path) -> E5File:
 
 def dequantize(blocks: torch.Tensor) -> torch.Tensor:
     """(..., B, 18) bytes to (..., B * 32) float32: scale times the number less 8."""
-    scale = blocks[..., :2].contiguous().view(torch.float16).float()
-    low, high = blocks[..., 2:] & 15, blocks[..., 2:] >> 4
-    numbers = torch.cat([low, high], dim=-1).float() - 8
-    return (numbers * scale).flatten(-2)
+    return scaled(*scales_and_pairs(blocks))
+
+
+def scales_and_pairs(blocks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """(..., B, 18) bytes to (..., B, 1) float16 scales and (..., B, 16) bytes of two numbers."""
+    return blocks[..., :2].contiguous().view(torch.float16), blocks[..., 2:].contiguous()
+
+
+def scaled(scales: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
+    """(..., B, 1) scales and (..., B, 16) bytes to (..., B * 32) float32."""
+    numbers = torch.cat([pairs & 15, pairs >> 4], dim=-1).float() - 8
+    return (numbers * scales.float()).flatten(-2)
 
 
 class BlockEmbedding(torch.nn.Module):
-    """Word vectors that stay in 4 bits: 54 MB instead of 384. ids (..., T) to (..., T, hidden)."""
+    """Word vectors that stay in 4 bits: 54 MB instead of 384. ids (..., T) to (..., T, hidden).
 
-    blocks: torch.Tensor
+    Scales and numbers are apart, since OpenVINO cannot read bytes as a float.
+    """
+
+    scales: torch.Tensor
+    pairs: torch.Tensor
     like: torch.Tensor
 
-    def __init__(self, words: int, hidden: int) -> None:
+    def __init__(self, blocks: torch.Tensor) -> None:
         super().__init__()
-        blocks = torch.zeros((words, hidden // BLOCK, BLOCK_BYTES), dtype=torch.uint8)
-        self.register_buffer("blocks", blocks, persistent=False)
+        scales, pairs = scales_and_pairs(blocks)
+        self.register_buffer("scales", scales, persistent=False)
+        self.register_buffer("pairs", pairs, persistent=False)
         self.register_buffer("like", torch.zeros(()), persistent=False)  # of the network's dtype
 
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Any:
+        scales = self.scales  # a network in bfloat16 would round them
+        super()._apply(fn, recurse)
+        self.scales = scales.to(self.pairs.device)
+        return self
+
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        return dequantize(self.blocks[ids]).to(self.like.dtype)
+        return scaled(self.scales[ids], self.pairs[ids]).to(self.like.dtype)
 
 
 class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
@@ -130,14 +149,28 @@ class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
         self.post_init()
 
     def forward(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        output_attentions: bool = False,
+        **_: Any,
     ) -> SequenceClassifierOutput:
         if attention_mask is None:
-            attention_mask = torch.ones_like(input_ids)
-        hidden = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+            given = input_ids if inputs_embeds is None else inputs_embeds[..., 0]
+            attention_mask = torch.ones_like(given, dtype=torch.long)
+        read = self.bert(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            inputs_embeds=inputs_embeds,
+            output_attentions=output_attentions,
+        )
+        hidden = read.last_hidden_state
         weights = attention_mask[..., None].to(hidden.dtype)
         mean = (hidden * weights).sum(dim=1) / weights.sum(dim=1)
-        return SequenceClassifierOutput(logits=self.classifier(mean))
+        return SequenceClassifierOutput(
+            logits=self.classifier(mean), attentions=getattr(read, "attentions", None)
+        )
 
 
 def e5_model(
@@ -173,9 +206,9 @@ def e5_model(
             is_norm = short in ("aln", "oln")
             weight = torch.tensor(held[f"{mine}.w"]) if is_norm else matrix(f"{mine}.w", wide)
             state |= {f"{theirs}.weight": weight, f"{theirs}.bias": torch.tensor(held[f"{mine}.b"])}
-    words = BlockEmbedding(file.config.vocab_size, hidden)
-    words.blocks = torch.tensor(held["emb.word"]).view(-1, hidden // BLOCK, BLOCK_BYTES)
-    model.bert.embeddings.word_embeddings = words
+    blocks = torch.tensor(held["emb.word"]).view(-1, hidden // BLOCK, BLOCK_BYTES)
+    model.bert.embeddings.word_embeddings = BlockEmbedding(blocks)
+    model.config.vocab_size = file.config.vocab_size  # rows may replace a token by any of them
     missing, unknown = model.bert.load_state_dict(state, strict=False)
     if unknown or missing:
         raise ValueError(f"the base does not fit its network: {[*missing, *unknown]}")
