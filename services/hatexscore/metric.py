@@ -41,9 +41,7 @@ from services.hatexscore.report import (
     HatexscoreReason,
     HatexscoreResult,
     HatexscoreVariantOutcome,
-    Label,
     Part,
-    QuotesMatter,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_stated
 from shared.contracts.errors import BadInput
@@ -60,7 +58,6 @@ SENT_FOR_ANOTHER = (
 
 MOST_QUOTATIONS = 200  # different ones in one explanation
 PARTS: tuple[Part, ...] = ("htc", "qf", "tgi", "cc")
-LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 MOST_TOLD = 10**15  # placements; more are not counted out
 
 CONTRADICTED = "the explanation concludes {stated}, the decision is {sent}"
@@ -175,7 +172,6 @@ class HateXScore(
             text_groups=parsed.text_groups,
             post_words=None if parsed.rests_on_quotes else post_words(request, parsed),
             control=control,
-            quotes_matter=_quotes_matter(parsed.label, components.qf, control),
         )
 
     def _obstacle(
@@ -471,17 +467,6 @@ def _conclusion(
         label=statement.label,
         probability=statement.probability,
     )
-
-
-def _quotes_matter(
-    label: Label | None, qf: float | None, control: HatexscoreRandomSpans | None
-) -> QuotesMatter | None:
-    """Whether the quotes of a hateful decision move P more than random spans do."""
-    if label != "hateful" or qf is None or control is None or control.p_value is None:
-        return None
-    if control.attainable_p is None or control.attainable_p > LEVEL:
-        return "too_few"
-    return "yes" if control.p_value <= LEVEL else "no"
 
 
 def _outcome(

@@ -42,7 +42,6 @@ QuotationReason = Literal["label", "idiom", "other_source", "echo", "translation
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 DropDirection = Literal["supports", "opposes", "none"]
-QuotesMatter = Literal["yes", "no", "too_few"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
 QUOTED = "inside a quotation"  # why a mention of a group does not count
@@ -358,13 +357,6 @@ class HatexscoreResult(ExplainableReport):
         description="whether what is quoted makes for the decision (`supports`) or against it "
         "(`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision",
     )
-    quotes_matter: QuotesMatter | None = Field(
-        default=None,
-        description="of a hateful decision with QF and a control: whether the quotes move P more "
-        "than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws can "
-        "be made, with which no p is so small. Null for a non-hateful one, where little movement "
-        "is wanted",
-    )
     probability_reading: HatexscoreProbabilityReading | None = Field(
         default=None,
         exclude_if=lambda reading: reading is None,
@@ -411,7 +403,7 @@ class HatexscoreResult(ExplainableReport):
     @model_validator(mode="before")
     @classmethod
     def _reads_earlier_results(cls, sent: Any) -> Any:
-        return _without(frozenset({"other_verdicts"}), sent)
+        return _without(frozenset({"other_verdicts", "quotes_matter"}), sent)
 
     @property
     def unasked(self) -> frozenset[str]:

@@ -131,7 +131,6 @@ def test_a_model_in_process_that_decides_otherwise_is_told() -> None:
         report = score(asked)
     assert (report.model_agrees, report.components.qf, report.score) == (False, None, None)
     assert report.signed_drop == pytest.approx(0.2)
-    assert report.quotes_matter is None
 
 
 @given(st.sampled_from(LABELS), PROBABILITY, PROBABILITY)
