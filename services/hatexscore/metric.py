@@ -50,7 +50,7 @@ from shared.contracts.messages import Languages, ReasonCode, Variant
 from shared.models.ports import models
 from shared.reports.metric import Collected, Metric, StatedDecision
 from shared.statistics import ranks
-from shared.text.language import Obstacle
+from shared.text.language import Obstacle, assumption
 
 SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"
@@ -347,6 +347,7 @@ def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
     return replace(
         collected,
         models=(*collected.models, *used),
+        warnings=(*collected.warnings, *assumption(found.found_text)),
         languages=Languages(text=found.found_text, explanation=found.found_explanation),
     )
 

@@ -52,7 +52,7 @@ from shared.statistics import ranks
 from shared.statistics.draws import TwoStages, others
 from shared.statistics.placements import Places, Runs, overlaps, runs_of
 from shared.statistics.seeds import generator
-from shared.text.language import ModelLanguages, Obstacle
+from shared.text.language import ModelLanguages, Obstacle, assume_language
 
 EXCEEDANCES = 5  # of the first draws that reach the quotes: then they settle p
 ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
@@ -149,7 +149,7 @@ def ask_classifiers(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscoreCollected]:
     """The probabilities of every request. Raises BadInput for a model without the label."""
-    pairs = list(zip(requests, parsed, strict=True))
+    pairs = [(one, _with_language(one, own)) for one, own in zip(requests, parsed, strict=True)]
     obstacles = [_language_obstacle(*pair) for pair in pairs]
     texts = [
         _classifier_texts(*pair) if obstacle is None else None
@@ -167,10 +167,18 @@ def ask_classifiers(
         answers[own.asked].collected(own, explanation)
         if own
         else _without_model(request, explanation, obstacle)
-        for request, explanation, own, obstacle in zip(
-            requests, parsed, texts, obstacles, strict=True
-        )
+        for (request, explanation), own, obstacle in zip(pairs, texts, obstacles, strict=True)
     ]
+
+
+def _with_language(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
+    """Assume that an unrecognised text is in the only language that the judge learned."""
+    found = parsed.languages.found_text
+    if request.probabilities is not None or found.by != "undecided":
+        return parsed
+    learned = models().judge(request.model or DEFAULT_MODEL).languages
+    languages = replace(parsed.languages, found_text=assume_language(found, learned=learned))
+    return replace(parsed, languages=languages)
 
 
 def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
