@@ -391,12 +391,9 @@ class Reader:
 
     def _with_language(self, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Return the body with the batch's language, unless it states its own."""
-        is_known = body.get("language", "auto") != "auto"
-        if (
-            self.language is None
-            or is_known
-            or "language" not in self.contract.request.model_fields
-        ):
+        states_one = body.get("language", "auto") != "auto"
+        has_field = "language" in self.contract.request.model_fields
+        if self.language is None or states_one or not has_field:
             return body
         return {**body, "language": self.language}
 

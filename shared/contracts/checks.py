@@ -28,7 +28,7 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "no-rules": "Name a language model in `reader_model` that reads the explanation's language.",
     "conclusion-unread": "State the decision in one sentence, such as “Conclusion: hateful.”",
     "no-words": "Send a text with words.",
-    "language-undecided": "Send `language`.",
+    "language-undecided": "Send `language`, with the request or for a whole batch.",
     "untrained-language": "Name a `model` that learned the language, or send "
     "`accept_untrained_languages`.",
     "probability-missing": "Send both probabilities.",
