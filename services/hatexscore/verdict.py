@@ -55,7 +55,10 @@ CARRYING_DESCRIPTION = STATED | {ABOUT}
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 PHRASE = 3  # words of a quotation from which it counts as one of the post, if no other is found
 FEWEST_PLACES = 4  # other places in the post that quotes must beat, all of them, to be first
-DISAGREES = "The model that was asked gives P(hateful) = {p} and does not share this decision."
+DISAGREES = (  # with the two ways out
+    "The judge gives P(hateful) = {p} and does not share this decision: send your own model's "
+    "probabilities with and without the quotes, or name your model as the judge in `model`."
+)
 
 
 def finding(report: HatexscoreResult) -> Finding:
