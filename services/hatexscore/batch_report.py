@@ -215,7 +215,7 @@ def _agreement(rows: Sequence[Row], over: Statistics) -> Interval:
 
 def _kappa(rows: Sequence[Row]) -> float | None:
     """Agreement beyond that of two who decide as often, by chance (Cohen 1960)."""
-    decided = [int(row.report.predicted_label == "hateful") for row in rows]
+    decided = [int(row.report.predicted_label != "non-hateful") for row in rows]
     model = [one if _agrees(row) else 1 - one for row, one in zip(rows, decided, strict=True)]
     cells = list(zip(model, decided, strict=True))
     [value] = kappa(label_counts(cells, 2).sum(axis=0)[None])

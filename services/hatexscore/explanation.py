@@ -28,6 +28,7 @@ from services.hatexscore.report import (
     Part,
     QuotationReason,
 )
+from services.hatexscore.vocabulary import SIDES
 from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts.language_names import language_name
 from shared.contracts.messages import LanguageFound, ReasonCode
@@ -172,9 +173,12 @@ def parsed_explanation(
     plain: what the offsets of the mentions are into; None: the explanation as sent.
     """
     statement = read.statement
+    if statement and not statement.is_named and request.decision not in (None, *SIDES):
+        statement = None  # that it is no hate speech does not tell which other class it is
+    is_read = read.is_read and (statement is not None or read.statement is None)
     stated = statement.label if statement else None
     label = request.decision or stated
-    obstacle = None if read.is_read else NOT_SURE
+    obstacle = None if is_read else NOT_SURE
     named = {mention.in_text for mention in found if mention.counts}
     parsed = ParsedExplanation(
         languages=languages,

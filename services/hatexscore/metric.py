@@ -42,8 +42,10 @@ from services.hatexscore.report import (
     HatexscoreResult,
     HatexscoreVariantOutcome,
     Part,
+    side_of_label,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_stated
+from services.hatexscore.vocabulary import SIDES
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import ece_perturbed
 from shared.contracts.messages import Languages, ReasonCode, Variant
@@ -178,7 +180,7 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Obstacle | None:
         """Why QF is undefined, or None. To quote nothing is a fact about the explanation."""
-        label, original = collected.parsed.label, collected.original
+        label, original = side_of_label(collected.parsed.label), collected.original
         if collected.no_probability is not None or not collected.parsed.quoting.counts:
             return collected.no_probability
         if label is None:
@@ -213,13 +215,14 @@ class HateXScore(
         rule = request.consistency_rule or row.consistency_rule
         tau = request.tau if row.tau is None else row.tau
         groups = _named_groups(parsed)
+        label = side_of_label(parsed.label)
         if not row.decision_aware or rule != "causal":
             if groups is None:
                 return None
-            return kernel.consistency(rule, parsed.label, qf, groups, tau)
+            return kernel.consistency(rule, label, qf, groups, tau)
         if obstacle is not None and obstacle.code in NO_WITNESS:
             return None
-        return kernel.causal_consistency(parsed.label, qf, groups, tau)
+        return kernel.causal_consistency(label, qf, groups, tau)
 
     def _validity_warnings(
         self,
@@ -240,7 +243,7 @@ class HateXScore(
             yield CONTRADICTED.format(stated=parsed.stated_label, sent=request.decision)
         if obstacle is not None and obstacle.code == "model-disagrees":
             yield obstacle.detail
-        elif parsed.label == "hateful" and _opposing(collected, request.tau):
+        elif side_of_label(parsed.label) == "hateful" and _opposing(collected, request.tau):
             yield OPPOSING
 
     def _control(
@@ -282,7 +285,7 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, signed: kernel.Floats
     ) -> float | None:
         """Mean QF of random quotes. signed: (R,) their drops."""
-        label = collected.parsed.label
+        label = side_of_label(collected.parsed.label)
         if label is None:
             return None
         aware = self.variant(request).decision_aware
@@ -354,7 +357,8 @@ def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
 
 def _faithfulness(collected: HatexscoreCollected, *, aware: bool) -> float:
     """Eq. 3, where nothing stands in its way. aware: the variant asks which way masking moves P."""
-    label, original, masked = collected.parsed.label, collected.original, collected.masked
+    label = side_of_label(collected.parsed.label)
+    original, masked = collected.original, collected.masked
     if not collected.parsed.quoting.counts or label is None or original is None or masked is None:
         return 0.0  # nothing, or everything, is quoted
     moved = kernel.carried if aware else kernel.drop
@@ -417,7 +421,8 @@ def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
 
 def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
     """Which way masking moved P(hateful), and whether the asked model makes the decision."""
-    label, original, masked = collected.parsed.label, collected.original, collected.masked
+    label = side_of_label(collected.parsed.label)
+    original, masked = collected.original, collected.masked
     if original is None:
         return {}
     agreeing = {}
@@ -446,7 +451,9 @@ def _check_quotations(request: HatexscoreRequest) -> None:
 
 
 def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:
-    """None where nothing reads the explanation."""
+    """None where nothing reads the explanation. A further class need not name a group."""
+    if parsed.label not in (None, *SIDES):
+        return kernel.NamedGroups(named=True, attacked=False)
     if parsed.no_tgi is not None:
         return None
     named = parsed.tgi == 1

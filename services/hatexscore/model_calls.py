@@ -27,7 +27,7 @@ from services.hatexscore.contract import (
     DEFAULT_MODEL,
     HATEFUL,
     HatexscoreRequest,
-    hateful_labels,
+    judge_labels,
 )
 from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.kernel import DECIDING, Floats
@@ -36,9 +36,11 @@ from services.hatexscore.report import (
     HatexscoreCategoryEvidence,
     HatexscoreProbabilityReading,
     Label,
+    Side,
+    side_of_label,
 )
 from services.hatexscore.variants import VARIANTS
-from services.hatexscore.vocabulary import other_side
+from services.hatexscore.vocabulary import SIDES, other_side
 from services.hatexscore.words import Span
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput, pointing_to
@@ -126,7 +128,7 @@ class ClassifierTexts:
     hateful: tuple[str, ...]
     null: RandomNull | None = None
     control: tuple[str, ...] = ()
-    decided: Label | None = None
+    decided: Side | None = None
     warnings: tuple[str, ...] = ()
     prompt: PromptKeys | None = None  # of the request
     language: str | None = None  # of the text: what is masked of it has the same
@@ -150,7 +152,7 @@ def ask_classifiers(
 ) -> list[HatexscoreCollected]:
     """The probabilities of every request. Raises BadInput for a model without the label."""
     pairs = [(one, _with_language(one, own)) for one, own in zip(requests, parsed, strict=True)]
-    obstacles = [_language_obstacle(*pair) for pair in pairs]
+    obstacles = [_language_obstacle(*pair) or _class_obstacle(*pair) for pair in pairs]
     texts = [
         _classifier_texts(*pair) if obstacle is None else None
         for pair, obstacle in zip(pairs, obstacles, strict=True)
@@ -191,6 +193,17 @@ def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) ->
     return known.obstacle(parsed.languages.found_text)
 
 
+def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
+    """Why the judge cannot tell the decision: it has no label for this class."""
+    if request.probabilities is not None or parsed.label in (None, *SIDES):
+        return None
+    labels = _labels_of(request)
+    if judge_labels(request, labels, parsed.label):
+        return None
+    detail = f"no label of the judge is {parsed.label}; it has {', '.join(labels)}"
+    return Obstacle("judge-has-no-such-label", detail)
+
+
 def _classifier_texts(
     request: HatexscoreRequest, parsed: ParsedExplanation
 ) -> ClassifierTexts | None:
@@ -199,7 +212,7 @@ def _classifier_texts(
     if request.probabilities is not None or not quoting.counts or quoting.masked is None:
         return None
     name = request.model or DEFAULT_MODEL
-    hateful = _hateful_labels(request, name)
+    hateful = _judge_labels(request, parsed.label)
     why = VARIANTS[request.variant].why_no_control
     if why is None and request.most_draws == 0:
         why = "no draws were requested"
@@ -210,13 +223,15 @@ def _classifier_texts(
     why = why or placements.why_none
     texts = ClassifierTexts(
         name, request.text, quoting.masked, hateful, prompt=request.prompt,
-        language=parsed.languages.found_text.code, decided=parsed.label if aware else None,
+        language=parsed.languages.found_text.code,
+        decided=side_of_label(parsed.label) if aware else None,
     )  # fmt: skip
     if why is not None:
         return texts.without_control(why)
     row, most = VARIANTS[request.variant], request.most_draws
     first = min(row.first or most, most)
-    settled = row.decision_aware and parsed.label != HATEFUL and placements.others > most
+    is_harmless = side_of_label(parsed.label) != HATEFUL
+    settled = row.decision_aware and is_harmless and placements.others > most
     stages = TwoStages(first, first if settled else most, EXCEEDANCES)
     null = RandomNull(placements, request.seed, stages, one_sided(request, parsed))
     return replace(texts, null=null)
@@ -225,15 +240,19 @@ def _classifier_texts(
 def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     """Whether random spans are compared by how far they lower P(hateful); else by how far they
     move it."""
-    return VARIANTS[request.variant].decision_aware and parsed.label == HATEFUL
+    return VARIANTS[request.variant].decision_aware and side_of_label(parsed.label) == HATEFUL
 
 
-def _hateful_labels(request: HatexscoreRequest, name: str) -> tuple[str, ...]:
-    """The model's labels on the hateful side of the vocabulary in force. Raises BadInput."""
+def _labels_of(request: HatexscoreRequest) -> Sequence[str]:
     with pointing_to("/model", only=OF_THE_MODEL):
         example = Example(text=request.text, prompt=request.prompt)
-        labels = models().judge(name).labels_of(example)
-    found = hateful_labels(request, labels)
+        return models().judge(request.model or DEFAULT_MODEL).labels_of(example)
+
+
+def _judge_labels(request: HatexscoreRequest, decision: Label | None) -> tuple[str, ...]:
+    """The model's labels whose probability counts. Raises BadInput where it has none."""
+    name, labels = request.model or DEFAULT_MODEL, _labels_of(request)
+    found = judge_labels(request, labels, decision)
     if not found:
         raise BadInput(
             f"the model {name} has no label {HATEFUL!r}, nor another one of the hateful side: its "

@@ -27,12 +27,19 @@ from shared.contracts.reports import Interval
 # Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
 # others would have a mean that says nothing.
 NO_WITNESS: frozenset[ReasonCode] = frozenset(
-    {"untrained-language", "language-undecided", "model-disagrees", "quote-unread"}
+    {
+        "untrained-language",
+        "language-undecided",
+        "model-disagrees",
+        "quote-unread",
+        "judge-has-no-such-label",
+    }
 )
 
 NO_EXPLANATION = "there is no explanation: it is empty"  # a warning
 
-Label = Literal["hateful", "non-hateful"]
+Side = Literal["hateful", "non-hateful"]
+Label = Annotated[str, Word]  # a side, or a further class of the caller's vocabulary
 Language = Literal["en", "zh", "ko"]  # that the paper prints lists in
 Reader = Literal["rules", "reader", "llm"]
 VocabularyName = Literal[
@@ -45,6 +52,13 @@ DropDirection = Literal["supports", "opposes", "none"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
 QUOTED = "inside a quotation"  # why a mention of a group does not count
+
+
+def side_of_label(label: Label | None) -> Side | None:
+    """Return `hateful` for every class but `non-hateful`: its decision rests on what is quoted."""
+    if label is None:
+        return None
+    return "non-hateful" if label == "non-hateful" else "hateful"
 
 
 class HatexscoreComponents(Message):
@@ -362,7 +376,10 @@ class HatexscoreResult(ExplainableReport):
         exclude_if=lambda reading: reading is None,
         description="absent where a classifier's head tells P",
     )
-    predicted_label: Label | None = Field(description="in force: as sent, else as stated")
+    predicted_label: Label | None = Field(
+        description="in force: as sent, else as stated; `hateful`, `non-hateful`, or a further "
+        "class of `labels`"
+    )
     predicted_label_sent: Annotated[str, Word] | None = Field(
         default=None, description="the decision in the caller's own word; null where none was sent"
     )
@@ -473,7 +490,7 @@ class HatexscoreLengthScores(Message):
     score: Interval
 
 
-Decision = Literal["hateful", "non-hateful", "unknown"]
+Decision = Label  # or `unknown`
 
 
 class HatexscoreDecisionMeans(Message):

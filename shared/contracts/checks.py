@@ -35,6 +35,8 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "label-unknown": "Send the decision that is explained.",
     "model-disagrees": "Send your own model's probabilities, with and without the quotes, or name "
     "your model in `model`.",
+    "judge-has-no-such-label": "Name a judge in `model` that has the label, or send your own "
+    "model's probabilities of it.",
     "quote-not-found": "Quote words of the text exactly as they stand there.",
     "quote-unread": "Quote from the beginning of the text, or name a `model` that reads more.",
     "answer-unread": "Name a model that answers with one of the labels.",

@@ -370,6 +370,7 @@ ReasonCode = Literal[
     "probability-missing",
     "label-unknown",
     "model-disagrees",
+    "judge-has-no-such-label",
     "quote-not-found",
     "quote-unread",
     UnreadCode,

@@ -112,6 +112,35 @@ def test_a_verdict_in_the_callers_words_is_read() -> None:
     ]
 
 
+CLASSES = {"hateful": ["hate speech"], "insulting": ["insulting"], "non-hateful": ["fine"]}
+
+
+def test_a_further_class_is_read_apart_from_hate_and_from_none() -> None:
+    said = [
+        "Label: offensive",
+        "The post is offensive, but it is not hate speech.",
+        "This is hate speech, not merely offensive.",
+        "The post is neither hateful nor offensive. It is normal.",
+        "Class: normal",
+    ]
+    expected = ["offensive", "offensive", "hateful", "non-hateful", "non-hateful"]
+    assert labels(said, "three-way") == expected
+    assert labels(["The post is insulting but no hate speech.", "It is fine."], CLASSES) == [
+        "insulting",
+        "non-hateful",
+    ]
+
+
+def test_to_deny_hate_names_none_of_the_other_classes() -> None:
+    [denied, named] = read(["This is not hate speech.", "The post is normal."], "three-way")
+    assert denied.statement is not None
+    assert named.statement is not None
+    assert (denied.statement.is_named, named.statement.is_named) == (False, True)
+    [binary] = read(["This is not hate speech."])
+    assert binary.statement is not None
+    assert binary.statement.is_named
+
+
 STATED = {
     "en": ("I find that the post is hateful.", "The post is not hate speech."),
     "de": ("Der Beitrag ist hasserfüllt.", "Der Beitrag ist keine Hassrede."),
