@@ -19,6 +19,7 @@ from shared.readers.verdict import VerdictRead, VerdictText, read_verdicts
 from shared.text.normalized import NormalizedText
 from shared.text.sentences import Span
 
+OTHER_CHARGE = "illegal"  # of .67 of 109 texts "offensive" was then read, of none that deny it
 PLACES = 2  # of a probability: the last ones differ between processors
 
 
@@ -47,9 +48,15 @@ class ConclusionText:
     quoted: Sequence[Span] = ()
 
     def asked(self, positive: Label = "hateful") -> VerdictText:
-        """The text for the trained reader, with the words of one class marked as positive."""
-        text = self.explanation.text
-        return VerdictText(text, self.vocabulary.marks(text, positive), self.quoted)
+        """The text for the trained reader, with the words of one class marked as positive.
+
+        For a further class, another charge is put in place of words of hate: that these are denied
+        must not count against the class.
+        """
+        text, words = self.explanation.text, self.vocabulary
+        edits = [] if positive == "hateful" else words.places(text, "hateful")
+        charges = [(start, end, OTHER_CHARGE) for start, end in edits]
+        return VerdictText(text, words.marks(text, positive), self.quoted, charges)
 
     def statement(self, label: Label, read: VerdictRead, *, is_named: bool) -> ConclusionStatement:
         start, end = self.explanation.original(*(read.span or (0, 0)))
@@ -102,7 +109,8 @@ def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     """Ask the trained reader for the side, then for each further class of what denies hate.
 
     A further class is asked about as the positive one, where the text has a word of it. The text is
-    unread where two of them are affirmed, or where the reader is not sure of one.
+    unread where two of them are affirmed, where the reader is not sure of one, or where it denies
+    one and the text names no other class: "offensive, but no hate speech" is often read so.
     """
     sides = read_verdicts([one.asked() for one in texts])
     named = [
@@ -118,6 +126,7 @@ def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     ]
     answers = read_verdicts([texts[place].asked(label) for place, label in asked])
     further: dict[int, list[tuple[Label, VerdictRead]]] = {}
+    denied = {place for place, _ in asked}
     for (place, label), answer in zip(asked, answers, strict=True):
         if answer.label == "hateful" or not answer.is_read:
             further.setdefault(place, []).append((label, answer))
@@ -126,6 +135,8 @@ def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
         affirmed = further.get(place, [])
         if read.label is None:
             found.append(ConclusionRead(None, read.is_read))
+        elif not affirmed and place in denied and read.label not in named[place]:
+            found.append(ConclusionRead(None, is_read=False))
         elif not affirmed:
             is_named = not one.vocabulary.further or read.label in named[place]
             found.append(ConclusionRead(one.statement(read.label, read, is_named=is_named)))
