@@ -87,7 +87,10 @@ def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
         )
         if stated is not None and stated.label is not None:
             start, end = plain.original(*stated.span)
-            found[place] = ConclusionRead(ConclusionStatement(start, end, stated.label))
+            words = one.vocabulary.labels_in(plain.text[slice(*stated.words)])
+            is_named = not one.vocabulary.further or stated.label in (*words, "hateful")
+            statement = ConclusionStatement(start, end, stated.label, is_named=is_named)
+            found[place] = ConclusionRead(statement)
             if any(a >= stated.span[1] for a, _, _ in one.vocabulary.marks(plain.text)):
                 doubted.add(place)
         elif stated is not None or not any(map(str.isalpha, plain.text)):

@@ -26,7 +26,7 @@ from services.hatexscore.model_calls import (
     ask_classifiers,
     one_sided,
 )
-from services.hatexscore.post_words import post_words
+from services.hatexscore.post_words import read_post_words
 from services.hatexscore.quotes import quotations
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
@@ -86,7 +86,9 @@ class HateXScore(
         pairs = zip(requests, read, strict=True)
         if any(one.reader_model or own.is_unread for one, own in pairs):
             read = read_by_model(requests, read)
-        return list(map(_with_languages, ask_classifiers(requests, read)))
+        collected = list(map(_with_languages, ask_classifiers(requests, read)))
+        about = read_post_words(requests, [one.parsed for one in collected])
+        return [replace(own, post_words=found) for own, found in zip(collected, about, strict=True)]
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
         return read_stated(HatexscoreRequest(text=text, explanation="", language=language), answer)
@@ -172,7 +174,7 @@ class HateXScore(
             explanation_language=parsed.languages.explanation_code,
             groups=tuple(sorted({mention.group for mention in parsed.groups if mention.counts})),
             text_groups=parsed.text_groups,
-            post_words=None if parsed.rests_on_quotes else post_words(request, parsed),
+            post_words=collected.post_words,
             control=control,
         )
 

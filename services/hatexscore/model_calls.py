@@ -34,6 +34,7 @@ from services.hatexscore.kernel import DECIDING, Floats
 from services.hatexscore.quotes import count_units, mask_spans, overlap_words
 from services.hatexscore.report import (
     HatexscoreCategoryEvidence,
+    HatexscorePostWords,
     HatexscoreProbabilityReading,
     Label,
     Side,
@@ -89,6 +90,7 @@ class HatexscoreCollected(Collected):
     reading: HatexscoreProbabilityReading | None = None
     categories: tuple[HatexscoreCategoryEvidence, ...] = ()
     deciding: float = DECIDING  # P(hateful) from which the asked model decides so
+    post_words: HatexscorePostWords | None = None
 
 
 @dataclass(frozen=True, slots=True)

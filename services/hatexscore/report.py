@@ -289,6 +289,12 @@ class HatexscorePostWords(Message):
     words: Count = Field(description="different content words of the post that it uses or quotes")
     weight: float = Field(ge=0, description="of these words; a frequent one counts half")
     needed: float = Field(ge=0, description="weight from which it is about this post")
+    similarity: Probability | None = Field(
+        default=None,
+        description="of the post and the explanation without these words, by the model "
+        "`embedded-similarity`: from 0.3 it is about this post. Asked in English, where the words "
+        "do not suffice; else null",
+    )
 
 
 class HatexscoreResult(ExplainableReport):

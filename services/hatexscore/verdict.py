@@ -56,6 +56,7 @@ CARRYING_DESCRIPTION = STATED | {ABOUT}
 
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 PHRASE = 3  # words of a quotation from which it counts as one of the post, if no other is found
+ALIKE = 0.3  # similarity from which an explanation in other words is about the post
 FEWEST_PLACES = 4  # other places in the post that quotes must beat, all of them, to be first
 DISAGREES = (  # with the two ways out
     "The judge gives {name} = {p} and does not share this decision: send your own model's "
@@ -242,13 +243,20 @@ def _group_named(report: HatexscoreResult) -> Check:
 
 
 def _about_this_post(report: HatexscoreResult) -> Check:
-    """Compare the explanation's words with the post's; tested quotes answer this."""
+    """Compare the explanation's words and sense with the post's; tested quotes answer this.
+
+    Of 34 good explanations whose words do not suffice 0.59 are similar enough; of explanations of
+    another post 0.05, of templates that name one word 0.06.
+    """
     words = report.post_words
     if words is None:
         return not_applicable(ABOUT, "The quotes are tested instead.")
     used = counted(words.words, "word")
     if words.words and words.weight >= words.needed:
         return passed(ABOUT, f"It uses {used} of the post, enough to be about it.")
+    if words.similarity is not None and words.similarity >= ALIKE:
+        alike = significant(words.similarity)
+        return passed(ABOUT, f"It is similar to the post in other words, too ({alike}).")
     return not_tested(
         ABOUT, "not-about-post", f"It uses {used} of the post, and might be about any other."
     )
