@@ -41,8 +41,8 @@ def main() -> None:
     shared = [result for result in results if result["model_agrees"]]
     for name, chosen in (("all", results), ("decision shared by the model", shared)):
         print(f"{name}: {_shares(chosen)}")
-    print("untested:", *Counter(one["reason"] for r in results for one in r["untested"]).items())
-    print("problems:", *Counter(code for r in results for code in r["problems"]).items())
+    for verdict in ("not_tested", "problem_found"):
+        _print_reasons(verdict, results)
     if labels:
         _print_precision(lines, results, labels, wrong=options.wrong)
 
@@ -77,6 +77,16 @@ def _shares(results: Sequence[Row]) -> str:
     decisive = counts["holds_up"] + counts["problem_found"]
     share = decisive / max(1, len(results))
     return f"n {len(results)}, decisive {share:.3f}, {dict(counts)}"
+
+
+def _print_reasons(verdict: str, results: Sequence[Row]) -> None:
+    """Print how often each reason decided the verdict: the first one that a result lists."""
+    chosen = [result for result in results if result["verdict"] == verdict]
+    listed = [[*row["problems"], *(one["reason"] for one in row["untested"])] for row in chosen]
+    first = Counter(reasons[0] if reasons else "none" for reasons in listed)
+    print(f"{verdict}: {len(chosen)} of {len(results)}")
+    for reason, count in first.most_common():
+        print(f"  {reason:24} {count:4} {count / len(results):.3f}")
 
 
 def _print_precision(

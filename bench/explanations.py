@@ -25,7 +25,7 @@ from scipy.stats import mannwhitneyu
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
-from services.hatexscore.verdict import quotes
+from services.hatexscore.verdict import MATTER, checks, quotes
 from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
@@ -190,7 +190,9 @@ def since_first_version(rows: Sequence[Explained]) -> dict[str, Any]:
         "qf_lowered": sum(first > second + 1e-9 for first, second in both),
         "opposed": sum(one.drop_direction == "opposes" for one in now),
         "beyond_chance_before": [sum(one.share_beaten > 0.5 for one in controls), len(controls)],
-        "quotes_matter": Counter(one.quotes_matter for one in now),
+        "quotes_matter": Counter(
+            check.outcome for one in now for check in checks(one) if check.name == MATTER
+        ),
         "draws": float(np.mean([one.control.draws for one in now if one.control is not None])),
     }
 

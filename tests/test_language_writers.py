@@ -70,7 +70,7 @@ def test_haf_reads_a_short_text_beside_an_english_answer() -> None:
     with haf.bound():
         report = HAF.score(toxicity(text="Lazy neighbours!"))
     assert report.languages is not None
-    assert report.languages.text.code == "und"
+    assert (report.languages.text.code, report.languages.text.by) == ("en", "assumed")
     assert report.score is not None
 
 

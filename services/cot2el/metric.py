@@ -37,6 +37,7 @@ from shared.reports.metric import Collected, Metric
 from shared.text.language import (
     LanguageCoverage,
     Obstacle,
+    assume_language,
     find_language,
     model_coverage,
     requested_language,
@@ -173,12 +174,12 @@ def _rule_coverage(
     asked = in_words(request.question)
     question = find_language(asked, sent)
     thought = None if reasoning is None else find_language(reasoning, sent)
-    found = [rules_obstacle(asked, question, thought, PROMPTED)] if request.model else []
+    languages = Languages(text=assume_language(question, thought), explanation=thought)
+    found = [rules_obstacle(asked, languages.text, PROMPTED)] if request.model else []
     segmented = request.units is None  # by our rules
     if reasoning is not None and thought is not None and (request.model or segmented):
         ruled = PROMPTED if request.model else RULED
-        found.append(rules_obstacle(reasoning, thought, question, ruled))
-    languages = Languages(text=question, explanation=thought)
+        found.append(rules_obstacle(reasoning, assume_language(thought, question), ruled))
     return languages, tuple(dict.fromkeys(filter(None, found)))
 
 

@@ -29,6 +29,7 @@ LINES_AT_ONCE = 500
 MOST_FOR_PEOPLE = 5_000  # lines of a file that is looked at: of 300 cells each they are some MB
 FIRST = ("custom_id", "line", "job_id", "status", "score")
 JUDGED = (("verdict",), ("reason",))  # of a metric's result
+CHECKS = ("checks",)  # likewise, in one cell
 LAST = ("warnings", "warned", "error")  # how many, and their words
 PARTS = ("components", "control")
 TOLD_ELSEWHERE = frozenset({"warnings", "provenance"})  # of a result that is no metric's
@@ -94,10 +95,11 @@ def _tables(
 
 
 def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
-    """`numbers_of` the results of a batch of this service."""
+    """The checks, and `numbers_of` the results, of a batch of this service."""
     if contract is None:
         return []
-    return numbers_of(contract.report if contract.answers is None else contract.answers())
+    numbers = numbers_of(contract.report if contract.answers is None else contract.answers())
+    return [CHECKS, *numbers] if issubclass(contract.report, Report) else numbers
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
@@ -211,7 +213,18 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
         if not isinstance(result, dict):
             return None
         result = result.get(name)
+    if path == CHECKS:
+        return outcomes(result or ())
     return result if isinstance(result, SCALARS) else None
+
+
+def outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
+    """Return the checks of a result in one cell, as `name: outcome (reason)`."""
+    said = []
+    for check in checks:
+        why = f" ({check['reason']})" if check.get("reason") else ""
+        said.append(f"{check['name']}: {check['outcome']}{why}")
+    return "; ".join(said)
 
 
 def why_none(status: str, error: Mapping[str, Any] | None, batch: Batch) -> str | None:

@@ -30,6 +30,7 @@ from services.hatexscore.report import (
     Reader,
     TextLength,
 )
+from services.hatexscore.verdict import LEVEL
 from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval
 from shared.reports.estimates import UNIT, BatchStatistics
@@ -165,11 +166,18 @@ def _shares_beaten(rows: Sequence[Row]) -> list[float | None]:
 
 def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
     """Of the hateful decisions that can be told."""
-    told = [row for row in rows if row.report.quotes_matter in ("yes", "no")]
-    if not told:
+    tested = [(row, p) for row in rows if (p := _tested_p(row.report)) is not None]
+    if not tested:
         return None
-    found = [float(row.report.quotes_matter == "yes") for row in told]
-    return over.share(found, over.keys(told))
+    return over.share([float(p <= LEVEL) for _, p in tested], over.keys([row for row, _ in tested]))
+
+
+def _tested_p(report: HatexscoreResult) -> float | None:
+    """Return p for a hateful decision with so many random spans that it can reach `LEVEL`."""
+    control = report.control
+    if report.predicted_label != "hateful" or report.components.qf is None or control is None:
+        return None
+    return control.p_value if (control.attainable_p or 1.0) <= LEVEL else None
 
 
 def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:
@@ -207,7 +215,7 @@ def _agreement(rows: Sequence[Row], over: Statistics) -> Interval:
 
 def _kappa(rows: Sequence[Row]) -> float | None:
     """Agreement beyond that of two who decide as often, by chance (Cohen 1960)."""
-    decided = [int(row.report.predicted_label == "hateful") for row in rows]
+    decided = [int(row.report.predicted_label != "non-hateful") for row in rows]
     model = [one if _agrees(row) else 1 - one for row, one in zip(rows, decided, strict=True)]
     cells = list(zip(model, decided, strict=True))
     [value] = kappa(label_counts(cells, 2).sum(axis=0)[None])

@@ -1,4 +1,4 @@
-"""The conclusion that an explanation states: which side of the labels, or none (HTC).
+"""The conclusion that an explanation states: which class of the labels, or none (HTC).
 
 Source: Hu & Lee, arXiv:2601.13547, section 3.1, Eq. 2. What is stated as data is read exactly; the
 trained reader reads prose, and says where it is not sure. The variants `paper` and `reference` have
@@ -15,10 +15,11 @@ from services.hatexscore.report import Label, Reader
 from services.hatexscore.vocabulary import Vocabulary
 from shared.readers.decision_words import side_of
 from shared.readers.structured import StructuredVerdict, read_structured
-from shared.readers.verdict import VerdictText, read_verdicts
+from shared.readers.verdict import VerdictRead, VerdictText, read_verdicts
 from shared.text.normalized import NormalizedText
 from shared.text.sentences import Span
 
+OTHER_CHARGE = "illegal"  # of .67 of 109 texts "offensive" was then read, of none that deny it
 PLACES = 2  # of a probability: the last ones differ between processors
 
 
@@ -27,6 +28,7 @@ class ConclusionStatement:
     """A part of the explanation, explanation[start:end], and the label that it states.
 
     probability: [0, 1] of the label, as the trained reader gives it; None where another read it.
+    is_named: False where the text only denies hate, though the vocabulary has further classes.
     """
 
     start: int
@@ -34,6 +36,7 @@ class ConclusionStatement:
     label: Label
     by: Reader = "rules"
     probability: float | None = None
+    is_named: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,22 @@ class ConclusionText:
     explanation: NormalizedText
     vocabulary: Vocabulary
     quoted: Sequence[Span] = ()
+
+    def asked(self, positive: Label = "hateful") -> VerdictText:
+        """The text for the trained reader, with the words of one class marked as positive.
+
+        For a further class, another charge is put in place of words of hate: that these are denied
+        must not count against the class.
+        """
+        text, words = self.explanation.text, self.vocabulary
+        edits = [] if positive == "hateful" else words.places(text, "hateful")
+        charges = [(start, end, OTHER_CHARGE) for start, end in edits]
+        return VerdictText(text, words.marks(text, positive), self.quoted, charges)
+
+    def statement(self, label: Label, read: VerdictRead, *, is_named: bool) -> ConclusionStatement:
+        start, end = self.explanation.original(*(read.span or (0, 0)))
+        probability = round(read.probability, PLACES)
+        return ConclusionStatement(start, end, label, "reader", probability, is_named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +87,67 @@ def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
         )
         if stated is not None and stated.label is not None:
             start, end = plain.original(*stated.span)
-            found[place] = ConclusionRead(ConclusionStatement(start, end, stated.label))
+            words = one.vocabulary.labels_in(plain.text[slice(*stated.words)])
+            is_named = not one.vocabulary.further or stated.label in (*words, "hateful")
+            statement = ConclusionStatement(start, end, stated.label, is_named=is_named)
+            found[place] = ConclusionRead(statement)
             if any(a >= stated.span[1] for a, _, _ in one.vocabulary.marks(plain.text)):
                 doubted.add(place)
         elif stated is not None or not any(map(str.isalpha, plain.text)):
             found[place] = ConclusionRead(None)
     left = [place for place in range(len(texts)) if place not in found or place in doubted]
-    asked = [
-        VerdictText(one.explanation.text, one.vocabulary.marks(one.explanation.text), one.quoted)
-        for one in map(texts.__getitem__, left)
-    ]
-    for place, read in zip(left, read_verdicts(asked), strict=True):
-        statement = None
-        if read.label is not None and read.span is not None:
-            start, end = texts[place].explanation.original(*read.span)
-            probability = round(read.probability, PLACES)
-            statement = ConclusionStatement(start, end, read.label, "reader", probability)
+    for place, read in zip(left, _read_prose([texts[place] for place in left]), strict=True):
         if place not in doubted:
-            found[place] = ConclusionRead(statement, read.is_read)
-        elif read.label not in (None, found[place].label):
+            found[place] = read
+        elif read.label not in (None, found[place].label) and not _leaves_open(read):
             found[place] = ConclusionRead(None, is_read=False)
     return [found[place] for place in range(len(texts))]
+
+
+def _leaves_open(read: ConclusionRead) -> bool:
+    return read.statement is not None and not read.statement.is_named
+
+
+def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
+    """Ask the trained reader for the side, then for each further class of what denies hate.
+
+    A further class is asked about as the positive one, where the text has a word of it. The text is
+    unread where two of them are affirmed, where the reader is not sure of one, or where it denies
+    one and the text names no other class: "offensive, but no hate speech" is often read so.
+    """
+    sides = read_verdicts([one.asked() for one in texts])
+    named = [
+        one.vocabulary.labels_in(one.explanation.text) if one.vocabulary.further else set()
+        for one in texts
+    ]
+    asked = [
+        (place, label)
+        for place, (one, read) in enumerate(zip(texts, sides, strict=True))
+        if read.label == "non-hateful" or (read.label and "hateful" not in named[place])
+        for label in one.vocabulary.further
+        if label in named[place]
+    ]
+    answers = read_verdicts([texts[place].asked(label) for place, label in asked])
+    further: dict[int, list[tuple[Label, VerdictRead]]] = {}
+    denied = {place for place, _ in asked}
+    for (place, label), answer in zip(asked, answers, strict=True):
+        if answer.label == "hateful" or not answer.is_read:
+            further.setdefault(place, []).append((label, answer))
+    found = []
+    for place, (one, read) in enumerate(zip(texts, sides, strict=True)):
+        affirmed = further.get(place, [])
+        if read.label is None:
+            found.append(ConclusionRead(None, read.is_read))
+        elif not affirmed and place in denied and read.label not in named[place]:
+            found.append(ConclusionRead(None, is_read=False))
+        elif not affirmed:
+            is_named = not one.vocabulary.further or read.label in named[place]
+            found.append(ConclusionRead(one.statement(read.label, read, is_named=is_named)))
+        elif len(affirmed) == 1 and affirmed[0][1].is_read:
+            found.append(ConclusionRead(one.statement(*affirmed[0], is_named=True)))
+        else:
+            found.append(ConclusionRead(None, is_read=False))
+    return found
 
 
 def _label(vocabulary: Vocabulary, phrase: str) -> Label | None:

@@ -27,12 +27,15 @@ from services.hatexscore.report import (
     Label,
     Language,
     Probability,
+    Side,
     VocabularyName,
 )
 from services.hatexscore.verdict import PROBLEMS, finding
 from services.hatexscore.vocabulary import (
+    MOST_CLASSES,
     MOST_WORDS,
     MOST_WRITTEN_OUT,
+    RESERVED,
     SIDES,
     Vocabulary,
     built_in,
@@ -74,10 +77,13 @@ SECONDS_A_TERM = 1.5e-4  # of a policy of your own
 PolicyName = Literal["un", "meta", "twitter", "youtube"]
 Term = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 Terms = Annotated[list[Term], Field(max_length=2_000)]
-HATEFUL: Label = "hateful"  # the side whose probability counts
+HATEFUL: Side = "hateful"  # the side whose probability counts
 LabelText = Annotated[str, StringConstraints(min_length=1, max_length=120)]
 LabelTexts = Annotated[list[LabelText], Field(min_length=1, max_length=MOST_WORDS)]
-OwnLabels = Annotated[dict[Label, LabelTexts], Field(min_length=len(SIDES))]
+ClassName = Annotated[str, StringConstraints(pattern=r"^\w[\w -]{0,39}$")]
+OwnLabels = Annotated[
+    dict[ClassName, LabelTexts], Field(min_length=len(SIDES), max_length=MOST_CLASSES)
+]
 CustomPolicy = Annotated[dict[Term, Terms], Field(min_length=1, max_length=100)]
 
 
@@ -106,7 +112,10 @@ class HatexscoreWeights(Message):
 
 
 class HatexscoreProbabilities(Message):
-    """P(hateful) that the caller measured; `null` means that the model gave none."""
+    """P(hateful) that the caller measured; `null` means that the model gave none.
+
+    Of a decision for a further class of `labels` it is P of that class.
+    """
 
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
     masked: Probability | None = Field(
@@ -128,10 +137,14 @@ class HatexscoreRequest(ExplainableRequest):
     )
     labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
         default=None,
-        examples=["toxicity", {"hateful": ["toxic", "unsafe"], "non-hateful": ["normal", "safe"]}],
-        description="words for the two sides of the decision, in which the explanation is read: a "
+        examples=[
+            "toxicity",
+            {"hateful": ["hate speech"], "offensive": ["offensive"], "non-hateful": ["normal"]},
+        ],
+        description="words for the classes of the decision, in which the explanation is read: a "
         "built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits "
-        "and single characters in a label line only); absent: as `predicted_label` tells, else "
+        "and single characters in a label line only): `hateful`, `non-hateful` and, if you have "
+        "them, further classes, as in `three-way`; absent: as `predicted_label` tells, else "
         "`default`",
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
@@ -143,8 +156,8 @@ class HatexscoreRequest(ExplainableRequest):
         default=None,
         max_length=60,
         examples=["hateful", "non-hateful", "toxic"],
-        description="the explained decision, `hateful`, `non-hateful` or a word of `labels`; if "
-        "absent, the one that the explanation states",
+        description="the explained decision, `hateful`, `non-hateful`, or a class or word of "
+        "`labels`; if absent, the one that the explanation states",
     )
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
@@ -210,9 +223,9 @@ class HatexscoreRequest(ExplainableRequest):
 
     @property
     def decision(self) -> Label | None:
-        """The side of the decision that was sent; None where none was."""
+        """The class of the decision that was sent; None where none was."""
         sent = self.predicted_label
-        return None if sent is None else _side(self.vocabulary, sent)
+        return None if sent is None else _class_of(self.vocabulary, sent)
 
     @property
     def most_draws(self) -> int:
@@ -226,6 +239,10 @@ class HatexscoreRequest(ExplainableRequest):
     def _names_each_side_once(
         cls, labels: VocabularyName | OwnLabels | None
     ) -> VocabularyName | OwnLabels | None:
+        if isinstance(labels, dict) and not {*SIDES} <= {*labels}:
+            raise ValueError("`labels` needs words for `hateful` and for `non-hateful`")
+        if isinstance(labels, dict) and not {*labels}.isdisjoint(RESERVED):
+            raise ValueError(f"no class may be called {' or '.join(RESERVED)}")
         found = invalid_label(labels) if isinstance(labels, dict) else None
         if found is not None:
             side, place, why = found
@@ -240,8 +257,8 @@ class HatexscoreRequest(ExplainableRequest):
         if label is None or "labels" not in info.data:
             return label
         vocabulary = _in_force(info.data["labels"], label)
-        if _side(vocabulary, label) is None:
-            accepted = ", ".join([*SIDES, *_label_list(vocabulary)])
+        if _class_of(vocabulary, label) is None:
+            accepted = ", ".join([*vocabulary.classes, *_label_list(vocabulary)])
             raise ValueError(f"the label is none of the words in force: {accepted}")
         return label
 
@@ -279,15 +296,25 @@ class HatexscoreRequest(ExplainableRequest):
         return policy
 
 
-def hateful_labels(request: HatexscoreRequest, labels: Sequence[str]) -> tuple[str, ...]:
-    """Those of a model's labels that lie on the hateful side of the vocabulary in force.
+def judge_labels(
+    request: HatexscoreRequest, labels: Sequence[str], decision: Label | None
+) -> tuple[str, ...]:
+    """Return those of a model's labels whose probability counts.
 
-    `paper` and `reference` know two labels alone.
+    They are on the hateful side of the vocabulary in force, or in the further class that the
+    decision names. `paper` and `reference` know two labels alone.
     """
-    if request.variant != "robust" and HATEFUL in labels:
+    wanted = HATEFUL if decision is None or decision in SIDES else decision
+    if request.variant != "robust" and wanted == HATEFUL and HATEFUL in labels:
         return (HATEFUL,)
     known = request.vocabulary
-    return tuple(one for one in labels if one == HATEFUL or known.label_of(one) == HATEFUL)
+    return tuple(one for one in labels if one == wanted or known.label_of(one) == wanted)
+
+
+def _fits(request: HatexscoreRequest, labels: Sequence[str]) -> bool:
+    """A judge that cannot tell a further class leaves a check untested, and is no fault."""
+    decision = request.decision
+    return decision not in (None, *SIDES) or bool(judge_labels(request, labels, decision))
 
 
 def _in_force(labels: VocabularyName | OwnLabels | None, sent: str | None) -> Vocabulary:
@@ -298,17 +325,17 @@ def _in_force(labels: VocabularyName | OwnLabels | None, sent: str | None) -> Vo
     return built_in(labels or "default")
 
 
-def _side(vocabulary: Vocabulary, sent: str) -> Label | None:
-    return next((side for side in SIDES if side == sent), None) or vocabulary.label_of(sent)
+def _class_of(vocabulary: Vocabulary, sent: str) -> Label | None:
+    return sent if sent in vocabulary.classes else vocabulary.label_of(sent)
 
 
 def _label_list(vocabulary: Vocabulary) -> list[str]:
     """The first words that a refusal lists; the built-in ones are in other languages, too."""
     return [
         word
-        for side in SIDES
-        for word in vocabulary.side(side)[:MOST_WRITTEN_OUT]
-        if word not in SIDES
+        for label in vocabulary.classes
+        for word in vocabulary.side(label)[:MOST_WRITTEN_OUT]
+        if word not in vocabulary.classes
     ]
 
 
@@ -384,7 +411,7 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
     agrees (specs "models" §7)."""
     named = {} if found.policy is None else {"policy": found.policy}
     decided = found.decision
-    if decided is not None and _side(_in_force(None, decided), decided) is not None:
+    if decided is not None and _class_of(_in_force(None, decided), decided) is not None:
         named["predicted_label"] = decided
     return {
         **named,
@@ -412,7 +439,7 @@ CONTRACT = MetricContract(
     needs=needs,
     writers=("reader_model",),
     labels=(HATEFUL,),
-    fits=lambda request, labels: bool(hateful_labels(request, labels)),
+    fits=_fits,
     examples={
         "a hateful text": _HATEFUL,
         "in Chinese": _CHINESE,

@@ -28,11 +28,18 @@ from services.hatexscore.report import (
     Part,
     QuotationReason,
 )
+from services.hatexscore.vocabulary import SIDES
 from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts.language_names import language_name
 from shared.contracts.messages import LanguageFound, ReasonCode
 from shared.models.catalogue.catalogue import READER
-from shared.text.language import UNDECIDED, Obstacle, find_language, requested_language
+from shared.text.language import (
+    UNDECIDED,
+    Obstacle,
+    assume_language,
+    find_language,
+    requested_language,
+)
 from shared.text.normalized import NormalizedText
 
 OTHER_GROUPS = (
@@ -166,9 +173,12 @@ def parsed_explanation(
     plain: what the offsets of the mentions are into; None: the explanation as sent.
     """
     statement = read.statement
+    if statement and not statement.is_named and request.decision not in (None, *SIDES):
+        statement = None  # that it is no hate speech does not tell which other class it is
+    is_read = read.is_read and (statement is not None or read.statement is None)
     stated = statement.label if statement else None
     label = request.decision or stated
-    obstacle = None if read.is_read else NOT_SURE
+    obstacle = None if is_read else NOT_SURE
     named = {mention.in_text for mention in found if mention.counts}
     parsed = ParsedExplanation(
         languages=languages,
@@ -194,13 +204,15 @@ def detect_languages(
 ) -> DetectedLanguages:
     """As sent, or each identified by itself; what an explanation quotes decides nothing.
 
-    An explanation that is too short to tell follows the text where their script agrees. known:
-    the languages in which explanations are read.
+    An unrecognised text is assumed to be in the explanation's language. An explanation that is too
+    short to tell follows the text where their script agrees. known: the languages in which
+    explanations are read.
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
     own = _own_words(request)
     explanation = find_language(own, sent)
+    text = assume_language(text, explanation)
     read_text, read_own = _analyser(text, request.text), _analyser(explanation, own)
     text_names = _names(text, read_text)
     if not any(map(str.isalpha, request.explanation)):

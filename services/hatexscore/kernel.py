@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.hatexscore.report import ConsistencyRule, DropDirection, Label
+from services.hatexscore.report import ConsistencyRule, DropDirection, Side
 from shared.contracts.errors import DegenerateInput
 from shared.statistics import ranks
 
@@ -37,7 +37,7 @@ def carried(original: float, masked: float) -> float:
     return max(0.0, original - masked)
 
 
-def relative_drop(label: Label, original: float, masked: float) -> float | None:
+def relative_drop(label: Side, original: float, masked: float) -> float | None:
     """p_orig - p_mask as a share of the P of the decision, signed; [-19, 19].
 
     None where that P is under 0.05: a share of nearly nothing tells nothing.
@@ -46,7 +46,7 @@ def relative_drop(label: Label, original: float, masked: float) -> float | None:
     return None if decided < LEAST_DECIDED else (original - masked) / decided
 
 
-def drop_direction(label: Label, original: float, masked: float) -> DropDirection:
+def drop_direction(label: Side, original: float, masked: float) -> DropDirection:
     """Whether what is quoted makes for the decision or against it."""
     moved = original - masked if label == "hateful" else masked - original
     if abs(moved) <= ranks.TIE:
@@ -54,7 +54,7 @@ def drop_direction(label: Label, original: float, masked: float) -> DropDirectio
     return "supports" if moved > 0 else "opposes"
 
 
-def agrees(label: Label, original: float, deciding: float = DECIDING) -> bool:
+def agrees(label: Side, original: float, deciding: float = DECIDING) -> bool:
     """Whether a model with this P(hateful), [0, 1], makes the decision itself.
 
     deciding: P(hateful) from which it decides so.
@@ -62,7 +62,7 @@ def agrees(label: Label, original: float, deciding: float = DECIDING) -> bool:
     return (original >= deciding) == (label == "hateful")
 
 
-def quotation_faithfulness(label: Label, quoted_drop: float) -> float:
+def quotation_faithfulness(label: Side, quoted_drop: float) -> float:
     """Eq. 3 for a non-trivial quotation, [0, 1], higher = more faithful.
 
     quoted_drop: by masking every quoted span, [0, 1]: `drop` as printed, `carried` in `robust`.
@@ -81,7 +81,7 @@ class NamedGroups:
 
 
 def consistency(
-    rule: ConsistencyRule, label: Label | None, qf: float | None, groups: NamedGroups, tau: float
+    rule: ConsistencyRule, label: Side | None, qf: float | None, groups: NamedGroups, tau: float
 ) -> float | None:
     """Eq. 5 under one of three readings: 1 where decision, evidence and group cohere, else 0.
 
@@ -108,7 +108,7 @@ def consistency(
 
 
 def causal_consistency(
-    label: Label | None, qf: float | None, groups: NamedGroups | None, tau: float
+    label: Side | None, qf: float | None, groups: NamedGroups | None, tau: float
 ) -> float | None:
     """The rule `causal` over three values: 0 where one condition is false, whatever the others are.
 

@@ -26,7 +26,7 @@ from services.hatexscore.model_calls import (
     ask_classifiers,
     one_sided,
 )
-from services.hatexscore.post_words import post_words
+from services.hatexscore.post_words import read_post_words
 from services.hatexscore.quotes import quotations
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
@@ -41,18 +41,18 @@ from services.hatexscore.report import (
     HatexscoreReason,
     HatexscoreResult,
     HatexscoreVariantOutcome,
-    Label,
     Part,
-    QuotesMatter,
+    side_of_label,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_stated
+from services.hatexscore.vocabulary import SIDES
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import ece_perturbed
 from shared.contracts.messages import Languages, ReasonCode, Variant
 from shared.models.ports import models
 from shared.reports.metric import Collected, Metric, StatedDecision
 from shared.statistics import ranks
-from shared.text.language import Obstacle
+from shared.text.language import Obstacle, assumption
 
 SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"
@@ -60,7 +60,6 @@ SENT_FOR_ANOTHER = (
 
 MOST_QUOTATIONS = 200  # different ones in one explanation
 PARTS: tuple[Part, ...] = ("htc", "qf", "tgi", "cc")
-LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 MOST_TOLD = 10**15  # placements; more are not counted out
 
 CONTRADICTED = "the explanation concludes {stated}, the decision is {sent}"
@@ -87,7 +86,9 @@ class HateXScore(
         pairs = zip(requests, read, strict=True)
         if any(one.reader_model or own.is_unread for one, own in pairs):
             read = read_by_model(requests, read)
-        return list(map(_with_languages, ask_classifiers(requests, read)))
+        collected = list(map(_with_languages, ask_classifiers(requests, read)))
+        about = read_post_words(requests, [one.parsed for one in collected])
+        return [replace(own, post_words=found) for own, found in zip(collected, about, strict=True)]
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
         return read_stated(HatexscoreRequest(text=text, explanation="", language=language), answer)
@@ -173,16 +174,15 @@ class HateXScore(
             explanation_language=parsed.languages.explanation_code,
             groups=tuple(sorted({mention.group for mention in parsed.groups if mention.counts})),
             text_groups=parsed.text_groups,
-            post_words=None if parsed.rests_on_quotes else post_words(request, parsed),
+            post_words=collected.post_words,
             control=control,
-            quotes_matter=_quotes_matter(parsed.label, components.qf, control),
         )
 
     def _obstacle(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Obstacle | None:
         """Why QF is undefined, or None. To quote nothing is a fact about the explanation."""
-        label, original = collected.parsed.label, collected.original
+        label, original = side_of_label(collected.parsed.label), collected.original
         if collected.no_probability is not None or not collected.parsed.quoting.counts:
             return collected.no_probability
         if label is None:
@@ -217,13 +217,14 @@ class HateXScore(
         rule = request.consistency_rule or row.consistency_rule
         tau = request.tau if row.tau is None else row.tau
         groups = _named_groups(parsed)
+        label = side_of_label(parsed.label)
         if not row.decision_aware or rule != "causal":
             if groups is None:
                 return None
-            return kernel.consistency(rule, parsed.label, qf, groups, tau)
+            return kernel.consistency(rule, label, qf, groups, tau)
         if obstacle is not None and obstacle.code in NO_WITNESS:
             return None
-        return kernel.causal_consistency(parsed.label, qf, groups, tau)
+        return kernel.causal_consistency(label, qf, groups, tau)
 
     def _validity_warnings(
         self,
@@ -244,7 +245,7 @@ class HateXScore(
             yield CONTRADICTED.format(stated=parsed.stated_label, sent=request.decision)
         if obstacle is not None and obstacle.code == "model-disagrees":
             yield obstacle.detail
-        elif parsed.label == "hateful" and _opposing(collected, request.tau):
+        elif side_of_label(parsed.label) == "hateful" and _opposing(collected, request.tau):
             yield OPPOSING
 
     def _control(
@@ -286,7 +287,7 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, signed: kernel.Floats
     ) -> float | None:
         """Mean QF of random quotes. signed: (R,) their drops."""
-        label = collected.parsed.label
+        label = side_of_label(collected.parsed.label)
         if label is None:
             return None
         aware = self.variant(request).decision_aware
@@ -351,13 +352,15 @@ def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
     return replace(
         collected,
         models=(*collected.models, *used),
+        warnings=(*collected.warnings, *assumption(found.found_text)),
         languages=Languages(text=found.found_text, explanation=found.found_explanation),
     )
 
 
 def _faithfulness(collected: HatexscoreCollected, *, aware: bool) -> float:
     """Eq. 3, where nothing stands in its way. aware: the variant asks which way masking moves P."""
-    label, original, masked = collected.parsed.label, collected.original, collected.masked
+    label = side_of_label(collected.parsed.label)
+    original, masked = collected.original, collected.masked
     if not collected.parsed.quoting.counts or label is None or original is None or masked is None:
         return 0.0  # nothing, or everything, is quoted
     moved = kernel.carried if aware else kernel.drop
@@ -420,7 +423,8 @@ def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
 
 def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
     """Which way masking moved P(hateful), and whether the asked model makes the decision."""
-    label, original, masked = collected.parsed.label, collected.original, collected.masked
+    label = side_of_label(collected.parsed.label)
+    original, masked = collected.original, collected.masked
     if original is None:
         return {}
     agreeing = {}
@@ -449,7 +453,9 @@ def _check_quotations(request: HatexscoreRequest) -> None:
 
 
 def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:
-    """None where nothing reads the explanation."""
+    """None where nothing reads the explanation. A further class need not name a group."""
+    if parsed.label not in (None, *SIDES):
+        return kernel.NamedGroups(named=True, attacked=False)
     if parsed.no_tgi is not None:
         return None
     named = parsed.tgi == 1
@@ -471,17 +477,6 @@ def _conclusion(
         label=statement.label,
         probability=statement.probability,
     )
-
-
-def _quotes_matter(
-    label: Label | None, qf: float | None, control: HatexscoreRandomSpans | None
-) -> QuotesMatter | None:
-    """Whether the quotes of a hateful decision move P more than random spans do."""
-    if label != "hateful" or qf is None or control is None or control.p_value is None:
-        return None
-    if control.attainable_p is None or control.attainable_p > LEVEL:
-        return "too_few"
-    return "yes" if control.p_value <= LEVEL else "no"
 
 
 def _outcome(

@@ -27,18 +27,21 @@ from services.hatexscore.contract import (
     DEFAULT_MODEL,
     HATEFUL,
     HatexscoreRequest,
-    hateful_labels,
+    judge_labels,
 )
 from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.kernel import DECIDING, Floats
 from services.hatexscore.quotes import count_units, mask_spans, overlap_words
 from services.hatexscore.report import (
     HatexscoreCategoryEvidence,
+    HatexscorePostWords,
     HatexscoreProbabilityReading,
     Label,
+    Side,
+    side_of_label,
 )
 from services.hatexscore.variants import VARIANTS
-from services.hatexscore.vocabulary import other_side
+from services.hatexscore.vocabulary import SIDES, other_side
 from services.hatexscore.words import Span
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput, pointing_to
@@ -52,7 +55,7 @@ from shared.statistics import ranks
 from shared.statistics.draws import TwoStages, others
 from shared.statistics.placements import Places, Runs, overlaps, runs_of
 from shared.statistics.seeds import generator
-from shared.text.language import ModelLanguages, Obstacle
+from shared.text.language import ModelLanguages, Obstacle, assume_language
 
 EXCEEDANCES = 5  # of the first draws that reach the quotes: then they settle p
 ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
@@ -87,6 +90,7 @@ class HatexscoreCollected(Collected):
     reading: HatexscoreProbabilityReading | None = None
     categories: tuple[HatexscoreCategoryEvidence, ...] = ()
     deciding: float = DECIDING  # P(hateful) from which the asked model decides so
+    post_words: HatexscorePostWords | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,7 @@ class ClassifierTexts:
     hateful: tuple[str, ...]
     null: RandomNull | None = None
     control: tuple[str, ...] = ()
-    decided: Label | None = None
+    decided: Side | None = None
     warnings: tuple[str, ...] = ()
     prompt: PromptKeys | None = None  # of the request
     language: str | None = None  # of the text: what is masked of it has the same
@@ -149,8 +153,8 @@ def ask_classifiers(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscoreCollected]:
     """The probabilities of every request. Raises BadInput for a model without the label."""
-    pairs = list(zip(requests, parsed, strict=True))
-    obstacles = [_language_obstacle(*pair) for pair in pairs]
+    pairs = [(one, _with_language(one, own)) for one, own in zip(requests, parsed, strict=True)]
+    obstacles = [_language_obstacle(*pair) or _class_obstacle(*pair) for pair in pairs]
     texts = [
         _classifier_texts(*pair) if obstacle is None else None
         for pair, obstacle in zip(pairs, obstacles, strict=True)
@@ -167,10 +171,18 @@ def ask_classifiers(
         answers[own.asked].collected(own, explanation)
         if own
         else _without_model(request, explanation, obstacle)
-        for request, explanation, own, obstacle in zip(
-            requests, parsed, texts, obstacles, strict=True
-        )
+        for (request, explanation), own, obstacle in zip(pairs, texts, obstacles, strict=True)
     ]
+
+
+def _with_language(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
+    """Assume that an unrecognised text is in the only language that the judge learned."""
+    found = parsed.languages.found_text
+    if request.probabilities is not None or found.by != "undecided":
+        return parsed
+    learned = models().judge(request.model or DEFAULT_MODEL).languages
+    languages = replace(parsed.languages, found_text=assume_language(found, learned=learned))
+    return replace(parsed, languages=languages)
 
 
 def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
@@ -183,6 +195,17 @@ def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) ->
     return known.obstacle(parsed.languages.found_text)
 
 
+def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
+    """Why the judge cannot tell the decision: it has no label for this class."""
+    if request.probabilities is not None or parsed.label in (None, *SIDES):
+        return None
+    labels = _labels_of(request)
+    if judge_labels(request, labels, parsed.label):
+        return None
+    detail = f"no label of the judge is {parsed.label}; it has {', '.join(labels)}"
+    return Obstacle("judge-has-no-such-label", detail)
+
+
 def _classifier_texts(
     request: HatexscoreRequest, parsed: ParsedExplanation
 ) -> ClassifierTexts | None:
@@ -191,7 +214,7 @@ def _classifier_texts(
     if request.probabilities is not None or not quoting.counts or quoting.masked is None:
         return None
     name = request.model or DEFAULT_MODEL
-    hateful = _hateful_labels(request, name)
+    hateful = _judge_labels(request, parsed.label)
     why = VARIANTS[request.variant].why_no_control
     if why is None and request.most_draws == 0:
         why = "no draws were requested"
@@ -202,13 +225,15 @@ def _classifier_texts(
     why = why or placements.why_none
     texts = ClassifierTexts(
         name, request.text, quoting.masked, hateful, prompt=request.prompt,
-        language=parsed.languages.found_text.code, decided=parsed.label if aware else None,
+        language=parsed.languages.found_text.code,
+        decided=side_of_label(parsed.label) if aware else None,
     )  # fmt: skip
     if why is not None:
         return texts.without_control(why)
     row, most = VARIANTS[request.variant], request.most_draws
     first = min(row.first or most, most)
-    settled = row.decision_aware and parsed.label != HATEFUL and placements.others > most
+    is_harmless = side_of_label(parsed.label) != HATEFUL
+    settled = row.decision_aware and is_harmless and placements.others > most
     stages = TwoStages(first, first if settled else most, EXCEEDANCES)
     null = RandomNull(placements, request.seed, stages, one_sided(request, parsed))
     return replace(texts, null=null)
@@ -217,15 +242,19 @@ def _classifier_texts(
 def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
     """Whether random spans are compared by how far they lower P(hateful); else by how far they
     move it."""
-    return VARIANTS[request.variant].decision_aware and parsed.label == HATEFUL
+    return VARIANTS[request.variant].decision_aware and side_of_label(parsed.label) == HATEFUL
 
 
-def _hateful_labels(request: HatexscoreRequest, name: str) -> tuple[str, ...]:
-    """The model's labels on the hateful side of the vocabulary in force. Raises BadInput."""
+def _labels_of(request: HatexscoreRequest) -> Sequence[str]:
     with pointing_to("/model", only=OF_THE_MODEL):
         example = Example(text=request.text, prompt=request.prompt)
-        labels = models().judge(name).labels_of(example)
-    found = hateful_labels(request, labels)
+        return models().judge(request.model or DEFAULT_MODEL).labels_of(example)
+
+
+def _judge_labels(request: HatexscoreRequest, decision: Label | None) -> tuple[str, ...]:
+    """The model's labels whose probability counts. Raises BadInput where it has none."""
+    name, labels = request.model or DEFAULT_MODEL, _labels_of(request)
+    found = judge_labels(request, labels, decision)
     if not found:
         raise BadInput(
             f"the model {name} has no label {HATEFUL!r}, nor another one of the hateful side: its "

@@ -1,12 +1,15 @@
-"""How much an explanation says about its post: the content words that both have.
+"""How much an explanation says about its post: the content words that both have, or its sense.
 
 A stock sentence shares no content word with the post, and a template with one slot shares one.
 Frequent words count half, because any explanation may use them; in a quoted phrase they count
-whole.
+whole. A paraphrase shares few words, so that what is left of the explanation without them is
+compared with the post by an encoder of sentences. The encoder knows English only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 
@@ -14,17 +17,64 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.report import HatexscorePostWords
 from services.hatexscore.words import Language, words
+from shared.contracts.calls import Pair
+from shared.contracts.errors import BadInput
+from shared.models.ports import models
 from shared.text.english import log_probabilities
 
 ENOUGH = 1.5  # weight of the shared words from which an explanation is about the post
 SHARE = 0.6  # of the post's own weight, which is enough in a short post
+SIMILARITY = "embedded-similarity"
 FREQUENT = 2_000  # English words that count half
 SHORT = {"zh": 1, "ko": 1}  # characters up to which a word of another language counts half
 SHORT_WORD = 4
 
 
+def read_post_words(
+    requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
+) -> list[HatexscorePostWords | None]:
+    """Compare explanations with their posts; None where quotes are tested instead.
+
+    The encoder is asked about what the words leave open, in one call.
+    """
+    found = [
+        None if own.rests_on_quotes else post_words(request, own)
+        for request, own in zip(requests, parsed, strict=True)
+    ]
+    pairs: dict[int, Pair] = {}
+    for place, (request, own) in enumerate(zip(requests, parsed, strict=True)):
+        words_of_both = found[place]
+        if words_of_both is None or words_of_both.weight >= words_of_both.needed:
+            continue
+        rest = _without_words_of_the_post(request)
+        if _is_english(own) and any(map(str.isalpha, rest)):
+            pairs[place] = Pair(a=rest, b=request.text)
+    with suppress(BadInput):  # no such model is configured
+        values = models().similarity(SIMILARITY).similarities(list(pairs.values())) if pairs else ()
+        for place, value in zip(pairs, values, strict=True):
+            own_words = found[place]
+            if own_words is not None:
+                found[place] = own_words.model_copy(update={"similarity": float(value)})
+    return found
+
+
+def _is_english(parsed: ParsedExplanation) -> bool:
+    languages = parsed.languages
+    return languages.found_text.code == "en" == languages.found_explanation.code
+
+
+def _without_words_of_the_post(request: HatexscoreRequest) -> str:
+    """The explanation without the content words that the post has, too."""
+    post, pieces, position = _content(request.text, "en"), [], 0
+    for word in words(request.explanation, "en"):
+        if word.is_word and word.lemma in post:
+            pieces.append(request.explanation[position : word.start])
+            position = word.end
+    return "".join([*pieces, request.explanation[position:]])
+
+
 def post_words(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscorePostWords:
-    """Compare the explanation with its post."""
+    """Compare the words of the explanation with its post's."""
     code, language = parsed.languages.found_text.code, parsed.languages.text
     post = _content(request.text, language)
     shared = post & _content(request.explanation, language)

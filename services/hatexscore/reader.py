@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -37,6 +36,7 @@ from shared.text.language import ModelLanguages, Obstacle
 FILE = Path(__file__).parent / "readers" / "htc-tgi.v1.toml"
 MOST_GROUPS = 100  # of an answer
 FENCE = "====="
+TWO_CLASSES = '"hateful" | "non-hateful"'  # in the prompt, in place of a vocabulary's own classes
 READ = "a language model reads it as a group that is attacked"
 NAMED = "a language model reads it as named; a non-hateful decision requires no attack"
 UNATTACKED = "a language model reads it as named, not as attacked"
@@ -59,7 +59,7 @@ class ReaderAnswer(BaseModel):
     """What a reader must answer; more is ignored."""
 
     model_config = ConfigDict(extra="ignore")
-    conclusion: Literal["hateful", "non-hateful", "none"]
+    conclusion: str  # a class of the vocabulary, or `none`
     conclusion_quote: str | None = None
     groups: list[NamedGroup] = Field(default=[], max_length=MOST_GROUPS)
 
@@ -158,13 +158,21 @@ def _prompt(place: int, request: HatexscoreRequest) -> PromptOfRequest:
         fence += "="
     named = ", ".join(json.dumps(name, ensure_ascii=False) for name in _categories(request))
     head, _, tail = prompt.user.partition("{explanation}")
-    parts = [part.replace("{categories}", named).replace("{fence}", fence) for part in (head, tail)]
+    classes = request.vocabulary.classes
+    listed = " | ".join(json.dumps(name, ensure_ascii=False) for name in classes)
+    parts = [
+        part.replace("{categories}", named).replace("{fence}", fence).replace(TWO_CLASSES, listed)
+        for part in (head, tail)
+    ]
     turns = (
         Turn(role="system", content=prompt.system),
         Turn(role="user", content=request.explanation.join(parts)),
     )
-    schema = json.dumps(ReaderAnswer.model_json_schema())
-    sampling = Sampling(temperature=0, top_p=1, max_tokens=prompt.max_tokens, answer_schema=schema)
+    schema = ReaderAnswer.model_json_schema()
+    schema["properties"]["conclusion"]["enum"] = [*classes, "none"]
+    sampling = Sampling(
+        temperature=0, top_p=1, max_tokens=prompt.max_tokens, answer_schema=json.dumps(schema)
+    )
     return PromptOfRequest(place, request.reader_model or "", Prompt(turns=turns), sampling)
 
 
@@ -175,7 +183,7 @@ def _categories(request: HatexscoreRequest) -> tuple[str, ...]:
 def _apply_completion(
     request: HatexscoreRequest, parsed: ParsedExplanation, completion: Completion
 ) -> ParsedExplanation:
-    answer = _answer(completion.text)
+    answer = _answer(completion.text, (*request.vocabulary.classes, "none"))
     if answer is None and _is_second_try(request, parsed):
         return replace(parsed, warnings=(*parsed.warnings, UNREADABLE.detail))
     if answer is None:
@@ -234,15 +242,16 @@ def _use(request: HatexscoreRequest) -> HatexscoreReaderUse:
     )
 
 
-def _answer(text: str) -> ReaderAnswer | None:
+def _answer(text: str, conclusions: Sequence[str]) -> ReaderAnswer | None:
     """The JSON object of an answer, with whatever stands before and behind it."""
     start, end = text.find("{"), text.rfind("}")
     if not 0 <= start < end:
         return None
     try:
-        return ReaderAnswer.model_validate_json(text[start : end + 1])
+        answer = ReaderAnswer.model_validate_json(text[start : end + 1])
     except ValidationError:
         return None
+    return answer if answer.conclusion in conclusions else None
 
 
 def _statement(
@@ -267,7 +276,7 @@ def _groups(
     attack of a non-hateful decision.
     """
     categories = {name.casefold(): name for name in _categories(request)}
-    free = label == "non-hateful"
+    free = label not in (None, "hateful")
     made: dict[tuple[int, str], HatexscoreGroupEvidence] = {}
     lost = False
     for group in answer.groups:

@@ -27,12 +27,19 @@ from shared.contracts.reports import Interval
 # Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
 # others would have a mean that says nothing.
 NO_WITNESS: frozenset[ReasonCode] = frozenset(
-    {"untrained-language", "language-undecided", "model-disagrees", "quote-unread"}
+    {
+        "untrained-language",
+        "language-undecided",
+        "model-disagrees",
+        "quote-unread",
+        "judge-has-no-such-label",
+    }
 )
 
 NO_EXPLANATION = "there is no explanation: it is empty"  # a warning
 
-Label = Literal["hateful", "non-hateful"]
+Side = Literal["hateful", "non-hateful"]
+Label = Annotated[str, Word]  # a side, or a further class of the caller's vocabulary
 Language = Literal["en", "zh", "ko"]  # that the paper prints lists in
 Reader = Literal["rules", "reader", "llm"]
 VocabularyName = Literal[
@@ -42,10 +49,16 @@ QuotationReason = Literal["label", "idiom", "other_source", "echo", "translation
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 DropDirection = Literal["supports", "opposes", "none"]
-QuotesMatter = Literal["yes", "no", "too_few"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
 QUOTED = "inside a quotation"  # why a mention of a group does not count
+
+
+def side_of_label(label: Label | None) -> Side | None:
+    """Return `hateful` for every class but `non-hateful`: its decision rests on what is quoted."""
+    if label is None:
+        return None
+    return "non-hateful" if label == "non-hateful" else "hateful"
 
 
 class HatexscoreComponents(Message):
@@ -276,6 +289,12 @@ class HatexscorePostWords(Message):
     words: Count = Field(description="different content words of the post that it uses or quotes")
     weight: float = Field(ge=0, description="of these words; a frequent one counts half")
     needed: float = Field(ge=0, description="weight from which it is about this post")
+    similarity: Probability | None = Field(
+        default=None,
+        description="of the post and the explanation without these words, by the model "
+        "`embedded-similarity`: from 0.3 it is about this post. Asked in English, where the words "
+        "do not suffice; else null",
+    )
 
 
 class HatexscoreResult(ExplainableReport):
@@ -358,19 +377,15 @@ class HatexscoreResult(ExplainableReport):
         description="whether what is quoted makes for the decision (`supports`) or against it "
         "(`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision",
     )
-    quotes_matter: QuotesMatter | None = Field(
-        default=None,
-        description="of a hateful decision with QF and a control: whether the quotes move P more "
-        "than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws can "
-        "be made, with which no p is so small. Null for a non-hateful one, where little movement "
-        "is wanted",
-    )
     probability_reading: HatexscoreProbabilityReading | None = Field(
         default=None,
         exclude_if=lambda reading: reading is None,
         description="absent where a classifier's head tells P",
     )
-    predicted_label: Label | None = Field(description="in force: as sent, else as stated")
+    predicted_label: Label | None = Field(
+        description="in force: as sent, else as stated; `hateful`, `non-hateful`, or a further "
+        "class of `labels`"
+    )
     predicted_label_sent: Annotated[str, Word] | None = Field(
         default=None, description="the decision in the caller's own word; null where none was sent"
     )
@@ -411,7 +426,7 @@ class HatexscoreResult(ExplainableReport):
     @model_validator(mode="before")
     @classmethod
     def _reads_earlier_results(cls, sent: Any) -> Any:
-        return _without(frozenset({"other_verdicts"}), sent)
+        return _without(frozenset({"other_verdicts", "quotes_matter"}), sent)
 
     @property
     def unasked(self) -> frozenset[str]:
@@ -481,7 +496,7 @@ class HatexscoreLengthScores(Message):
     score: Interval
 
 
-Decision = Literal["hateful", "non-hateful", "unknown"]
+Decision = Label  # or `unknown`
 
 
 class HatexscoreDecisionMeans(Message):

@@ -39,7 +39,7 @@ from shared.text.normalized import NormalizedText, normalize
 MOST_LISTED = 5  # quotations that a warning names
 
 NO_GROUP = (
-    "the decision is non-hateful, and neither the text nor the explanation names a group of the "
+    "the decision is {label}, and neither the text nor the explanation names a group of the "
     "policy: there is none to identify"
 )
 
@@ -64,7 +64,7 @@ def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation
     ]
     texts = list(map(_group_text, requests, languages, plains))
     hateful = [
-        (request.decision or one.label) != "non-hateful"
+        (request.decision or one.label) in (None, "hateful")
         for request, one in zip(requests, conclusions, strict=True)
     ]
     mentions = read_mentions(texts, hateful)
@@ -109,9 +109,9 @@ def _parsed(
     parsed = replace(parsed, warnings=(*parsed.warnings, *_warnings(request, quoting)))
     if text.moderated is not None:
         parsed = replace(parsed, text_groups=tuple(sorted(text.moderated.groups)))
-    if parsed.label != "non-hateful" or parsed.tgi != 0 or parsed.text_groups:
+    if parsed.label in (None, "hateful") or parsed.tgi != 0 or parsed.text_groups:
         return parsed
-    return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
+    return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP.format(label=parsed.label))
 
 
 def _warnings(request: HatexscoreRequest, quoting: QuotedSpans) -> Iterator[str]:

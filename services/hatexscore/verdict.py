@@ -17,6 +17,7 @@ from services.hatexscore.report import (
     HatexscoreRandomSpans,
     HatexscoreResult,
     Part,
+    side_of_label,
 )
 from shared.contracts.checks import (
     conclude,
@@ -32,6 +33,7 @@ from shared.reports.pages.page_text import counted, percent, significant
 
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
     "opposite-decision": "says the opposite",
+    "other-class": "states another class",
     "no-explanation": "no explanation",
     "no-decision": "states no decision",
     "misquoted": "misquotes the post",
@@ -54,8 +56,12 @@ CARRYING_DESCRIPTION = STATED | {ABOUT}
 
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 PHRASE = 3  # words of a quotation from which it counts as one of the post, if no other is found
+ALIKE = 0.3  # similarity from which an explanation in other words is about the post
 FEWEST_PLACES = 4  # other places in the post that quotes must beat, all of them, to be first
-DISAGREES = "The model that was asked gives P(hateful) = {p} and does not share this decision."
+DISAGREES = (  # with the two ways out
+    "The judge gives {name} = {p} and does not share this decision: send your own model's "
+    "probabilities with and without the quotes, or name your model as the judge in `model`."
+)
 
 
 def finding(report: HatexscoreResult) -> Finding:
@@ -93,9 +99,12 @@ def _states_this(report: HatexscoreResult) -> Check:
         return not_applicable(STATES_THIS, f"{which}, so there are no two to compare.")
     if report.label_match:
         return passed(STATES_THIS, "It states the decision that was sent.")
-    stated, sent = report.stated_label, report.predicted_label
+    stated, sent_class = report.stated_label, report.predicted_label
+    sides = {stated, sent_class} == {"hateful", "non-hateful"}
     return failed(
-        STATES_THIS, "opposite-decision", f"It concludes {stated}, and the decision is {sent}."
+        STATES_THIS,
+        "opposite-decision" if sides else "other-class",
+        f"It concludes {stated}, and the decision is {sent_class}.",
     )
 
 
@@ -124,16 +133,17 @@ def _quotes_matter(report: HatexscoreResult) -> Check:
         return not_applicable(MATTER, "It quotes nothing of the post.")
     if report.model_agrees is False:
         p = significant(report.probability_original)
-        return not_tested(MATTER, "model-disagrees", DISAGREES.format(p=p))
+        said = DISAGREES.format(name=_probability(report), p=p)
+        return not_tested(MATTER, "model-disagrees", said)
     drop = report.signed_drop
     if report.components.qf is None or (drop is None and not _is_whole_text(report)):
         unknown = undefined(MATTER, report, "qf")
         return unknown or not_tested(MATTER, "label-unknown", "The decision is not known.")
-    if not hateful(report):
+    if not is_positive(report):
         return _harmless_quotes(report, drop or 0.0)
     if drop is None:
         return not_tested(MATTER, "whole-post-quoted", "It quotes the whole post.")
-    return _hateful_quotes(report, drop)
+    return _positive_quotes(report, drop)
 
 
 def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
@@ -143,18 +153,19 @@ def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
     return passed(MATTER, "The quoted words carry no hate.")
 
 
-def _hateful_quotes(report: HatexscoreResult, drop: float) -> Check:
-    """Test the fall of P(hateful) against other places in the post.
+def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
+    """Test the fall of P against other places in the post.
 
     Quotes in a short post can beat every other place and still have p > 0.05. They pass if the
     fall also reaches tau. Of 309 marked rationales 0.69 pass, of 239 random quotes 0.07.
     """
     control = report.control
-    fall = f"Without the quotes P(hateful) falls by {significant(drop)}"
+    name = _probability(report)
+    fall = f"Without the quotes {name} falls by {significant(drop)}"
     if drop <= -_tau(report):
         higher = significant(-drop)
         return failed(
-            MATTER, "quotes-do-not-matter", f"Without the quotes P(hateful) rises by {higher}."
+            MATTER, "quotes-do-not-matter", f"Without the quotes {name} rises by {higher}."
         )
     if control is None:
         return _without_control(report, drop, fall)
@@ -166,7 +177,7 @@ def _hateful_quotes(report: HatexscoreResult, drop: float) -> Check:
         return passed(MATTER, f"{fall}, more than at each of {others} in the post.")
     if drop <= 0 and control.p_anti is not None and control.p_anti <= LEVEL:
         p = significant(control.p_anti)
-        said = f"P(hateful) does not fall without the quotes, but at other places (p = {p})."
+        said = f"{name} does not fall without the quotes, but at other places (p = {p})."
         return failed(MATTER, "quotes-do-not-matter", said)
     if (control.attainable_p or 1.0) > LEVEL:
         few = f"{fall}. There are too few other places to test it ({control.draws})."
@@ -186,7 +197,8 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
         return failed(
             MATTER,
             "quotes-do-not-matter",
-            "Without the quotes P(hateful) does not fall, by the probabilities that were sent.",
+            f"Without the quotes {_probability(report)} does not fall, by the probabilities that "
+            "were sent.",
         )
     return inconclusive(MATTER, "small-effect", f"{fall}, by the probabilities that were sent.")
 
@@ -203,6 +215,8 @@ def _share(control: HatexscoreRandomSpans) -> str:
 def _group_named(report: HatexscoreResult) -> Check:
     if report.predicted_label == "non-hateful":
         return not_applicable(GROUP, "A non-hateful decision need not name a group.")
+    if report.predicted_label not in (None, "hateful"):
+        return not_applicable(GROUP, "Only a hateful decision must name a group.")
     if report.components.tgi is None:
         unknown = undefined(GROUP, report, "tgi", "score")
         return unknown or not_applicable(GROUP, "There is no group to name.")
@@ -229,13 +243,20 @@ def _group_named(report: HatexscoreResult) -> Check:
 
 
 def _about_this_post(report: HatexscoreResult) -> Check:
-    """Compare the explanation's words with the post's; tested quotes answer this."""
+    """Compare the explanation's words and sense with the post's; tested quotes answer this.
+
+    Of 34 good explanations whose words do not suffice 0.59 are similar enough; of explanations of
+    another post 0.05, of templates that name one word 0.06.
+    """
     words = report.post_words
     if words is None:
         return not_applicable(ABOUT, "The quotes are tested instead.")
     used = counted(words.words, "word")
     if words.words and words.weight >= words.needed:
         return passed(ABOUT, f"It uses {used} of the post, enough to be about it.")
+    if words.similarity is not None and words.similarity >= ALIKE:
+        alike = significant(words.similarity)
+        return passed(ABOUT, f"It is similar to the post in other words, too ({alike}).")
     return not_tested(
         ABOUT, "not-about-post", f"It uses {used} of the post, and might be about any other."
     )
@@ -276,7 +297,7 @@ def chance(report: HatexscoreResult) -> str:
     counted = control.win_rate_draws or control.draws
     spans = "random span" if counted == 1 else "random spans"
     which = "the first " if counted < control.draws else "all " if control.exact else ""
-    far = "lowers P(hateful)" if _signed(report) else "moves P(hateful)"
+    far = f"{'lowers' if _signed(report) else 'moves'} {_probability(report)}"
     said = (
         f"Masking the quotes {far} {_more_than(control.share_beaten)} "
         f"{which}{counted} {spans} of the same lengths; chance would be {percent(0.5)}, ties "
@@ -365,14 +386,15 @@ def faithfulness(report: HatexscoreResult) -> str:
         return "The quotes cover the text, or nearly all of it, and single nothing out, so QF is 0."
     before, after = report.probability_original, report.probability_masked
     said = (
-        f"Masking the quotes moves P(hateful) from {significant(before)} to "
+        f"Masking the quotes moves {_probability(report)} from {significant(before)} to "
         f"{significant(after)}, by {significant(moved(report))}."
     )
     if _is_increase(report):
-        carry = "do not carry it" if hateful(report) else "carry no hate"
+        carry = "do not carry it" if is_positive(report) else "carry no hate"
         return f"{said} Without them it is higher, so the quotes {carry}: QF is {significant(qf)}."
-    if hateful(report):
-        rest = "A hateful decision should rest on its quotes: QF is this movement."
+    if is_positive(report):
+        which = "A hateful" if hateful(report) else "Such a"
+        rest = f"{which} decision should rest on its quotes: QF is this movement."
         return f"{said} {rest}{_chance_note(report)}"
     return (
         f"{said} A non-hateful decision should not hang on its quotes: "
@@ -429,7 +451,7 @@ def coherence(report: HatexscoreResult) -> str:
     rule = report.provenance.parameters.get("consistency_rule")
     if parts.qf is None or unnamed:
         return "What is known is enough: one of the conditions does not hold, so CC is 0."
-    if not hateful(report) and rule not in NOT_HATEFUL:
+    if not is_positive(report) and rule not in NOT_HATEFUL:
         return "The rule in force was not kept with the result."
     asked, shown, holds = _condition(report, parts.qf, str(rule))
     return (
@@ -440,7 +462,7 @@ def coherence(report: HatexscoreResult) -> str:
 
 def _grouping(report: HatexscoreResult, rule: str) -> str:
     """What the explanation says of groups, as far as the rule asks."""
-    if hateful(report) or not _asks_for_attacks(report, rule):
+    if is_positive(report) or not _asks_for_attacks(report, rule):
         return f"{'a' if report.components.tgi == 1 else 'no'} group is named"
     attacked = any(mention.attacked for mention in mentions(report))
     return f"{'a' if attacked else 'no'} group is attacked according to the explanation"
@@ -464,8 +486,9 @@ def _undefined(report: HatexscoreResult, part: Part) -> str:
 def _condition(report: HatexscoreResult, qf: float, rule: str) -> tuple[str, str, bool]:
     """What is asked of QF, the same in numbers, and whether it holds."""
     tau = float(report.provenance.parameters["tau"])
-    if hateful(report):
-        return "QF ≥ τ and a named group", _compare(qf, "≥", tau), qf >= tau - TIE
+    if is_positive(report):
+        asked = "QF ≥ τ and a named group" if hateful(report) else "QF ≥ τ"
+        return asked, _compare(qf, "≥", tau), qf >= tau - TIE
     said, sign = NOT_HATEFUL[rule]
     value = 1 - qf if rule == "causal" else qf
     reaches = value >= tau - TIE
@@ -488,11 +511,20 @@ def hateful(report: HatexscoreResult) -> bool:
     return report.predicted_label == "hateful"
 
 
+def is_positive(report: HatexscoreResult) -> bool:
+    """Return True for a decision that rests on its quotes: hateful, or a further class."""
+    return side_of_label(report.predicted_label) == "hateful"
+
+
+def _probability(report: HatexscoreResult) -> str:
+    return f"P({report.predicted_label})" if is_positive(report) else "P(hateful)"
+
+
 def _is_movement(report: HatexscoreResult, qf: float, drop: float) -> bool:
     """Is QF read off the movement (Eq. 3), or 0 because everything is quoted?"""
     if report.predicted_label is None:
         return False
-    return abs(qf - (drop if hateful(report) else 1 - drop)) <= TIE
+    return abs(qf - (drop if is_positive(report) else 1 - drop)) <= TIE
 
 
 def _is_whole_text(report: HatexscoreResult) -> bool:
@@ -513,7 +545,7 @@ def _is_decision_aware(report: HatexscoreResult) -> bool:
 
 def _signed(report: HatexscoreResult) -> bool:
     """Whether the draws are compared by how far they lower P."""
-    return _is_decision_aware(report) and hateful(report)
+    return _is_decision_aware(report) and is_positive(report)
 
 
 def _is_increase(report: HatexscoreResult) -> bool:

@@ -1,4 +1,6 @@
-"""Label vocabularies: words that name the two sides of a decision, built in or a caller's own.
+"""Label vocabularies: words that name the classes of a decision, built in or a caller's own.
+
+There are two sides, hateful and not, and further classes where a vocabulary has them.
 
 Source: our own; Hu & Lee, arXiv:2601.13547, Table 8 asks for "hateful" and "non-hateful" alone, and
 callers ask for other words. The built-in ones are `data/vocabularies/{name}.json`.
@@ -15,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import get_args
 
-from services.hatexscore.report import Label, VocabularyName
+from services.hatexscore.report import Label, Side, VocabularyName
 from shared.process.cached import cache_results
 
 KINDS = ("first", "second", "one_way", "verbs", "actions")  # of a file: the first of a word holds
@@ -23,7 +25,9 @@ FOLDER = Path(__file__).parent / "data" / "vocabularies"
 LONGEST_WORD = 60  # characters, after folding
 KEPT_BYTES, WORD_BYTES = 2**22, 4_000  # of what is kept of callers; a word with its patterns
 MOST_WORDS = 20  # a side, of a caller's own
-SIDES: tuple[Label, ...] = get_args(Label)
+SIDES: tuple[Side, ...] = get_args(Side)
+MOST_CLASSES = 8
+RESERVED = ("none", "unknown")  # no names of classes
 TASKS: tuple[VocabularyName, ...] = ("toxicity", "safety", "policy", "three-way")
 MOST_WRITTEN_OUT = 20  # words of a side that a refusal lists
 
@@ -81,7 +85,7 @@ class WordInText:
 class Vocabulary:
     """The words in force. `name` is None for a caller's own.
 
-    listed: the side of every word, folded, those that are left to a negation included.
+    listed: the class of every word, folded, those that are left to a negation included.
     of_decision: nobody named it: it is that of the decision's own word (`vocabulary_of_decision`).
     """
 
@@ -91,6 +95,16 @@ class Vocabulary:
     known: Mapping[str, LabelWord]
     listed: Mapping[str, Label]
     of_decision: bool = False
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The two sides, then further classes."""
+        return tuple(dict.fromkeys((*SIDES, *(one.side for one in self.words))))
+
+    @property
+    def further(self) -> tuple[Label, ...]:
+        """The classes besides the two sides."""
+        return self.classes[len(SIDES) :]
 
     def find(self, plain: str, original: str, *, in_line: bool = False) -> Iterator[WordInText]:
         """The words in `plain`, which is `original` in lower case, character for character."""
@@ -130,7 +144,8 @@ class Vocabulary:
         negation = _NEGATED.match(folded)
         if listed or not negation or folded[negation.end() :] not in self.known:
             return listed
-        return other_side(self.known[folded[negation.end() :]].side)
+        denied = self.known[folded[negation.end() :]].side
+        return other_side(denied) if not self.further or denied == "hateful" else None
 
     def label_of_phrase(self, phrase: str) -> Label | None:
         """The side of a short phrase such as `not hate speech`; None if it is no label."""
@@ -142,17 +157,30 @@ class Vocabulary:
                 return word.label(denials if word.start == start else 0)
         return self.listed.get(fold(phrase))
 
-    def marks(self, text: str) -> list[tuple[int, int, str]]:
-        """The words of the vocabulary in a normalised text, with `+` or `-` for their side."""
+    def marks(self, text: str, positive: Label = "hateful") -> list[tuple[int, int, str]]:
+        """The words of the vocabulary in a normalised text, with `+` for this class, else `-`.
+
+        Words of hate have no mark where a further class is asked about.
+        """
+        unmarked = (None,) if positive == "hateful" else (None, "hateful")
         found = [(word, word.label(0)) for word in self.find(lowered(text), text)]
         return [
-            (word.start, word.end, "+" if side == "hateful" else "-")
-            for word, side in found
-            if side
+            (word.start, word.end, "+" if label == positive else "-")
+            for word, label in found
+            if label not in unmarked
         ]
 
+    def places(self, text: str, label: Label) -> list[tuple[int, int]]:
+        """The spans of the words of one class in a normalised text."""
+        found = self.find(lowered(text), text)
+        return [(one.start, one.end) for one in found if one.word.side == label]
+
+    def labels_in(self, text: str) -> set[Label]:
+        """The classes whose words are in a normalised text, denied or not."""
+        return {word.word.side for word in self.find(lowered(text), text)}
+
     def side(self, label: Label) -> tuple[str, ...]:
-        """The words of one side, as written."""
+        """The words of one class, as written."""
         return tuple(one.text for one in self.words if one.side == label)
 
 
@@ -161,7 +189,7 @@ def lowered(text: str) -> str:
     return "".join(one.lower() if len(one.lower()) == 1 else one for one in text)
 
 
-def other_side(label: Label) -> Label:
+def other_side(label: Label) -> Side:
     return "non-hateful" if label == "hateful" else "hateful"
 
 
@@ -170,7 +198,7 @@ def built_in(name: VocabularyName) -> Vocabulary:
     held = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     words = [
         LabelWord(text, side, kind == "one_way")
-        for side in SIDES
+        for side in held
         for of_language in held[side].values()
         for kind in KINDS
         for text in of_language.get(kind, ())
@@ -181,7 +209,7 @@ def built_in(name: VocabularyName) -> Vocabulary:
 def custom_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
     """A caller's own words, already checked by `invalid_label`."""
     return _compile_custom(
-        tuple(_custom_word(text.strip(), side) for side in SIDES for text in labels[side])
+        tuple(_custom_word(text.strip(), label) for label in labels for text in labels[label])
     )
 
 
@@ -210,10 +238,10 @@ def _custom_word(text: str, side: Label) -> LabelWord:
 
 
 def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | None:
-    """The first word that cannot be one: its side, its place and why; None where all can."""
+    """The first word that cannot be one: its class, its place and why; None where all can."""
     seen: dict[str, Label] = {}
-    for side in SIDES:
-        for place, word in enumerate(labels[side]):
+    for side, words in labels.items():
+        for place, word in enumerate(words):
             folded = fold(word)
             if not 1 <= len(folded) <= LONGEST_WORD or not any(map(str.isalnum, folded)):
                 return side, place, f"a word has 1 to {LONGEST_WORD} characters"
@@ -221,7 +249,7 @@ def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, st
             if GAP in folded or _BLANKS.split(lowered(word).strip()) != folded.split(" "):
                 return side, place, f"{word!r} would not be found where it is written so"
             if seen.setdefault(folded, side) != side:
-                return side, place, f"{word!r} stands on both sides"
+                return side, place, f"{word!r} is in two classes"
     return None
 
 
@@ -250,6 +278,8 @@ def vocabulary_of_word(word: str) -> VocabularyName:
     folded = fold(word)
     if built_in("hate").label_of(folded) is not None:
         return "default"
+    if built_in("three-way").label_of(folded) not in (None, *SIDES):
+        return "three-way"  # offensive: a class of its own, which is not folded into another
     tasks = [
         name
         for name in TASKS
@@ -265,6 +295,10 @@ def _compiled(
 
     forms: are found like words, and give way to them.
     """
+    every_word = tuple(words)
+    listed = {fold(one.text): one.side for one in reversed(words)}
+    if set(listed.values()) - set(SIDES):  # to deny a class says nothing but that it is not hate
+        words = [replace(one, one_way=one.one_way or one.side != "hateful") for one in words]
     every = {fold(one.text): one for one in (*forms, *reversed(words))}
     known = {text: one for text, one in every.items() if not _is_negation(text, one, every)}
     ordered = sorted(known, key=lambda text: (-len(text), text))
@@ -275,8 +309,7 @@ def _compiled(
         rf"|(?P<cjk_non>(?<![并绝而无])非|(?<![가-힣])비{_GAP})?(?P<cjk>{_alternatives(cjk)})"
     )
     joined = {text.replace(" ", ""): one for text, one in known.items()}  # "hatespeech"
-    listed = {fold(one.text): one.side for one in reversed(words)}
-    return Vocabulary(name, tuple(words), pattern, joined | known, listed)
+    return Vocabulary(name, every_word, pattern, joined | known, listed)
 
 
 def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> bool:

@@ -295,6 +295,7 @@ class Reader:
     most_body_bytes: int
     work_limit: WorkLimit
     accept_untrained_languages: bool = False  # of lines that do not state it
+    language: str | None = None  # of lines that state none
 
     def step(self, stream: IO[bytes], batch: Batch) -> ValidationStep:
         """Read some lines from the batch's position on."""
@@ -366,8 +367,9 @@ class Reader:
                 f"the batch is for {self.endpoint}", slug="mismatched_url", pointer="#/url"
             )
         try:
-            body = json.dumps(line.body, ensure_ascii=False, allow_nan=False)
-            asked = parse_strict(self.contract.request, body, line.body)
+            sent = self._with_language(line.body)
+            body = json.dumps(sent, ensure_ascii=False, allow_nan=False)
+            asked = parse_strict(self.contract.request, body, sent)
             if self.accept_untrained_languages:
                 asked = with_untrained_languages(asked)
             check_encryption_key(asked)
@@ -386,6 +388,14 @@ class Reader:
             detail = str(error) if place == "#/body" else detail
             raise InvalidLine(detail, slug="invalid_request", pointer=place) from None
         return line.custom_id, asked
+
+    def _with_language(self, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """Return the body with the batch's language, unless it states its own."""
+        states_one = body.get("language", "auto") != "auto"
+        has_field = "language" in self.contract.request.model_fields
+        if self.language is None or states_one or not has_field:
+            return body
+        return {**body, "language": self.language}
 
     def _envelope(self, raw: bytes) -> BatchLine:
         if (twice := repeated_key(raw)) is not None:
@@ -497,4 +507,5 @@ def reader_for(batch: Batch, chosen: Settings, catalogue: Catalogue) -> Reader:
         most_body_bytes=chosen.max_body_bytes,
         work_limit=chosen.work_limit,
         accept_untrained_languages=batch.accept_untrained_languages,
+        language=batch.language,
     )

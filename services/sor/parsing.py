@@ -100,9 +100,7 @@ def language_obstacle(request: SorRequest) -> Obstacle | None:
     statement = "\n".join(request.documents().values())
     sent = requested_language(request)
     found = find_language(statement, sent)
-    beside = found if sent else None
-    by = "the trained reader learned"
-    return rules_obstacle(statement, found, beside, READ, "the statement", by)
+    return rules_obstacle(statement, found, READ, "the statement", "the trained reader learned")
 
 
 def is_read(request: SorRequest) -> bool:

@@ -28,13 +28,15 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "no-rules": "Name a language model in `reader_model` that reads the explanation's language.",
     "conclusion-unread": "State the decision in one sentence, such as “Conclusion: hateful.”",
     "no-words": "Send a text with words.",
-    "language-undecided": "Send `language`.",
+    "language-undecided": "Send `language`, with the request or for a whole batch.",
     "untrained-language": "Name a `model` that learned the language, or send "
     "`accept_untrained_languages`.",
     "probability-missing": "Send both probabilities.",
     "label-unknown": "Send the decision that is explained.",
     "model-disagrees": "Send your own model's probabilities, with and without the quotes, or name "
     "your model in `model`.",
+    "judge-has-no-such-label": "Name a judge in `model` that has the label, or send your own "
+    "model's probabilities of it.",
     "quote-not-found": "Quote words of the text exactly as they stand there.",
     "quote-unread": "Quote from the beginning of the text, or name a `model` that reads more.",
     "answer-unread": "Name a model that answers with one of the labels.",

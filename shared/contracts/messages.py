@@ -323,7 +323,7 @@ class Provenance(Message):
 
 
 class LanguageFound(Message):
-    """The language of a text, and what told it."""
+    """The language of a text, and how it was identified."""
 
     code: Annotated[str, Word] = Field(
         description="BCP 47, varieties folded into their macrolanguage; `und`: undecided"
@@ -331,7 +331,15 @@ class LanguageFound(Message):
     confidence: float = Field(
         ge=0, le=1, description="share of the script, or probability of the model; 1: as sent"
     )
-    by: Literal["request", "script", "model", "undecided"]
+    by: Literal["request", "script", "model", "assumed", "undecided"] = Field(
+        description="`assumed`: not recognised, and taken to be the language of the other text, or "
+        "the only one that the model learned; a warning says so"
+    )
+    likely: tuple[Annotated[str, Word], ...] = Field(
+        default=(),
+        exclude_if=lambda codes: not codes,
+        description="the likeliest languages of a text whose language is not recognised",
+    )
 
 
 class Languages(Message):
@@ -362,6 +370,7 @@ ReasonCode = Literal[
     "probability-missing",
     "label-unknown",
     "model-disagrees",
+    "judge-has-no-such-label",
     "quote-not-found",
     "quote-unread",
     UnreadCode,

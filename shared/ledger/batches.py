@@ -94,6 +94,7 @@ class Batch:
     revision: int
     keeps_text: bool
     accept_untrained_languages: bool
+    language: str | None
     report_job_id: str | None
     waits: str | None  # why its step waits, in words
     created_at: datetime
@@ -127,6 +128,7 @@ class NewBatch:
     expires_after: timedelta
     tenant: str = DEFAULT_TENANT
     accept_untrained_languages: bool = False  # of lines that do not state it
+    language: str | None = None  # of lines that state none
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,7 @@ def make(
         "metadata": dict(new.metadata),
         "output_seconds": new.output_seconds,
         "accept_untrained_languages": new.accept_untrained_languages,
+        "language": new.language,
     }
     row = connection.execute(
         insert(batches)

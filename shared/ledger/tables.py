@@ -210,6 +210,7 @@ batches = Table(
     Column("revision", Integer, nullable=False, server_default="1"),  # grows with every change
     Column("keeps_text", Boolean, nullable=False, server_default=text("true")),
     Column("accept_untrained_languages", Boolean, nullable=False, server_default=text("false")),
+    Column("language", String),  # of lines that state none
     Column("report_job_id", String),
     Column("request_id", String),  # of the HTTP request that made it
     Column("fed_at", Instant),  # who waited longest is fed first

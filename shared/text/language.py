@@ -13,6 +13,9 @@ posts of HateCheck .967 are decided, all but one as English; of as many annotate
 but 7 of these as English. Half a millisecond a text. Close languages can be taken for each other in
 a short text (Russian for Ukrainian).
 
+An unrecognised language may be assumed to be a known one that is among the five likeliest
+(`assume_language`). Of 289 unrecognised posts in English 274 are, of 49 in other languages 5.
+
 Undecided is an answer: "und" (BCP 47), where the likeliest language has less than half of the
 probability, or the text is short (fewer than three words or twelve letters), has no telling script
 and is not `SURE`: of 6,800 short messages of a program in 20 languages and 3,500 pairs of words out
@@ -39,6 +42,7 @@ from shared.contracts.messages import LanguageFound, LanguageRequest, Languages,
 from shared.text.romanised_hindi import OWN_WORDS, WORDS
 
 UNDECIDED = "und"
+NOT_RECOGNISED = "language-assumed: the {what}'s language is not recognised; it is taken to be "
 ROMANISED_HINDI = "hi-Latn"
 CONFIDENT = 0.5  # probability of the likeliest language, after folding
 TELLING = 0.6  # share of the letters in one script
@@ -49,6 +53,7 @@ HINDI_WORDS, HINDI_SHARE = 2, 0.3  # function words of Hindi at least, and their
 SURE = 0.95  # probability of a shorter text's language, of two words and six letters at least
 HAN_LETTERS = 2  # an ideograph says as much as two letters; half of them make a word
 MOST_READ = 2_000  # characters of different words
+MOST_LIKELY = 5  # languages that an unrecognised one may be assumed to be
 DIGITS = 4  # of a confidence: float32 on another processor differs behind them
 
 # ISO 639-3: individual language (or variety) -> the code that models state; nb and nn belong to no.
@@ -165,14 +170,40 @@ def find_language(text: str, requested: str | None = None) -> LanguageFound:
         return LanguageFound(code=told, confidence=round(count / letters, DIGITS), by="script")
     told_letters = letters + scripts["Han"] * (HAN_LETTERS - 1)
     least = _least_confidence(len(words) + scripts["Han"] // 2, told_letters)
-    if least is None:
-        return LanguageFound(code=UNDECIDED, confidence=0.0, by="undecided")
     script = script if count >= TELLING * letters else ""
-    hindi = _share_of_hindi(words) if script == "Latin" else None
+    hindi = _share_of_hindi(words) if least and script == "Latin" else None
     if hindi is not None:
         confidence = round((1 + hindi) / 2, DIGITS)  # three of ten decide
         return LanguageFound(code=ROMANISED_HINDI, confidence=confidence, by="model")
     return _by_model(" ".join(words), script, least)
+
+
+def assume_language(
+    found: LanguageFound, beside: LanguageFound | None = None, learned: Collection[str] = ()
+) -> LanguageFound:
+    """Return what an unrecognised language is assumed to be; else `found`, as it is.
+
+    The recognised language of the text beside it comes first, then the only language that the
+    models learned. Either must be one of the likeliest.
+    """
+    if found.by != "undecided":
+        return found
+    codes = [] if beside is None or beside.code == UNDECIDED else [beside.code]
+    known = {canonical(tag) for tag in learned} - {"*"}
+    if len(known) == 1 and "*" not in learned:
+        codes += known
+    code = next((one for one in codes if _is_likely(one, found)), None)
+    return found if code is None else LanguageFound(code=code, confidence=0.0, by="assumed")
+
+
+def _is_likely(code: str, found: LanguageFound) -> bool:
+    return found.by == "undecided" and (code in found.likely or not found.likely)
+
+
+def assumption(found: LanguageFound, what: str = "text") -> Iterator[str]:
+    """Yield the warning for an assumed language. what: the text, in the message."""
+    if found.by == "assumed":
+        yield f"{NOT_RECOGNISED.format(what=what)}{language_name(found.code)}; send `language`"
 
 
 def language_code(text: str) -> str:
@@ -221,21 +252,30 @@ class ModelLanguages:
     learned: tuple[str, ...]
 
     def obstacle(self, found: LanguageFound, what: str = "text") -> Obstacle | None:
-        """Why this model must not be asked about a text in this language. what: the text is."""
-        if not self.learned or is_supported(found, self.learned):
+        """Why this model must not be asked about a text in this language. what: the text is.
+
+        An unrecognised language is no obstacle where one of the likeliest was learned.
+        """
+        if not self.learned or is_supported(found, self.learned) or self._may_be_learned(found):
             return None
         known = language_names(self.learned)
         if found.code == UNDECIDED:
             detail = f"the {what}'s language is undecided; {self.model} learned {known}; send "
             return Obstacle("language-undecided", f"{detail}`language`")
-        detail = (
-            f"the {what}'s language is {language_name(found.code)}; {self.model} learned {known}"
-        )
+        verb = "is taken to be" if found.by == "assumed" else "is"
+        language = language_name(found.code)
+        detail = f"the {what}'s language {verb} {language}; {self.model} learned {known}"
         return Obstacle("untrained-language", detail)
+
+    def _may_be_learned(self, found: LanguageFound) -> bool:
+        return any(_is_likely(canonical(tag), found) for tag in self.learned)
 
     def get_warnings(self, found: LanguageFound, what: str = "text") -> Iterator[str]:
         """Warnings for an answer about such a text."""
         obstacle = self.obstacle(found, what)
+        if self.learned and "*" not in self.learned and self._may_be_learned(found):
+            guess = f"one that {self.model} learned"
+            yield f"{NOT_RECOGNISED.format(what=what)}{guess}; send `language`"
         if not self.learned:
             yield f"languages-not-stated: {self.model} does not say which languages it learned"
         elif obstacle is not None:
@@ -254,10 +294,14 @@ def model_coverage(
 ) -> LanguageCoverage:
     """Whether the models that a request asks learned the language of its text.
 
+    An unrecognised language is assumed (`assume_language`).
     unread: what the rules cannot read (`rules_obstacle`); no request accepts that.
     """
-    text = languages.text
-    doubts = dict.fromkeys(doubt for model in asked for doubt in model.get_warnings(text))
+    every = {tag for model in asked for tag in model.learned}
+    text = assume_language(languages.text, languages.explanation, every)
+    languages = languages.model_copy(update={"text": text})
+    doubts = dict.fromkeys(assumption(text))
+    doubts |= dict.fromkeys(doubt for model in asked for doubt in model.get_warnings(text))
     learned = [] if request.accept_untrained_languages else [one.obstacle(text) for one in asked]
     obstacles = tuple(dict.fromkeys(filter(None, (*unread, *learned))))
     return LanguageCoverage(languages, obstacles, () if obstacles else tuple(doubts))
@@ -266,16 +310,14 @@ def model_coverage(
 def rules_obstacle(
     text: str,
     found: LanguageFound,
-    beside: LanguageFound | None,
     ruled: Collection[str],
     what: str = "a text",
     by: str = "there are rules for",
 ) -> Obstacle | None:
     """Why no rules read this text; None where they do, or where it holds no letter to read.
 
-    ruled: the languages that there are rules for. beside: of the text that belongs to it, None
-    before it is written; an undecided text in Latin script is read as English beside English.
-    what: the text is, in the message; by: what reads the languages, before their names.
+    ruled: the languages that there are rules for; an unrecognised one in Latin script is read as
+    English. what: the text is, in the message; by: what reads the languages, before their names.
     """
     if found.code in ruled or not any(map(str.isalpha, text)):
         return None
@@ -283,8 +325,7 @@ def rules_obstacle(
     if found.code != UNDECIDED:
         detail = f"{what}'s language is {language_name(found.code)}; {by} {known}"
         return Obstacle("no-rules", detail)
-    english = "en" in ruled and (beside is None or beside.code == "en")
-    if english and in_latin_script(text):
+    if "en" in ruled and found.by == "undecided" and in_latin_script(text):
         return None
     return Obstacle(
         "language-undecided",
@@ -299,10 +340,10 @@ def rules_coverage(
     written; sent: the requested language, None: identify it."""
     found = find_language(text, sent)
     beside = None if explanation is None else find_language(explanation, sent)
-    unread = [rules_obstacle(text, found, beside, ruled)]
+    languages = Languages(text=assume_language(found, beside), explanation=beside)
+    unread = [rules_obstacle(text, languages.text, ruled)]
     if explanation is not None and beside is not None:
-        unread.append(rules_obstacle(explanation, beside, found, ruled))
-    languages = Languages(text=found, explanation=beside)
+        unread.append(rules_obstacle(explanation, assume_language(beside, found), ruled))
     return languages, tuple(dict.fromkeys(filter(None, unread)))
 
 
@@ -362,22 +403,28 @@ def _share_of_hindi(words: Sequence[str]) -> float | None:
     return share
 
 
-def _by_model(text: str, script: str, least: float) -> LanguageFound:
+def _by_model(text: str, script: str, least: float | None) -> LanguageFound:
     """The likeliest language that this script is written in, varieties counted together, if it is
-    that likely at least."""
+    that likely at least. least: None: no probability is enough."""
+    if not text:
+        return LanguageFound(code=UNDECIDED, confidence=0.0, by="undecided")
     probabilities: Counter[str] = Counter()
     for label, probability in _load_model().rank(text):
         code = MACROLANGUAGES.get(label, label)
         probabilities[code] += probability * (RARE if code in FEW_SPEAKERS else 1)
     candidates = CANDIDATES.get(script)
-    likely = (
+    likely = [
         (code, probability)
         for code, probability in probabilities.most_common()
         if (code not in _NOT_LATIN if script == "Latin" else not candidates or code in candidates)
-    )
-    code, probability = next(likely, (UNDECIDED, 0.0))
+    ]
+    code, probability = likely[0] if likely else (UNDECIDED, 0.0)
     confidence = round(min(1.0, probability / probabilities.total()), DIGITS)
-    if confidence < least or code == "zxx":  # ISO 639: no linguistic content
-        doubted = confidence if least == CONFIDENT else 0.0  # of so short a text
-        return LanguageFound(code=UNDECIDED, confidence=doubted, by="undecided")
+    if least is None or confidence < least or code == "zxx":  # ISO 639: no linguistic content
+        return LanguageFound(
+            code=UNDECIDED,
+            confidence=confidence if least == CONFIDENT else 0.0,  # a shorter text says too little
+            by="undecided",
+            likely=tuple(code for code, _ in likely[:MOST_LIKELY]),
+        )
     return LanguageFound(code=code, confidence=confidence, by="model")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from sqlalchemy import Engine, select
 
 from shared.ledger import keys
 from shared.ledger.tables import jobs
 from shared.process.settings import Settings
+from tests.batches import URL as SCORES
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.test_keys import made
@@ -17,11 +20,11 @@ NAME = "accept_untrained_languages"
 STATED = [({}, None), ({NAME: False}, False), ({NAME: True}, True)]
 
 
-def kept(engine: Engine) -> list[bool]:
+def kept(engine: Engine, name: str = NAME) -> list[Any]:
     """What the jobs that there are will be scored with, oldest first."""
     with engine.connect() as connection:
         found = connection.execute(select(jobs.c.request).order_by(jobs.c.id)).scalars()
-        return [request[NAME] for request in found]
+        return [request[name] for request in found]
 
 
 @pytest.mark.parametrize("accepts", [False, True])
@@ -59,6 +62,21 @@ def test_a_batch_remembers_the_key_that_made_it(
     assert batch["status"] == "in_progress"
     scene.feeder().round()
     assert sorted(kept(engine)) == [False, True, True]
+
+
+def test_a_batch_has_one_language_for_the_lines_that_state_none(
+    opens: Opens, engine: Engine, chosen: Settings
+) -> None:
+    """The same file can be scored again in a language that is sent afterwards."""
+    scene = Scene(opens("a", "batch"), engine, chosen)
+    stated: list[dict[str, str]] = [{}, {"language": "auto"}, {"language": "de"}]
+    first = scene.make([line(f"n{n}", f"a post of {n}", **more) for n, more in enumerate(stated)])
+    body = {"input_file_id": first["input_file_id"], "endpoint": SCORES, "language": "en"}
+    again = scene.client.post("/v1/batches", json=body).json()
+    for batch in (first, again):
+        assert scene.read(batch)["status"] == "in_progress"
+    scene.feeder().round()
+    assert sorted(kept(engine, "language")) == ["auto", "auto", "de", "de", "en", "en"]
 
 
 def test_the_command_makes_such_a_key(

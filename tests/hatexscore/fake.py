@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from services.hatexscore.kernel import Floats
-from shared.contracts.calls import Example, Tokens
+from shared.contracts.calls import Example, Pair, Tokens
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelUse, PartExcess
@@ -114,10 +114,23 @@ class FakeReader:
 
 
 @dataclass
+class FakeSimilarity:
+    """Every pair is as similar as every other."""
+
+    value: float
+    pairs: list[Pair] = field(default_factory=list)
+
+    def similarities(self, pairs: Sequence[Pair]) -> Floats:
+        self.pairs += pairs
+        return np.full(len(pairs), self.value)
+
+
+@dataclass
 class FakeModels:
     """The port, with one model under its default name, and the reader."""
 
     model: FakeClassifier
+    alike: FakeSimilarity | None = None  # None: no similarity is configured
 
     def classifier(self, name: str) -> FakeReader:
         assert name == READER.name
@@ -126,6 +139,11 @@ class FakeModels:
     def reader_of(self, _name: str) -> str | None:
         return None
 
+    def similarity(self, name: str) -> FakeSimilarity:
+        if self.alike is None:
+            raise BadInput(f"no model {name}", pointer="/model")
+        return self.alike
+
     def judge(self, name: str) -> FakeClassifier:
         if name != "embedded-hate":
             raise BadInput(f"no model {name}", pointer="/model")
@@ -133,9 +151,9 @@ class FakeModels:
 
 
 @contextmanager
-def bound(model: FakeClassifier) -> Iterator[FakeClassifier]:
+def bound(model: FakeClassifier, alike: FakeSimilarity | None = None) -> Iterator[FakeClassifier]:
     """Bind the model and the fake reader for a while."""
-    with binding(cast(Models, FakeModels(model))):
+    with binding(cast(Models, FakeModels(model, alike))):
         yield model
 
 

@@ -11,7 +11,11 @@ from pydantic import ValidationError
 from services.hatexscore.batch_report import Row
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.report import HatexscoreBatchReport, HatexscoreBatchReportRequest
+from services.hatexscore.report import (
+    HatexscoreBatchReport,
+    HatexscoreBatchReportRequest,
+    HatexscoreRandomSpans,
+)
 from shared.contracts.messages import Scored
 from shared.reports.estimates import BatchStatistics
 from tests.hatexscore.fake import FakeClassifier, bound
@@ -115,16 +119,21 @@ def test_a_model_that_decides_otherwise_is_told() -> None:
     assert batch_report([], REQUEST).model_agreement is None
 
 
-def matters(name: str, said: str | None) -> Row:
-    """A result whose control found this."""
-    plain = row(name)
-    report = plain.report.model_copy(update={"quotes_matter": said})
+def with_p(name: str, p: float | None, attainable: float = 0.005) -> Row:
+    """A hateful result whose control found this p; None: without a control."""
+    plain = row(name, predicted_label="hateful", probabilities={"original": 0.9, "masked": 0.1})
+    control = p and HatexscoreRandomSpans(
+        draws=20, quoted_drop=0.8, mean_drop=0.5, sd_drop=0.1, share_beaten=0.9,
+        p_value=p, attainable_p=attainable,
+    )  # fmt: skip
+    report = plain.report.model_copy(update={"control": control})
     return Scored(plain.job_id, plain.custom_id, plain.request, report)
 
 
 def test_evidence_is_the_share_of_what_can_be_told() -> None:
-    said = ["yes", "yes", "yes", "no", "too_few", "too_few", None]
-    report = batch_report([matters(f"e{n}", one) for n, one in enumerate(said)], REQUEST)
+    decided = [with_p(f"e{n}", p) for n, p in enumerate((0.01, 0.02, 0.05, 0.3))]
+    undecided = [with_p("few", 0.1, attainable=0.1), with_p("none", None)]
+    report = batch_report([*decided, *undecided], REQUEST)
     assert report.evidence is not None
     assert (report.evidence.value, report.evidence.of) == (0.75, 4)
     assert report.evidence.method == "wilson"
@@ -132,9 +141,9 @@ def test_evidence_is_the_share_of_what_can_be_told() -> None:
     assert report.evidence.low < 0.75
 
 
-@pytest.mark.parametrize("said", ["too_few", None])
-def test_there_is_no_evidence_where_nothing_can_be_told(said: str | None) -> None:
-    report = batch_report([matters(f"n{number}", said) for number in range(3)], REQUEST)
+@pytest.mark.parametrize("p", [0.1, None])
+def test_there_is_no_evidence_where_nothing_can_be_told(p: float | None) -> None:
+    report = batch_report([with_p(f"n{number}", p, attainable=0.1) for number in range(3)], REQUEST)
     assert report.evidence is None
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from shared.contracts.messages import Check
-from tests.hatexscore.fake import FakeClassifier, bound
+from tests.hatexscore.fake import FakeClassifier, FakeSimilarity, bound
 from tests.hatexscore.test_metric import ask, score
 
 POST = "Those lazy immigrants are ruining our lovely old town again and nobody stops them"
@@ -115,6 +117,35 @@ def test_a_template_does_not_hold_up(explanation: str) -> None:
     report = judged(KIND, explanation, "non-hateful")
     assert report.verdict == "not_tested"
     assert check(report, "about-this-post").reason == "not-about-post"
+
+
+PARAPHRASE = "A reader is glad about a building for books. Conclusion: the text is not hateful."
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(0.31, "holds_up"), (0.29, "not_tested")])
+def test_a_paraphrase_is_compared_by_its_sense(value: float, verdict: str) -> None:
+    alike = FakeSimilarity(value)
+    sent = {"text": KIND, "explanation": PARAPHRASE, "predicted_label": "non-hateful"}
+    requests = [
+        HatexscoreRequest.model_validate(sent | more)
+        for more in ({}, {"explanation": FINE}, {"language": "de"})
+    ]
+    with bound(FakeClassifier(languages=("*",)), alike):
+        reports = SERVICE.score_batch(requests)
+    assert [pair.b for pair in alike.pairs] == [KIND]  # words suffice, or it is not in English
+    assert reports[0].post_words is not None
+    assert (reports[0].post_words.similarity, reports[0].verdict) == (value, verdict)
+    assert reports[1].verdict == "holds_up"
+
+
+def test_words_of_the_post_are_left_out_of_the_comparison() -> None:
+    """A template with a word of the post would be similar to it by this word."""
+    alike = FakeSimilarity(0.1)
+    said = 'The post says "library" and attacks nobody. Conclusion: the text is not hateful.'
+    with bound(FakeClassifier(), alike):
+        SERVICE.score(HatexscoreRequest(text=KIND, explanation=said, predicted_label="non-hateful"))
+    [pair] = alike.pairs
+    assert "library" not in pair.a
 
 
 def test_a_post_without_content_words_makes_no_stock_sentence_hold_up() -> None:

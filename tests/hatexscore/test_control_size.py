@@ -109,9 +109,10 @@ def share_called_better(quotes: Sequence[RandomQuote]) -> tuple[float, float, in
         some = quotes[start : start + MOST_AT_ONCE]
         reports = reported(some, "hateful")
         for quote, report in zip(some, reports, strict=True):
-            if report.quotes_matter is not None:
-                assert report.quotes_matter != "too_few"
-                told.append(report.quotes_matter == "yes")
+            control = report.control
+            if control is not None and control.p_value is not None and control.attainable_p:
+                assert control.attainable_p <= LEVEL
+                told.append(control.p_value <= LEVEL)
                 due.append(quote.size)
     return float(np.mean(told)), float(np.mean(due)), len(told)
 

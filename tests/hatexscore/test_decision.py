@@ -16,7 +16,7 @@ from services.hatexscore import kernel
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.kernel import NamedGroups
 from services.hatexscore.metric import OPPOSING, SERVICE
-from services.hatexscore.report import HatexscoreResult, Label
+from services.hatexscore.report import HatexscoreResult, Side
 from services.hatexscore.verdict import coherence, conclusion, faithfulness
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.hatexscore.test_golden import CASES
@@ -26,12 +26,12 @@ score = SERVICE.score
 TEXT = "The old bridge near our village was closed by lazy tourists again"
 ATTACKED = 'It says "lazy tourists", blaming foreigners for it. '
 UNATTACKED = 'It says "lazy tourists", a complaint about the weather. '
-LABELS: tuple[Label, ...] = ("hateful", "non-hateful")
-OTHER: dict[str, Label] = {"hateful": "non-hateful", "non-hateful": "hateful"}
+LABELS: tuple[Side, ...] = ("hateful", "non-hateful")
+OTHER: dict[str, Side] = {"hateful": "non-hateful", "non-hateful": "hateful"}
 PROBABILITY = st.floats(0, 1)
 
 
-def explained(label: Label, concluded: Label, p: float, masked: float, **more: Any) -> Any:
+def explained(label: Side, concluded: Side, p: float, masked: float, **more: Any) -> Any:
     said = ATTACKED if label == "hateful" else UNATTACKED
     request = HatexscoreRequest.model_validate(
         {
@@ -102,7 +102,7 @@ def test_a_stated_opposite_is_incoherent_by_every_rule(rule: str) -> None:
 
 @given(st.sampled_from(LABELS), PROBABILITY, PROBABILITY)
 def test_a_model_that_decides_otherwise_is_no_witness(
-    label: Label, original: float, masked: float
+    label: Side, original: float, masked: float
 ) -> None:
     report = explained(label, label, original, masked)
     agrees = (original >= 0.5) == (label == "hateful")
@@ -131,12 +131,11 @@ def test_a_model_in_process_that_decides_otherwise_is_told() -> None:
         report = score(asked)
     assert (report.model_agrees, report.components.qf, report.score) == (False, None, None)
     assert report.signed_drop == pytest.approx(0.2)
-    assert report.quotes_matter is None
 
 
 @given(st.sampled_from(LABELS), PROBABILITY, PROBABILITY)
 def test_the_two_decisions_see_one_movement_from_two_sides(
-    label: Label, original: float, masked: float
+    label: Side, original: float, masked: float
 ) -> None:
     seen = kernel.drop_direction(label, original, masked)
     mirrored = {"supports": "opposes", "opposes": "supports", "none": "none"}
@@ -199,7 +198,7 @@ MAYBE = st.one_of(st.none(), PROBABILITY)
 
 @given(st.sampled_from([*LABELS, None]), MAYBE, GROUPS, PROBABILITY)
 def test_what_is_unknown_decides_only_where_its_values_differ(
-    label: Label | None, qf: float | None, groups: NamedGroups | None, tau: float
+    label: Side | None, qf: float | None, groups: NamedGroups | None, tau: float
 ) -> None:
     """The oracle tries every completion of what is unknown."""
     found = kernel.causal_consistency(label, qf, groups, tau)

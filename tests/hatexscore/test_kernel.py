@@ -19,12 +19,12 @@ from services.hatexscore.kernel import (
     share_beaten,
     weighted_mean,
 )
-from services.hatexscore.report import ConsistencyRule, Label
+from services.hatexscore.report import ConsistencyRule, Side
 from shared.contracts.errors import DegenerateInput
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "hatexscore_cases.json"
 RULES: tuple[ConsistencyRule, ...] = ("causal", "eq5", "reference")
-LABELS: tuple[Label, ...] = ("hateful", "non-hateful")
+LABELS: tuple[Side, ...] = ("hateful", "non-hateful")
 
 PROBABILITY = st.floats(0, 1)
 WEIGHT = st.floats(0, 1000, allow_subnormal=False)

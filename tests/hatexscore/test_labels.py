@@ -13,8 +13,10 @@ from services.hatexscore.conclusion import ConclusionText, read_conclusions
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.kernel import Floats
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.verdict import conclusion
+from services.hatexscore.report import HatexscoreResult
+from services.hatexscore.verdict import IN_POST, MATTER, STATES_THIS, conclusion
 from shared.contracts.errors import BadInput
+from shared.contracts.messages import Check
 from shared.contracts.problems import validation_problem
 from shared.text.normalized import normalize
 from tests.hatexscore.fake import FakeClassifier, bound
@@ -147,3 +149,78 @@ def test_a_word_that_would_never_be_found_is_refused() -> None:
 def test_a_word_that_is_written_as_it_is_read_is_taken() -> None:
     for word in ["bad", "HOF", "not ok", "a-b", "c++", "très", "나쁨", "不好", "1"]:
         ask(labels={"hateful": [word], "non-hateful": ["other"]})
+
+
+class OffensiveJudge(FakeClassifier):
+    """A judge of three classes that calls a text with "clowns" offensive."""
+
+    def rows(self, hateful: Floats) -> Floats:
+        return np.stack([1 - hateful, hateful * 0.9, hateful * 0.1], axis=1)
+
+
+OFFENDED = 'It calls drivers "clowns". The post is offensive.'
+
+
+def check_named(report: HatexscoreResult, name: str) -> Check:
+    return next(one for one in report.checks if one.name == name)
+
+
+def test_a_judge_without_the_class_leaves_the_quotes_untested() -> None:
+    judge = FakeClassifier()
+    with bound(judge):
+        report = score(ask(predicted_label="offensive", explanation=OFFENDED))
+    assert judge.calls == []
+    assert (report.predicted_label, report.stated_label) == ("offensive", "offensive")
+    assert check_named(report, MATTER).reason == "judge-has-no-such-label"
+    assert (report.verdict, report.score, report.components.qf) == ("not_tested", None, None)
+    assert [one.reason for one in report.untested] == ["judge-has-no-such-label"]
+    for name in (STATES_THIS, IN_POST):
+        assert check_named(report, name).outcome == "passed"
+
+
+def test_a_judge_of_three_classes_tests_the_third() -> None:
+    judge = OffensiveJudge(
+        lambda text: 0.95 if "clowns" in text else 0.1, ("normal", "offensive", "hateful")
+    )
+    with bound(judge):
+        report = score(ask(predicted_label="offensive", explanation=OFFENDED))
+    assert report.probability_original == pytest.approx(0.9 * 0.95)
+    assert report.components.qf == pytest.approx(0.9 * 0.85)
+    assert (report.components.cc, report.verdict) == (1, "holds_up")
+    assert "P(offensive) falls" in check_named(report, MATTER).sentence
+
+
+def test_probabilities_of_the_class_are_a_way_out() -> None:
+    sent = {"original": 0.9, "masked": 0.2}
+    with bound(FakeClassifier()):
+        report = score(ask(predicted_label="offensive", explanation=OFFENDED, probabilities=sent))
+    assert (report.components.qf, report.verdict) == (pytest.approx(0.7), "holds_up")
+
+
+@pytest.mark.parametrize(
+    ("decision", "said", "reason"),
+    [
+        ("offensive", "It is hate speech.", "other-class"),
+        ("hateful", "The post is offensive.", "other-class"),
+        ("normal", "The post is offensive.", "other-class"),
+        ("normal", "It is hate speech.", "opposite-decision"),
+        ("normal", "It is normal.", None),
+    ],
+)
+def test_the_stated_class_is_compared_with_that_of_the_decision(
+    decision: str, said: str, reason: str | None
+) -> None:
+    with bound(FakeClassifier()):
+        report = score(ask(labels="three-way", predicted_label=decision, explanation=said))
+    assert check_named(report, STATES_THIS).reason == reason
+
+
+def test_classes_of_the_caller() -> None:
+    own = {"hateful": ["HATE"], "spam": ["spam"], "non-hateful": ["fine"]}
+    request = ask(labels=own, predicted_label="spam", explanation="I call this spam.")
+    assert request.decision == "spam"
+    with bound(FakeClassifier()):
+        assert score(request).label_match is True
+    for labels in ({"hateful": ["a b"], "spam": ["spam"]}, own | {"none": ["nothing"]}):
+        with pytest.raises(ValidationError):
+            ask(labels=labels)

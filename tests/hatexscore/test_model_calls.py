@@ -21,6 +21,7 @@ from services.hatexscore.model_calls import (
 )
 from services.hatexscore.quotes import MASK, Span, count_units, mask_spans, overlap_words
 from services.hatexscore.report import HatexscoreRandomSpans
+from services.hatexscore.verdict import MATTER
 from shared.contracts import calls as op
 from shared.contracts.calls import Example
 from shared.contracts.messages import MAX_TEXT
@@ -179,7 +180,9 @@ def test_the_p_value_counts_the_observed_and_needs_nineteen_draws() -> None:
     assert (few.control.exact, few.control.placements, few.control.draws) == (True, 10, 10)
     assert few.control.p_value == few.control.attainable_p == pytest.approx(1 / 11)
     assert many.control.p_value == pytest.approx(1 / (1 + many.control.draws))
-    assert (few.quotes_matter, many.quotes_matter, none.quotes_matter) == ("too_few", "yes", "no")
+    outcomes = [one.outcome for report in (few, many, none) for one in report.checks
+                if one.name == MATTER]  # fmt: skip
+    assert outcomes == ["passed", "passed", "inconclusive"]
     assert many.control.qf_excess == pytest.approx(0.8)
 
 
@@ -299,7 +302,7 @@ def test_where_there_is_no_qf_no_random_span_is_asked_about(decided: str | None)
     assert calls == [[LONG, alone.masked_text]]
     assert together[1].model_dump_json() == alone.model_dump_json()
     assert together[0].control is not None
-    assert (alone.components.qf, alone.control, alone.quotes_matter) == (None, None, None)
+    assert (alone.components.qf, alone.control) == (None, None)
     assert alone.signed_drop == pytest.approx(0.2)
     assert [one for one in alone.warnings if one.startswith(NO_CONTROL)] == [
         f"{NO_CONTROL}{OTHER_DECISION if decided else NO_DECISION}"

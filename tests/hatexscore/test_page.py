@@ -253,8 +253,7 @@ def beaten(label: Label, share: float | None) -> HatexscoreResult:
     control = HatexscoreRandomSpans(
         draws=20, quoted_drop=0.7, mean_drop=0.5, sd_drop=0.1, share_beaten=share
     )
-    matter = None if label != "hateful" else "no" if share <= 0.5 else "yes"
-    return report.model_copy(update={"control": control, "quotes_matter": matter})
+    return report.model_copy(update={"control": control})
 
 
 def test_a_page_without_labels_of_the_caller_shows_them() -> None:
@@ -299,9 +298,7 @@ def test_qf_stands_beside_its_p() -> None:
         report = score(request)
     made = view(request, report)
     assert report.control is not None
-    assert report.quotes_matter == "too_few"
     assert "p = " in why(made, "QF")
-    assert "cannot be told: too few placements" in shown(request, report)
 
 
 def test_a_part_that_does_not_apply_is_not_called_undefined() -> None:

@@ -73,6 +73,9 @@ class WithReader:
     def reader_of(self, _name: str) -> str | None:
         return self.configured
 
+    def similarity(self, name: str) -> None:
+        raise BadInput(f"no model {name}", pointer="/model")
+
     def judge(self, name: str) -> FakeClassifier:
         return FakeClassifier(languages=("nl", "en"))
 

@@ -112,6 +112,35 @@ def test_a_verdict_in_the_callers_words_is_read() -> None:
     ]
 
 
+CLASSES = {"hateful": ["hate speech"], "insulting": ["insulting"], "non-hateful": ["fine"]}
+
+
+def test_a_further_class_is_read_apart_from_hate_and_from_none() -> None:
+    said = [
+        "Label: offensive",
+        "I call this offensive rather than hate speech.",
+        "This is hate speech, not merely offensive.",
+        "The post is neither hateful nor offensive. It is normal.",
+        "Class: normal",
+    ]
+    expected = ["offensive", "offensive", "hateful", "non-hateful", "non-hateful"]
+    assert labels(said, "three-way") == expected
+    assert labels(["The post is insulting but no hate speech.", "It is fine."], CLASSES) == [
+        "insulting",
+        "non-hateful",
+    ]
+
+
+def test_to_deny_hate_names_none_of_the_other_classes() -> None:
+    [denied, named] = read(["This is not hate speech.", "The post is normal."], "three-way")
+    assert denied.statement is not None
+    assert named.statement is not None
+    assert (denied.statement.is_named, named.statement.is_named) == (False, True)
+    [binary] = read(["This is not hate speech."])
+    assert binary.statement is not None
+    assert binary.statement.is_named
+
+
 STATED = {
     "en": ("I find that the post is hateful.", "The post is not hate speech."),
     "de": ("Der Beitrag ist hasserfüllt.", "Der Beitrag ist keine Hassrede."),
@@ -193,7 +222,7 @@ def test_an_attack_is_told_from_counter_speech() -> None:
 
 @pytest.mark.skipif(not GOLDEN.exists(), reason="the golden files are on development machines")
 def test_golden_conclusions_are_read() -> None:
-    rows = load(GOLDEN)
+    rows = [row for row in load(GOLDEN) if row["vocabulary"] != "three-way"]  # it has two classes
     found = [read([row["explanation"]], row["vocabulary"])[0] for row in rows]
     stated = [(row, one) for row, one in zip(rows, found, strict=True) if row["expected"]]
     check_pairs(

@@ -3,13 +3,13 @@ from __future__ import annotations
 from itertools import product
 from typing import get_args
 
-from services.hatexscore.report import ConsistencyRule, Label
+from services.hatexscore.report import ConsistencyRule, Side
 from services.hatexscore.verdict import chance, coherence, finding
 from tests.hatexscore.test_metric import ask
 from tests.hatexscore.test_page import beaten, scored
 
 RULES: tuple[ConsistencyRule, ...] = get_args(ConsistencyRule)
-LABELS: tuple[Label, ...] = get_args(Label)
+LABELS: tuple[Side, ...] = get_args(Side)
 
 
 def test_the_sentence_on_consistency_says_what_cc_says() -> None:

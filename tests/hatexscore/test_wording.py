@@ -28,6 +28,7 @@ needs_golden = pytest.mark.skipif(
 # P of a model that made the decision: it rests on the quotes, or on nothing.
 JUDGED = {
     "hateful": HatexscoreProbabilities(original=0.95, masked=0.1),
+    "offensive": HatexscoreProbabilities(original=0.95, masked=0.1),
     "non-hateful": HatexscoreProbabilities(original=0.05, masked=0.05),
 }
 

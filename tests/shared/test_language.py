@@ -23,6 +23,8 @@ from shared.text.language import (
     UNDECIDED,
     ModelLanguages,
     _load_model,
+    assume_language,
+    assumption,
     canonical,
     find_language,
     is_supported,
@@ -221,7 +223,8 @@ class TestMeasured:
 
 
 def found_as(code: str) -> LanguageFound:
-    return LanguageFound(code=code, confidence=1.0, by="model")
+    by: Any = "undecided" if code == UNDECIDED else "model"
+    return LanguageFound(code=code, confidence=1.0, by=by)
 
 
 def test_every_language_that_is_told_apart_has_a_name() -> None:
@@ -247,7 +250,7 @@ def test_people_read_the_name_beside_the_code(tag: str, named: str) -> None:
 
 
 def test_sentences_name_languages() -> None:
-    read = rules_obstacle("이 글은 그들을 모욕한다", found_as("ko"), None, ("en", "de"))
+    read = rules_obstacle("이 글은 그들을 모욕한다", found_as("ko"), ("en", "de"))
     asked = ModelLanguages("judge", ("en",)).obstacle(found_as("zh"))
     assert read is not None
     assert asked is not None
@@ -264,24 +267,61 @@ def test_of_many_languages_the_first_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "beside", "obstacle"),
+    ("text", "code", "obstacle"),
     [
-        ("Go home now", "en", None, None),
-        ("Geht nach Hause", "de", "en", "no-rules"),
-        ("Go home", "und", "en", None),
-        ("Go home", "und", None, None),  # what is beside it is not written yet
-        ("Go home", "und", "de", "language-undecided"),
-        ("Go home", "und", "und", "language-undecided"),
-        ("иди", "und", "en", "language-undecided"),
-        ("!!! 1234", "und", "de", None),  # nothing to read
+        ("Go home now", "en", None),
+        ("Geht nach Hause", "de", "no-rules"),
+        ("Go home", "und", None),
+        ("иди", "und", "language-undecided"),
+        ("!!! 1234", "und", None),  # nothing to read
     ],
 )
-def test_rules_read_english_and_what_stands_beside_it(
-    text: str, code: str, beside: str | None, obstacle: str | None
+def test_rules_read_english_and_what_may_be_english(
+    text: str, code: str, obstacle: str | None
 ) -> None:
-    other = None if beside is None else found_as(beside)
-    read = rules_obstacle(text, found_as(code), other, ("en",))
+    read = rules_obstacle(text, found_as(code), ("en",))
     assert (read and read.code) == obstacle
+
+
+@pytest.mark.parametrize(
+    ("text", "beside", "learned", "assumed"),
+    [
+        ("Go home", "es", ("en",), "es"),  # the text beside it goes first
+        ("Go home", None, ("en",), "en"),
+        ("Go home", "und", ("en-GB", "en"), "en"),
+        ("Go home", "ru", ("en",), "en"),  # not in this script
+        ("Go home", "ru", ("ar",), "und"),
+        ("Go home", "eo", ("eo",), "und"),  # nor is one that is unlikely
+        ("Go home", None, ("en", "de"), "und"),  # which of them nobody knows
+        ("Go home", None, ("*", "en"), "und"),
+        ("иди", "en", ("en",), "und"),
+        ("иди", "sr", ("en",), "sr"),
+        ("!!", None, ("en",), "en"),
+    ],
+)
+def test_an_unrecognised_language_is_assumed_in_its_own_script(
+    text: str, beside: str | None, learned: tuple[str, ...], assumed: str
+) -> None:
+    found = find_language(text)
+    assert found.by == "undecided"
+    made = assume_language(found, None if beside is None else found_as(beside), learned)
+    assert (made.code, made.by) == (assumed, "undecided" if assumed == "und" else "assumed")
+    assert bool(list(assumption(made))) is (assumed != "und")
+
+
+@pytest.mark.parametrize("by", ["request", "model", "script"])
+def test_a_language_that_is_known_or_sent_is_never_assumed(by: Any) -> None:
+    for code in ("nl", "und"):
+        found = LanguageFound(code=code, confidence=1.0, by=by)
+        assert assume_language(found, found_as("en"), ("en",)) == found
+
+
+def test_a_model_of_many_languages_is_asked_about_a_short_text_with_a_warning() -> None:
+    judge = ModelLanguages("judge", ("en", "de"))
+    short, foreign = find_language("Go home"), find_language("иди")
+    assert judge.obstacle(short) is None
+    assert [said.partition(":")[0] for said in judge.get_warnings(short)] == ["language-assumed"]
+    assert judge.obstacle(foreign) is not None
 
 
 def test_several_models_are_doubted_each_by_itself() -> None:

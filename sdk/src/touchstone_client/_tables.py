@@ -22,6 +22,7 @@ SHOWN = {
     "score",
     "verdict",
     "reason",
+    "checks",
     "warnings",
     "components",
     "elicitation",

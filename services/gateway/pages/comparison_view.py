@@ -114,6 +114,15 @@ class CompareContext:
     found: Json
     address: str
 
+    @property
+    def untested(self) -> tuple[int, int]:
+        """Count the pairs whose left result, and whose right one, is `not_tested`."""
+        words = [(left, right, pairs) for (left, right), pairs in self.verdicts.items()]
+        return (
+            sum(pairs for left, _, pairs in words if left == "not_tested"),
+            sum(pairs for _, right, pairs in words if right == "not_tested"),
+        )
+
     def of_verdicts(self, left: str, right: str) -> str:
         """The address of the pairs with these verdicts."""
         return f"{self.address}&{urlencode({'verdicts': f'{left},{right}'})}#pairs"

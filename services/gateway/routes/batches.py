@@ -29,7 +29,7 @@ from services.gateway.state import Gateway, State
 from services.gateway.views import BatchList, BatchSchema, batch_json
 from services.registry import contracts
 from shared.contracts.errors import BadInput, UnknownBatch, UnknownFile
-from shared.contracts.messages import Message, MetadataKey, MetadataValue
+from shared.contracts.messages import LanguageTag, Message, MetadataKey, MetadataValue
 from shared.ledger import batches, files
 from shared.ledger.batches import Batch, NewBatch
 
@@ -57,6 +57,11 @@ class BatchRequest(Message):
     )
     completion_window: Literal["24h"] = "24h"
     metadata: dict[MetadataKey, MetadataValue] = Field(default_factory=dict, max_length=16)
+    language: LanguageTag = Field(
+        default="auto",
+        description="BCP 47, of every line that states none; to score a file again in one "
+        "language, make another batch of it; `auto` identifies the language of each text",
+    )
     output_expires_after: OutputExpiry | None = None
 
 
@@ -99,6 +104,7 @@ async def create_batch(
         expires_after=timedelta(hours=gateway.settings.batch_hours),
         tenant=caller.tenant,
         accept_untrained_languages=caller.accepts_untrained_languages,
+        language=None if asked.language == "auto" else asked.language,
     )
     key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 

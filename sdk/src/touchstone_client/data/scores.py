@@ -9,12 +9,12 @@ from typing import Any, BinaryIO
 from touchstone_client.data.addresses import Form
 from touchstone_client.data.writers import Kind, table_writer
 
-OWN = ("score", "verdict", "reason", "warnings", "job_id", "error")
+OWN = ("score", "verdict", "reason", "checks", "warnings", "job_id", "error")
 PARTS = "components."
 ELICITED = ("outcome", "decision", "probability", "stated_p", "explanation")  # of an answer
 OF_PARTS = (PARTS, "elicitation.", "scores.", "unscored.")
 METADATA = "metadata."
-FIRST = ("custom_id", "status", "score", "verdict", "reason")
+FIRST = ("custom_id", "status", "score", "verdict", "reason", "checks")
 LAST = ("warnings", "job_id", "error")
 RESULT = "result"  # the whole of it as JSON, where a column may hold that much
 ARROW = ("parquet", "arrow")
@@ -31,10 +31,20 @@ def columns_of(result: Mapping[str, Any]) -> dict[str, Any]:
         "score": result.get("score"),
         "verdict": result.get("verdict"),
         "reason": result.get("reason"),
+        "checks": _outcomes(result.get("checks") or ()),
         "warnings": "; ".join(result.get("warnings") or ()),
         **dict(_scalars(result.get("components") or {}, PARTS)),
         **dict(_elicited(result)),
     }
+
+
+def _outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
+    """Return the checks of a result in one cell, as `items.csv` has them."""
+    said = []
+    for check in checks:
+        why = f" ({check['reason']})" if check.get("reason") else ""
+        said.append(f"{check['name']}: {check['outcome']}{why}")
+    return "; ".join(said)
 
 
 def _elicited(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
