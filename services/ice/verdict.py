@@ -148,6 +148,8 @@ def _min_p(report: IceResult, test: IceTest) -> float | None:
     level = alpha(report)
     if test.verdict != "inconclusive" or level is None or test.stopped_early:
         return None
+    if test.p_adjusted is not None:  # variant robust calls these tests undecidable
+        return None
     least = 2 / (test.null.draws + 1)
     return least if least > level else None
 
