@@ -145,7 +145,7 @@ def table() -> list[Cell]:
 def unequal() -> list[Cell]:
     """Clusters of a few rows beside clusters of many."""
     cells = [
-        Cell(f"unequal share {true} {icc}", bernoulli(true, icc), true, groups, 0.92, sizes,
+        Cell(f"unequal share {true} {icc}", bernoulli(true, icc), true, groups, 0.94, sizes,
              is_share=True)
         for groups, sizes in UNEQUAL.items()
         for true in (0.5, 0.8, 0.95)
@@ -158,8 +158,8 @@ def unequal() -> list[Cell]:
     ]  # fmt: skip
     for groups, sizes in UNEQUAL.items():
         cells += [
-            Cell("unequal normal", normal(0.5), 0.0, groups, 0.92, sizes),
-            Cell("unequal beta", normal(0.5, beta_margin), 8 / 8.8, groups, 0.92, sizes, UNIT),
+            Cell("unequal normal", normal(0.5), 0.0, groups, 0.94, sizes),
+            Cell("unequal beta", normal(0.5, beta_margin), 8 / 8.8, groups, 0.94, sizes, UNIT),
         ]
     return cells
 
