@@ -56,6 +56,8 @@ from shared.text.normalized import NormalizedText
 SUBSTITUTES_FILE = Path(__file__).parent / "data" / "substitutes.json"  # written for this project
 FEWEST = 5  # of `any`: a null of fewer phrases says nothing
 EXCEEDANCES = 5  # of the first draws: then they settle p
+LEAST_RIVALS = 19  # for p = 0.05
+FOREIGN_DRAWS = 39
 
 PhrasesByType = dict[PhraseType, tuple[Phrase, ...]]
 
@@ -247,6 +249,7 @@ class Hypothesis:
     kind: Kind
     text: str
     random: RandomPhrases
+    foreign: tuple[str, ...] = ()  # with any phrases, where too few are supported as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +296,7 @@ def _from_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
         label,
         FtcExtraction(extractor="rules", rule=found.rule, transformation=how),
         _evidence(request, found.a, found.b, found.made, bare),
-        tuple(_hypothesis(request, made) for made in found.made),
+        _hypotheses(request, found.made),
         found.reason,
     )
 
@@ -308,8 +311,7 @@ def _from_caller(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
         if kind in given
     ]
     extraction = FtcExtraction(extractor="supplied", rule=None, transformation=None)
-    hypotheses = tuple(_hypothesis(request, one) for one in made)
-    return FtcHypotheses(label, extraction, (), hypotheses, None)
+    return FtcHypotheses(label, extraction, (), _hypotheses(request, made), None)
 
 
 def _from_language_model(
@@ -328,7 +330,7 @@ def _from_language_model(
         label,
         extraction,
         _evidence(request, a, b, ()),
-        tuple(_hypothesis(request, one) for one in made),
+        _hypotheses(request, made),
         written.reason,
         (request.writer or "",),
     )
@@ -339,8 +341,25 @@ def _find_span(explanation: str, text: str) -> Phrase | None:
     return phrase(explanation, start, start + len(text)) if start >= 0 and text else None
 
 
-def _hypothesis(request: FtcRequest, made: EditedHypothesis) -> Hypothesis:
-    return Hypothesis(made.kind, made.text, random_phrases(request, made))
+def _hypotheses(request: FtcRequest, made: Sequence[EditedHypothesis]) -> tuple[Hypothesis, ...]:
+    """The hypotheses with their random phrases: with any of the type, too, if those that the
+    premise supports as much are too few for any p of 0.05."""
+    random = [random_phrases(request, one) for one in made]
+    foreign: list[tuple[str, ...]] = [() for _ in made]
+    if null_kind(request) == "phrases" and any(one.placements < LEAST_RIVALS for one in random):
+        draws = min(draw_count(request), FOREIGN_DRAWS)
+        foreign = [_foreign(request, one, draws) for one in made]
+    return tuple(
+        Hypothesis(one.kind, one.text, *phrases)
+        for one, *phrases in zip(made, random, foreign, strict=True)
+    )
+
+
+def _foreign(request: FtcRequest, made: EditedHypothesis, draws: int) -> tuple[str, ...]:
+    if made.slot is None:
+        return ()
+    texts = random_hypotheses(made.slot, made.text, request.substitutes, request.seed, draws)
+    return tuple(texts)
 
 
 def _evidence(

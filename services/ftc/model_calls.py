@@ -42,6 +42,7 @@ class FtcCollected(Collected):
     answers: Floats  # (N, 3), one row a counterfactual
     blank: Floats | None  # (N, 3), the same without the premise; None: one was not read
     nulls: tuple[Floats, ...]  # N of (M, 3)
+    foreign: tuple[Floats, ...]  # N of (F, 3), of any phrases; F can be 0
 
 
 def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
@@ -146,12 +147,12 @@ def _required_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
 
 def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
     """The pairs of a request: the original, the counterfactuals, the same without a premise, the
-    first of the random ones."""
+    first of the random ones, and those with any phrases."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     null = [
         text
         for hypothesis in derived.hypotheses
-        for text in first_block(request, hypothesis.random.texts)
+        for text in (*first_block(request, hypothesis.random.texts), *hypothesis.foreign)
     ]
     with_premise = [(request.premise, text) for text in (request.hypothesis, *texts, *null)]
     return with_premise + [("", text) for text in texts]
@@ -174,6 +175,10 @@ def _collect_one(
         blank=_rows([answers.of("", text) for text in texts]) if has_blank else None,
         nulls=tuple(
             _rows([answers.of(premise, text) for text in hypothesis.random.texts])
+            for hypothesis in derived.hypotheses
+        ),
+        foreign=tuple(
+            _rows([answers.of(premise, text) for text in hypothesis.foreign])
             for hypothesis in derived.hypotheses
         ),
         models=(answers.use, *writers),
@@ -199,8 +204,11 @@ def _all_read(
     for one in derived.hypotheses:
         texts = first_block(request, one.random.texts) if first else one.random.texts
         doubt = answers.missing_reason((request.premise, text) for text in texts)
-        without = replace(one.random, texts=(), doubt=doubt)
-        whole.append(replace(one, random=without) if doubt else one)
+        if doubt:
+            one = replace(one, random=replace(one.random, texts=(), doubt=doubt))
+        if answers.missing_reason((request.premise, text) for text in one.foreign):
+            one = replace(one, foreign=())
+        whole.append(one)
     return replace(derived, hypotheses=tuple(whole))
 
 

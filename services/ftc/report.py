@@ -159,6 +159,18 @@ class FtcBaselines(Message):
         description="the least that null_p_value could have been: above 0.05 chance cannot be "
         "ruled out, whatever the explanation",
     )
+    foreign_win_rate: Share | None = Field(
+        default=None,
+        description="against any phrases of the same type, most of which the premise does not "
+        "hold; null where enough phrases that it holds as much of could be drawn",
+    )
+    foreign_p_value: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="of the mean over the counterfactuals, draw by draw, one-sided; null likewise, "
+        "and of fewer than 19 draws",
+    )
 
 
 class FtcExtraction(Message):

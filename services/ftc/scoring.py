@@ -11,7 +11,7 @@ import numpy as np
 
 from services.ftc import kernel
 from services.ftc.contract import FtcRequest
-from services.ftc.hypotheses import RandomPhrases, draw_count, stages_of
+from services.ftc.hypotheses import LEAST_RIVALS, RandomPhrases, draw_count, stages_of
 from services.ftc.kernel import Floats
 from services.ftc.model_calls import FtcCollected
 from services.ftc.report import (
@@ -162,7 +162,24 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
         if nulls
         else None,
         null_attainable_p=_attainable(request, collected) if nulls else None,
+        **_foreign(request, collected, observed, targets),
     )
+
+
+def _foreign(
+    request: FtcRequest, collected: FtcCollected, observed: Floats, targets: Floats
+) -> dict[str, float]:
+    """The win rate and p against any phrases, which all counterfactuals have; else nothing."""
+    pairs = zip(collected.foreign, targets, strict=True)
+    scores = [_null_scores(request, drawn, row) for drawn, row in pairs]
+    draws = min((each.size for each in scores), default=0)
+    if draws < LEAST_RIVALS:
+        return {}
+    mean = np.mean([each[:draws] for each in scores], axis=0)
+    own = float(np.mean(observed))
+    win_rate = ranks.win_rate(own, mean)
+    reached = np.count_nonzero(ranks.reaching(own, mean))
+    return {"foreign_win_rate": win_rate or 0.0, "foreign_p_value": (1 + reached) / (1 + draws)}
 
 
 def _attainable(request: FtcRequest, collected: FtcCollected) -> float:

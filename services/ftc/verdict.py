@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from services.ftc.report import FtcResult
 from shared.contracts.checks import (
     conclude,
@@ -15,6 +17,7 @@ from shared.contracts.messages import Check, Finding
 from shared.reports.pages.page_text import percent
 
 UNUSUAL = 0.05  # a p-value above it is what chance does too
+CHANCE = 0.5  # win rate of a random phrase
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
     "answered-otherwise": "the model answers otherwise",
 }
@@ -22,46 +25,79 @@ ANSWERED = "answered-as-demanded"
 BEATS = "beats-random-phrases"
 CARRYING = frozenset((ANSWERED, BEATS))
 NOTHING = "No counterfactual could be made from the explanation."
+NO_RIVALS = "There are too few random phrases to compare with."
+FOREIGN = "random phrases of other texts"
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """Random phrases in the place of the explanation's, enough of them for p = 0.05."""
+
+    phrases: str
+    win_rate: float  # share of them that score lower, ties half
+    p_value: float
+
+    @property
+    def sentence(self) -> str:
+        """How the explanation's phrases compare with them, without a full stop."""
+        wins = percent(self.win_rate)
+        return f"Its phrases beat {wins} of {self.phrases} in their place (chance: 50 %)"
 
 
 def finding(report: FtcResult) -> Finding:
-    """Return the verdict on the explanation, by its checks."""
+    """Return the verdict on the explanation, by its checks.
+
+    No verdict rests on the model's answers alone: random phrases show what chance would do.
+    """
     made = report.counterfactuals
     if report.abstained is not None or not made:
         unknown = undefined(ANSWERED, report, "score")
         return conclude([unknown or not_tested(ANSWERED, "nothing-to-test", NOTHING)], ())
-    answered = _answered(report)
+    rivals = _rivals(report)
+    answered = _answered(report, rivals)
     if answered.outcome != "passed":
         return conclude([answered], CARRYING)
-    return conclude([answered, _beats(report)], CARRYING)
+    return conclude([answered, _beats(rivals)], CARRYING)
 
 
-def _answered(report: FtcResult) -> Check:
+def _rivals(report: FtcResult) -> Rivals | None:
+    """Return phrases that the premise supports as much, or any of the type if those are too few."""
+    control = report.control
+    if control is None:
+        return None
+    win_rate, p_value = control.null_win_rate, control.null_p_value
+    phrases = _phrases(report)
+    if p_value is None or (control.null_attainable_p or 0) > UNUSUAL:
+        win_rate, p_value, phrases = control.foreign_win_rate, control.foreign_p_value, FOREIGN
+    if win_rate is None or p_value is None:
+        return None
+    return Rivals(phrases, win_rate, p_value)
+
+
+def _answered(report: FtcResult, rivals: Rivals | None) -> Check:
     made = report.counterfactuals
     borne_out = sum(one.satisfaction.delta == 1 for one in made)
     if borne_out == len(made):
         return passed(ANSWERED, "The model answers as the explanation demands.")
     if borne_out:
-        return inconclusive(
-            ANSWERED,
-            "one-of-two",
-            "The model answers one of two counterfactuals as the explanation demands.",
-        )
-    return failed(
-        ANSWERED, "answered-otherwise", "The model does not answer as the explanation demands."
-    )
+        said = "The model answers one of two counterfactuals as the explanation demands"
+    else:
+        said = "The model does not answer as the explanation demands"
+    if rivals is None:
+        return not_tested(ANSWERED, "too-few-rivals", f"{said}. {NO_RIVALS}")
+    if rivals.win_rate <= CHANCE:
+        return failed(ANSWERED, "answered-otherwise", f"{said}. {rivals.sentence}.")
+    reason = "one-of-two" if borne_out else "no-clear-difference"
+    return inconclusive(ANSWERED, reason, f"{said}. {rivals.sentence}.")
 
 
-def _beats(report: FtcResult) -> Check:
-    control = report.control
-    p_value = control.null_p_value if control else None
-    if control is None or p_value is None:
-        return not_tested(BEATS, "too-few-rivals", "There is no random phrase to compare with.")
-    if (control.null_attainable_p or 0) > UNUSUAL:
-        return not_tested(BEATS, "too-few-rivals", "There are too few random phrases to compare.")
-    if p_value > UNUSUAL:
-        return inconclusive(BEATS, "no-clear-difference", "Random phrases do about as well.")
-    return passed(BEATS, "Random phrases do worse.")
+def _beats(rivals: Rivals | None) -> Check:
+    if rivals is None:
+        return not_tested(BEATS, "too-few-rivals", NO_RIVALS)
+    said = f"{rivals.sentence}, p = {rivals.p_value:.2g}."
+    if rivals.p_value > UNUSUAL:
+        return inconclusive(BEATS, "no-clear-difference", said)
+    return passed(BEATS, said)
 
 
 def chance(report: FtcResult) -> str | None:

@@ -27,8 +27,8 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 # As released: a denial, [\w\s]* and "toxic"; what follows the first denial follows all behind it.
 _DENIED = re.compile(r"(?:\b(?:not|no|non|never|from|without|lack)\b|(?<=n)'t)([\w\s]*+)")
 _PREFIXED = ("-toxic", "nontoxic")
-# As released, but blank lines before a marker are left to the item above, which is stripped.
-_MARKER = r"^[^\S\n]*(?:\d+[.)]|[-*])"
+# As released: an item begins at the first column, and indented items belong to the one above.
+_MARKER = r"^(?:\d+[.)]|[-*])"
 _ITEM = re.compile(rf"{_MARKER}\s*(.*?)(?={_MARKER}|\Z)", re.MULTILINE | re.DOTALL)
 
 SHORTEST_REASON = 21  # characters; shorter items are dropped

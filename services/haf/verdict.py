@@ -13,6 +13,7 @@ from shared.contracts.checks import (
     conclude,
     failed,
     inconclusive,
+    not_applicable,
     not_tested,
     passed,
     undefined,
@@ -112,13 +113,20 @@ def upheld(stage: Stage, answer: Answer | None) -> bool | None:
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
     "no-reasons": "gives no reason",
     "reasons-not-upheld": "does not stand by its reasons",
+    "repeats-a-reason": "gives a reason twice",
 }
-REASONS, UPHOLDS = "gives-reasons", "stands-by-its-reasons"
+REASONS, STANCE = "gives-reasons", "takes-a-stance"
+UPHOLDS, DISTINCT = "stands-by-its-reasons", "reasons-differ"
+REPEATED = 0.95  # similarity of two reasons, from which on they say the same
 
 
 def finding(report: HafResult) -> Finding:
-    """Does the model stand by its reasons? HAF has no chance level."""
-    return conclude(_checks(report), {REASONS, UPHOLDS})
+    """Does the model stand by its reasons? HAF has no chance level.
+
+    No check needs log-probabilities. Without a later stage the verdict is on the first answer.
+    """
+    carrying = {REASONS, STANCE, UPHOLDS} if report.stages[1:] else {REASONS, STANCE}
+    return conclude(_checks(report), carrying)
 
 
 def _checks(report: HafResult) -> Iterator[Check]:
@@ -134,8 +142,13 @@ def _checks(report: HafResult) -> Iterator[Check]:
     if not count:
         yield failed(REASONS, "no-reasons", f"{stance} and gives no reason.")
         return
-    yield passed(REASONS, f"{stance} and gives {counted(count, 'reason')}.")
+    yield passed(REASONS, f"The model gives {counted(count, 'reason')}.")
+    if report.stance == "unclear":
+        yield not_tested(STANCE, "conclusion-unread", f"{stance}.")
+    else:
+        yield passed(STANCE, f"{stance}.")
     yield _upholds(report)
+    yield _differ(report)
 
 
 def _upholds(report: HafResult) -> Check:
@@ -145,16 +158,33 @@ def _upholds(report: HafResult) -> Check:
     answers = [
         upheld(part.stage, part.decision.answer if part.decision else None) for part in later
     ]
-    stood = answers.count(True)
-    asked = counted(len(later), "later answer")
-    if stood == len(later):
+    stood, denied, asked = answers.count(True), answers.count(False), len(later)
+    if stood == asked:
         return passed(UPHOLDS, f"It upholds its reasons in {_every(stood)}.")
-    if stood:
-        said = f"It upholds its reasons in {stood} of {asked}."
-        return inconclusive(UPHOLDS, "upheld-in-part", said)
-    if None in answers:
-        return not_tested(UPHOLDS, "answer-unread", "Not every later answer could be read.")
-    return failed(UPHOLDS, "reasons-not-upheld", f"It upholds its reasons in none of {asked}.")
+    said = f"{stood or 'none'} of {counted(asked, 'later answer')}"
+    if 2 * stood > asked:
+        return passed(UPHOLDS, f"It upholds its reasons in {said}.")
+    if 2 * denied > asked:
+        return failed(UPHOLDS, "reasons-not-upheld", f"It upholds its reasons in {said}.")
+    if stood + denied < asked:
+        unread = f"It upholds its reasons in {said}, and not every answer could be read."
+        return not_tested(UPHOLDS, "answer-unread", unread)
+    return inconclusive(UPHOLDS, "upheld-in-part", f"It upholds its reasons in {said}.")
+
+
+def _differ(report: HafResult) -> Check:
+    """Return the check that no reason repeats another one, by the similarity that DiS uses."""
+    rows = report.similarities
+    if report.counts.reasons < 2:
+        return not_applicable(DISTINCT, "A single reason repeats nothing.")
+    pairs = [(rows[i][j], i, j) for i in range(len(rows)) for j in range(i)]
+    if not pairs:
+        return not_applicable(DISTINCT, "There are too many reasons to compare.")
+    closest, later, first = max(pairs)
+    if closest >= REPEATED:
+        said = f"Reasons {first + 1} and {later + 1} say the same (similarity {closest:.2f})."
+        return failed(DISTINCT, "repeats-a-reason", said)
+    return passed(DISTINCT, f"No reason repeats another (similarity at most {closest:.2f}).")
 
 
 def score_in_words(report: HafResult, reasons_by_metric: Mapping[str, str]) -> str:

@@ -92,9 +92,14 @@ class IceAdaptive(Message):
 
 ROBUST: dict[str, Any] = {
     "adaptive": IceAdaptive(),
+    "alternative": "greater",
     "aspects": ("sufficiency", "necessity"),
 }
-PUBLISHED: dict[str, Any] = {"adaptive": None, "aspects": ("sufficiency",)}
+PUBLISHED: dict[str, Any] = {
+    "adaptive": None,
+    "alternative": "two-sided",
+    "aspects": ("sufficiency",),
+}
 DRAWS = 999
 SERVED_DRAWS = 199
 PUBLISHED_DRAWS = 50
@@ -133,7 +138,8 @@ class IceRequest(LanguageRequest):
     rationale: Annotated[Spans | None, Input] = Field(
         default=None,
         description="spans without values (quoted, highlighted), or quotations of the text as "
-        "strings; their size is fixed",
+        "strings; their size is fixed. A passage can be tested exactly in a text of about 20 words "
+        "or more, 40 where `alternative` is `two-sided`",
     )
     explanations: Annotated[tuple[IceNamedExplanation, ...], Input, Located] = Field(
         default=(), max_length=8, description="more explanations of your own, by name"
@@ -204,8 +210,10 @@ class IceRequest(LanguageRequest):
         "fewer draws for clear cases; the win rate then rests on the draws made",
     )
     alternative: Literal["two-sided", "greater"] = Field(
-        default="two-sided",
-        description="`greater`: only whether the explanation is better than random ones",
+        default=ROBUST["alternative"],
+        description="`greater`: only whether the explanation is better than random ones; "
+        "`two-sided`: whether it is worse, too, for which a passage needs about 40 words of text "
+        "instead of about 20. absent: `greater`, in variants paper and reference `two-sided`",
     )
     infills: int = Field(default=4, ge=1, le=32, description="fills a mask, averaged")
     infill_pool: Annotated[tuple[PoolText, ...], Input] = Field(
@@ -429,7 +437,12 @@ CONTRACT = MetricContract(
     batch_intervals=10,
     batch_plots=("win-rates",),
     form=(
-        FormField(name="text", label="Text", hint="what was moderated"),
+        FormField(
+            name="text",
+            label="Text",
+            hint="what was moderated; to test a quoted passage it needs about 20 words, or about "
+            "40 for a two-sided test",
+        ),
         FormField(
             name="attribution",
             label="Explanation to test",

@@ -57,20 +57,25 @@ OF_NECESSITY: dict[Outcome, str] = {
     "rationale.",
 }
 READINGS: dict[Reading, str] = {
-    "cause": "Enough and needed: the rationale alone keeps the decision, and without it the "
-    "decision is lost.",
-    "redundant": "Enough, but not needed: the rest of the text carries the decision too.",
-    "sufficient": "Enough: the rationale alone keeps the decision. Whether the rest would do so "
-    "too cannot be told.",
-    "partner": "Needed, but not alone: only together with the rest does it carry the decision.",
-    "needed": "Needed: without the rationale the decision is lost. How it works together with the "
-    "rest cannot be told.",
-    "no evidence": "No evidence from either side that the decision rests on it more than on others "
-    "like it.",
+    "cause": "Enough and needed: the rationale alone keeps the decision better than random ones "
+    "do, and without it the decision loses more.",
+    "redundant": "Enough, but not needed: the rationale alone keeps the decision better than "
+    "random ones do, and the rest of the text carries it too.",
+    "sufficient": "Enough: the rationale alone keeps the decision better than random ones do. "
+    "Whether the rest would do so too cannot be told.",
+    "partner": "Needed, but not alone: without the rationale the decision loses more than without "
+    "random ones, and only together with the rest does it carry the decision.",
+    "needed": "Needed: without the rationale the decision loses more than without random ones. "
+    "How it works together with the rest cannot be told.",
+    "no evidence": "Neither alone nor by its absence does the rationale move the decision clearly "
+    "more than random ones do.",
     "against": "It speaks against the decision: random rationales serve it better.",
     "undecidable": "There are too few random rationales to tell anything.",
     "undefined": "There is nothing to compare the rationale with.",
 }
+SUPPORTING: frozenset[Reading] = frozenset(
+    ("cause", "redundant", "sufficient", "partner", "needed")
+)
 OF_NSR: dict[Outcome, str] = {
     "faithful": "The rationale alone scores a higher NSR than as many random {unit}s do.",
     "inconclusive": "The rationale scores an NSR neither clearly higher nor clearly lower than as "
@@ -143,6 +148,8 @@ def _min_p(report: IceResult, test: IceTest) -> float | None:
     level = alpha(report)
     if test.verdict != "inconclusive" or level is None or test.stopped_early:
         return None
+    if test.p_adjusted is not None:  # variant robust calls these tests undecidable
+        return None
     least = 2 / (test.null.draws + 1)
     return least if least > level else None
 
@@ -195,13 +202,23 @@ def finding(report: IceResult) -> Finding:
 
 
 def _beats(report: IceResult) -> Check:
+    """Return the check on both sides where both were tested, else on sufficiency alone.
+
+    The tests are corrected for there being two sides, and so is their reading.
+    """
     test = next(iter(report.components.tests), None)
     if test is None or test.verdict is None or report.score is None:
         return undefined(BEATS, report, "score") or not_tested(BEATS, "too-few-rivals", NOTHING)
-    said = sentence(report, test)
-    if test.verdict == "faithful":
+    if test.verdict == "undecidable":
+        return inconclusive(BEATS, "too-few-rivals", sentence(report, test))
+    reading = report.reading
+    if reading is None or reading in ("undecidable", "undefined"):
+        supports, contradicts = test.verdict == "faithful", test.verdict == "anti-faithful"
+        said = sentence(report, test)
+    else:
+        supports, contradicts, said = reading in SUPPORTING, reading == "against", READINGS[reading]
+    if supports:
         return passed(BEATS, said)
-    if test.verdict == "anti-faithful":
+    if contradicts:
         return failed(BEATS, "worse-than-random", said)
-    few = test.verdict == "undecidable"
-    return inconclusive(BEATS, "too-few-rivals" if few else "no-clear-difference", said)
+    return inconclusive(BEATS, "no-clear-difference", said)

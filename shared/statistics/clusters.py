@@ -1,12 +1,15 @@
 """Rows that belong together: standard errors, effective sizes and what to warn of.
 
 Explanations of one text are not independent of each other. Source: Liang & Zeger (1986), Biometrika
-73 (the sandwich of cluster sums), with G / (G - 1) (CR1); design effect: Kish (1965), Survey
-Sampling, 5.4 and 8.2. Pure functions; rows that are not finite raise ValueError.
+73 (the sandwich of cluster sums), with G* / (G* - 1) (CR1). G* = (Σm)² / Σm² is the number of equal
+clusters that clusters of m rows are worth, and the design effect is 1 + ρ (Σm² / Σm - 1): Kish
+(1965), Survey Sampling, 5.4, 8.2 and 11.7. ρ is the analysis of variance's: Donner (1986),
+International Statistical Review 54. Pure functions; rows that are not finite raise ValueError.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -40,6 +43,13 @@ class Clustered:
     def count(self) -> int:
         """G, the clusters."""
         return int(self.codes[-1]) + 1 if self.codes.size else 0
+
+    @property
+    def equal_count(self) -> float:
+        """G*: the number of equal clusters that these are worth; at least 2 of two or more."""
+        if self.count < 3:
+            return float(self.count)
+        return max(2.0, self.rows**2 / float(np.sum(self.sizes**2)))
 
     @property
     def single(self) -> bool:
@@ -90,10 +100,11 @@ class MeanSpread:
     """How sure a mean is. Every field is None where there are fewer than two clusters."""
 
     mean: float
-    se: float | None  # CR1, units of the values, >= 0
+    se: float | None  # CR1 or by the design effect, the larger; units of the values, >= 0
     effective: float  # rows that independent ones would have to be, [1, n]
     rows: int
     clusters: int
+    equal_clusters: float  # G*, see `Clustered.equal_count`
 
 
 def spread(rows: Clustered) -> MeanSpread | None:
@@ -101,20 +112,41 @@ def spread(rows: Clustered) -> MeanSpread | None:
     if not rows.rows:
         return None
     mean = float(np.mean(rows.values))
+    groups = rows.equal_count
     if rows.count < 2:
-        return MeanSpread(mean, None, float(rows.count), rows.rows, rows.count)
-    sums, groups = rows.sums(about=mean), rows.count
+        return MeanSpread(mean, None, float(rows.count), rows.rows, rows.count, groups)
+    sums = rows.sums(about=mean)
     error = float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / rows.rows)
     rounding = NO_SPREAD * float(np.max(np.abs(rows.values)))
     error = error if error > rounding else 0.0  # all that differs is rounding
     effective = float(rows.rows)
     if not rows.single:
-        deviation = float(np.sqrt(np.sum((rows.values - mean) ** 2) / (rows.rows - 1)))
-        if error == 0 or deviation <= rounding:
-            effective = float(rows.count)
+        variance = float(np.sum((rows.values - mean) ** 2) / (rows.rows - 1))
+        if error == 0 or math.sqrt(variance) <= rounding:
+            effective = groups
         else:
-            effective = float(np.clip((deviation / error) ** 2, 1, rows.rows))
-    return MeanSpread(mean, error, effective, rows.rows, rows.count)
+            # The sandwich is too small where the large clusters happen to agree.
+            design = _design_effect(rows, sums)
+            if design > 1:
+                error = max(error, math.sqrt(variance * design / rows.rows))
+            effective = float(np.clip(variance / error**2, 1, rows.rows))
+    return MeanSpread(mean, error, effective, rows.rows, rows.count, groups)
+
+
+def _design_effect(rows: Clustered, sums: Floats) -> float:
+    """Variance of the mean of these rows over that of as many independent ones, >= 1.
+
+    sums: (G,) of the values' differences from their mean.
+    """
+    count, groups = rows.rows, rows.count
+    if count == groups:
+        return 1.0
+    among = float(np.sum(sums**2 / rows.sizes))
+    total = float(np.sum((rows.values - np.mean(rows.values)) ** 2))
+    between, within = among / (groups - 1), max(0.0, total - among) / (count - groups)
+    usual = (count - count / rows.equal_count) / (groups - 1)  # rows of a cluster
+    correlation = max(0.0, between - within) / (between + (usual - 1) * within)
+    return 1 + correlation * (count / rows.equal_count - 1)
 
 
 def warnings(rows: Clustered, effective: float) -> Iterator[str]:

@@ -35,7 +35,7 @@ class MeanTest:
     """Is a mean what the hypothesis says? None: undefined, for want of rows."""
 
     t: float | None  # infinite is None where there is no spread: see p_randomization
-    p_t: float | None  # (0, 1], two-sided, of Student's t with clusters - 1 degrees of freedom
+    p_t: float | None  # (0, 1], two-sided, of Student's t with G* - 1 degrees of freedom
     p_randomization: float | None  # (0, 1], two-sided, of sign flips of whole clusters
     rows: int
     clusters: int
@@ -61,7 +61,7 @@ def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "me
     if found.se == 0:
         return MeanTest(None, p_flips, p_flips, found.rows, found.clusters)
     t = (found.mean - hypothesis) / found.se
-    p = max(float(2 * stats.t.sf(abs(t), found.clusters - 1)), LEAST_P)
+    p = max(float(2 * stats.t.sf(abs(t), found.equal_clusters - 1)), LEAST_P)
     return MeanTest(t, p, p_flips, found.rows, found.clusters)
 
 

@@ -82,9 +82,10 @@ def share(
     made = _described(rows, left_out)
     if made.value is None or rows.count < 2:
         return made
-    quantile = stats.norm.isf(how.tail) if rows.single else stats.t.isf(how.tail, rows.count - 1)
+    groups = rows.equal_count
+    quantile = stats.norm.isf(how.tail) if rows.single else stats.t.isf(how.tail, groups - 1)
     low, high = wilson(made.value, made.effective, float(quantile))
-    least = detectable(math.sqrt(0.25 / made.effective), rows.count, how.confidence)
+    least = detectable(math.sqrt(0.25 / made.effective), groups, how.confidence)
     least = _within(least, (0.0, 1.0))
     return replace(made, low=low, high=high, detectable=least, method="wilson")
 
@@ -105,14 +106,14 @@ def mean(
     made = _described(rows, left_out)
     if made.value is None or made.se is None:
         return made
-    value, error = made.value, made.se
+    value, error, groups = made.value, made.se, rows.equal_count
     if error == 0:
-        ends = _ends_of_equal(value, rows.count, bounds, how.tail)
+        ends = _ends_of_equal(value, groups, bounds, how.tail)
         return _with_ends(made, ends, "studentised")
-    least = _within(detectable(error, rows.count, how.confidence), bounds)
+    least = _within(detectable(error, groups, how.confidence), bounds)
     made = replace(made, detectable=least)
-    if rows.count < VERY_FEW:
-        half = float(stats.t.isf(how.tail, rows.count - 1)) * error
+    if groups < VERY_FEW:
+        half = float(stats.t.isf(how.tail, groups - 1)) * error
         return _with_ends(made, _cut(value - half, value + half, bounds), "t")
     ends = root_ends(value, error, studentised_roots(name, rows, value, how), how.tail)
     return _with_ends(made, _cut(*_bounded(ends, made, bounds, how.tail), bounds), "studentised")
@@ -171,10 +172,11 @@ def macro(
         return made
     error = float(np.sqrt(np.sum(np.square(shares * errors)))) / len(errors)
     made = replace(made, se=error)
+    groups = sum(rows.equal_count for rows in parts)
     if error == 0:
-        ends = _ends_of_equal(made.value or 0.0, made.clusters, bounds, how.tail)
+        ends = _ends_of_equal(made.value or 0.0, groups, bounds, how.tail)
         return _with_ends(made, ends, "studentised")
-    least = _within(detectable(error, made.clusters, how.confidence), bounds)
+    least = _within(detectable(error, groups, how.confidence), bounds)
     made = replace(made, detectable=least)
     roots = macro_roots(name, parts, means, shares, how)
     ends = _cut(*root_ends(made.value or 0.0, error, roots, how.tail), bounds)
@@ -292,12 +294,13 @@ def median(
     return _with_ends(made, ends, "order")
 
 
-def detectable(error: float, groups: int, confidence: float) -> float | None:
+def detectable(error: float, groups: float, confidence: float) -> float | None:
     """The smallest true distance that a two-sided test finds with power 0.8; None: one cluster.
 
     error: standard error, units of the value, > 0: equal values do not tell how far others spread.
+    groups: equal clusters that the rows are worth.
     """
-    if groups < 2:
+    if groups <= 1:
         return None
     quantiles = stats.t.ppf([(1 + confidence) / 2, POWER], groups - 1)
     return float(np.sum(quantiles)) * error
@@ -371,7 +374,7 @@ def _cut(low: float, high: float, bounds: Bounds) -> tuple[float | None, float |
 
 
 def _ends_of_equal(
-    value: float, groups: int, bounds: Bounds, tail: float
+    value: float, groups: float, bounds: Bounds, tail: float
 ) -> tuple[float | None, float | None]:
     """All clusters agree: as far as the truth can lie away, as for a share of 0 or 1."""
     least, most = bounds

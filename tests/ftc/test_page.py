@@ -80,7 +80,7 @@ def test_w_as_printed_has_a_floor_that_is_told(base: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("answer", "tone", "words"),
     [
-        (always(0), "not_tested", "Random phrases do about as well"),
+        (always(0), "not_tested", "Its phrases beat 50 % of random phrases"),
         (always(2), "problem_found", "does not answer as the explanation demands"),
     ],
 )
@@ -199,10 +199,26 @@ def test_a_distribution_that_was_sent_is_demanded_as_such() -> None:
 
 
 def test_too_few_phrases_to_rule_out_chance_is_said_so() -> None:
-    request, report = scored(knows_cards, null="phrases")
+    few = ["a dog", "a chair", "a tree", "a lamp", "a river", "a hat"]
+    request, report = scored(knows_cards, null="phrases", substitutes=few)
     found, _ = shown(request, report)
     assert report.verdict == "not_tested"
     assert report.untested[0].reason == "too-few-rivals"
     assert found.chance is not None
     assert "that the premise supports as much" in found.chance
     assert "the least that it could be" in found.chance
+
+
+def test_any_phrases_stand_in_where_too_few_are_supported_as_much() -> None:
+    _, report = scored(knows_cards, null="phrases")
+    assert report.control is not None
+    assert (report.control.null_attainable_p or 1) > 0.05
+    assert (report.control.foreign_p_value or 1) <= 0.05
+    assert report.verdict == "holds_up"
+    assert "random phrases of other texts" in said(report)
+
+
+def test_no_problem_is_found_without_a_comparison() -> None:
+    _, report = scored(always(2), draws=0)
+    assert (report.verdict, report.problems) == ("not_tested", ())
+    assert report.untested[0].reason == "too-few-rivals"

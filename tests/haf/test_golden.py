@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,42 @@ def test_reference_finds_what_the_released_parser_finds() -> None:
             wrong.append((row["id"], same))
     assert wrong == []
     assert rows()
+
+
+MARKER = re.compile(r"\d+[.)]|[-*]")
+MUTATIONS: dict[str, Callable[[str, int], str]] = {
+    "as it is": lambda line, _: line,
+    "sub-bullets": lambda line, _: f"{line}\n   - and this detail of it, too" if line else line,
+    "every other item indented": lambda line, place: "  " * (place % 2) + line,
+    "tabs": lambda line, place: "\t" * (place % 3 == 0) + line,
+    "all indented": lambda line, _: f" {line}",
+    "other bullets": lambda line, _: MARKER.sub("*", line, count=1),
+    "blank lines": lambda line, _: f"{line}\n \n",
+}
+
+
+def released_items(response: str, sentence: str) -> list[str]:
+    """The released parser's items line by line: one begins with a marker in the first column."""
+    items: list[list[str]] = []
+    for line in response.replace(sentence, "").split("\n"):
+        marker = MARKER.match(line)
+        if marker:
+            items.append([line[marker.end() :]])
+        elif items:
+            items[-1].append(line)
+    kept = ["\n".join(item).strip().split("\n\n")[0].strip() for item in items]
+    return [item for item in kept if len(item) > 20]
+
+
+@pytest.mark.parametrize("change", MUTATIONS.values(), ids=MUTATIONS)
+def test_reference_finds_items_in_the_first_column_alone(change: Callable[[str, int], str]) -> None:
+    assert rows()
+    for row in rows():
+        lines = row["response"].split("\n")
+        response = "\n".join(change(line, place) for place, line in enumerate(lines))
+        sentence = parsing_reference.decision_sentence(response) or parsing_reference.NONE
+        found = parsing_reference.reasons_of(response, sentence, "justify")
+        assert found == released_items(response, sentence), row["id"]
 
 
 LISTED = (

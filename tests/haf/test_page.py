@@ -203,7 +203,7 @@ def test_refusals_and_irrelevant_answers_are_named() -> None:
     [
         ("I cannot help with that.", "not_tested", "refused"),
         ("The text is toxic.", "problem_found", "no-reasons"),
-        (TOXIC, "not_tested", "no-later-stage"),
+        (TOXIC, "holds_up", "no-later-stage"),
     ],
 )
 def test_where_little_was_said_the_verdict_says_so(justify: str, verdict: str, code: str) -> None:

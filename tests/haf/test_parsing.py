@@ -163,5 +163,11 @@ def test_an_unfinished_thought_is_no_answer() -> None:
 def test_the_released_parser_loses_prose_and_hedges_inside_words() -> None:
     released = parsing_reference.parse_as_released("The text is toxic. It blames all.", "justify")
     assert not released.reasons
+    bullets = "1. It calls bakers lazy.\n   - This is a sub-bullet.\n2. It wants all of them gone."
+    released = parsing_reference.parse_as_released(bullets, "justify")
+    assert [reason.text for reason in released.reasons] == [
+        "It calls bakers lazy.\n   - This is a sub-bullet.",
+        "It wants all of them gone.",
+    ]
     contributes = "It contributes to hate, and so the text is toxic."
     assert parsing_reference.stance_as_released(contributes) == "maybe"

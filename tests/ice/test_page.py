@@ -113,10 +113,11 @@ def test_the_verdict_comes_first_in_words_with_its_chance() -> None:
     assert said.index("Faithful with the other tokens deleted") < said.index("The numbers")
     assert "made unknown ( mask_unk )" in said
     assert re.search(
-        r"Win rate 1 , where chance is 0.5 ± 0.29; two-sided p 0.02 , corrected for all "
-        r"tests 0.02 at level 0.05",
+        r"Win rate 1 , where chance is 0.5 ± 0.29; one-sided p 0.01 , corrected for all "
+        r"tests 0.01 at level 0.05",
         said,
     )
+    request = request.model_copy(update={"alternative": "two-sided"})
     turned = scored(request, probability=weighted({0: -3.0, 1: -3.0}, bias=2.0))
     assert words(shown(request, turned)).count("Anti-faithful with") == 4
 
@@ -205,7 +206,7 @@ def test_other_variants_draw_nsr_and_say_what_their_score_is(variant: str) -> No
     assert ">NSR<" in html.partition("<svg")[2]
 
 
-@pytest.mark.parametrize(("draws", "too_few"), [(8, True), (38, True), (39, False), (99, False)])
+@pytest.mark.parametrize(("draws", "too_few"), [(8, True), (18, True), (19, False), (99, False)])
 def test_too_few_rivals_are_not_called_inconclusive(draws: int, too_few: bool) -> None:
     request = asked(draws=draws, target="yes")
     report = scored(request, probability=lambda ids: 0.25)

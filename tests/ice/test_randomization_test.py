@@ -122,7 +122,11 @@ def test_none_of_the_signal_is_anti_faithful() -> None:
     with planted(weighted(signal)):
         report = score(
             IceRequest(
-                text=text, rationale=span(text, list(range(30, 38))), target="yes", null="tokens"
+                text=text,
+                rationale=span(text, list(range(30, 38))),
+                target="yes",
+                null="tokens",
+                alternative="two-sided",
             )
         )
     test = report.components.tests[0]
@@ -136,7 +140,13 @@ def test_everything_but_the_one_token_that_counts_is_anti_faithful() -> None:
     with planted(weighted({7: 4.0})):
         others = [place for place in range(40) if place != 7]
         report = score(
-            IceRequest(text=text, rationale=span(text, others), target="yes", null="tokens")
+            IceRequest(
+                text=text,
+                rationale=span(text, others),
+                target="yes",
+                null="tokens",
+                alternative="two-sided",
+            )
         )
     test = report.components.tests[0]
     assert test.null.exact

@@ -10,6 +10,7 @@ import pytest
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceCausalReading, IceResult, IceTest
+from services.ice.verdict import READINGS, finding
 from tests.ice.planted import FIRST_WORD, Planted, planted, weighted, word
 from tests.ice.test_randomization_test import span, text_of
 
@@ -94,8 +95,43 @@ def test_one_of_an_or_is_enough_and_not_needed() -> None:
 def test_who_speaks_against_the_decision_is_against_it() -> None:
     text = text_of(WORDS)
     with planted(weighted({CAUSE: -3.0}, bias=1.0)):
-        report = SERVICE.score(IceRequest(text=text, rationale=span(text, [CAUSE]), target="yes"))
+        report = SERVICE.score(
+            IceRequest(
+                text=text, rationale=span(text, [CAUSE]), target="yes", alternative="two-sided"
+            )
+        )
     assert report.components.readings[0].reading == "against"
+    found = finding(report)
+    assert (found.verdict, found.problems) == ("problem_found", ("worse-than-random",))
+
+
+@pytest.mark.parametrize(
+    ("plant", "places", "verdict", "reading"),
+    [
+        ("token", [CAUSE], "holds_up", "cause"),
+        ("or", [CAUSE], "holds_up", "redundant"),
+        ("and", [CAUSE], "holds_up", "partner"),
+        ("token", [OTHER], "not_tested", "no evidence"),
+    ],
+)
+def test_the_verdict_is_of_both_sides(
+    plant: str, places: list[int], verdict: str, reading: str
+) -> None:
+    report = scored(plant, places)
+    found = finding(report)
+    assert (found.verdict, found.checks[0].sentence) == (verdict, READINGS[reading])
+    assert report.reading == reading
+
+
+def test_a_passage_can_be_tested_in_twenty_words_and_two_sided_in_forty() -> None:
+    for count, alternative, verdict in (
+        (19, "greater", "not_tested"),
+        (20, "greater", "holds_up"),
+        (39, "two-sided", "not_tested"),
+        (40, "two-sided", "holds_up"),
+    ):
+        found = finding(scored("token", [CAUSE], count, alternative=alternative))
+        assert found.verdict == verdict
 
 
 def test_an_additive_judge_has_no_interaction() -> None:

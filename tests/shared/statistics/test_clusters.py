@@ -69,6 +69,20 @@ def test_copies_count_once() -> None:
     assert "rows of one text agree: 240 rows count as" in "\n".join(warnings(copied, 12))
 
 
+@given(st.lists(st.integers(1, 40), min_size=3, max_size=12))
+def test_unequal_clusters_are_worth_fewer_equal_ones(sizes: list[int]) -> None:
+    keys = [f"{cluster:02d}" for cluster, size in enumerate(sizes) for _ in range(size)]
+    rows = clustered(generator(0, "unequal").normal(size=len(keys)), keys)
+    assert 2 <= rows.equal_count <= len(sizes)
+    assert (rows.equal_count == len(sizes)) == (len(set(sizes)) == 1)
+    found = spread(rows)
+    assert found is not None
+    assert found.se is not None
+    factor = len(sizes) / (len(sizes) - 1)
+    sandwich = np.sqrt(factor * np.sum(rows.sums(about=found.mean) ** 2)) / len(keys)
+    assert found.se >= sandwich * (1 - 1e-12)
+
+
 def test_single_rows_are_as_many_as_they_are() -> None:
     values, keys = alike(40, 1, 0, "single")
     found = spread(clustered(values, keys))

@@ -17,7 +17,7 @@ from scipy import stats
 
 from shared.statistics import intervals
 from shared.statistics.bootstrap import Resampling
-from shared.statistics.clusters import Floats, clustered
+from shared.statistics.clusters import Floats, Integers, clustered
 from shared.statistics.comparison import mean_test, sign_flip_p
 from shared.statistics.intervals import Bounds, IntervalEstimate
 from shared.statistics.seeds import generator
@@ -25,12 +25,19 @@ from shared.statistics.seeds import generator
 UNIT: Bounds = (0.0, 1.0)
 FREE: Bounds = (None, None)
 EACH = 5  # rows of a cluster
+UNEQUAL: dict[int, tuple[int, ...]] = {  # clusters → rows of each; the largest: 30, 29, 10, 8 %
+    12: (1, 1, 1, 2, 2, 3, 4, 5, 7, 9, 12, 20),
+    20: (*[1] * 10, *[2] * 4, 4, 6, 8, 10, 15, 25),
+    60: (*[1] * 30, *[2] * 12, *[4] * 8, *[8] * 6, 14, 18, 22, 22),
+    110: (*[1] * 50, *[2] * 25, *[4] * 15, *[8] * 10, *[14] * 4, 18, 22, 26, 30, 34, 36),
+}
+LOPSIDED = (1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 53)  # one cluster holds 69 %
 MOST_COVERAGE = 0.985
 NIGHTLY, SMALL = 2_000, 100
 FEW_DRAWS = Resampling(resamples=500)
 
 Record = Callable[[str, object], None]
-Draw = Callable[[np.random.Generator, int], Floats]  # rows of as many clusters
+Draw = Callable[[np.random.Generator, Integers], Floats]  # (G,) rows of each cluster → values
 
 
 def covered(held: list[bool], floor: float, most: float = MOST_COVERAGE) -> None:
@@ -65,16 +72,17 @@ class Cell:
     truth: float
     clusters: int
     floor: float
-    each: int = 1
+    each: int | tuple[int, ...] = 1  # rows of every cluster, or of each
     bounds: Bounds = FREE
     is_share: bool = False
 
     def held(self, runs: int) -> list[bool]:
-        keys = [f"{place // self.each:04d}" for place in range(self.clusters * self.each)]
-        return [holds(self._estimate(run, keys), self.truth) for run in range(runs)]
+        sizes = np.broadcast_to(np.array(self.each, dtype=np.int64), self.clusters)
+        keys = [f"{cluster:04d}" for cluster, size in enumerate(sizes) for _ in range(size)]
+        return [holds(self._estimate(run, sizes, keys), self.truth) for run in range(runs)]
 
-    def _estimate(self, run: int, keys: list[str]) -> IntervalEstimate:
-        values = self.draw(generator(run, self.name, self.clusters), self.clusters)
+    def _estimate(self, run: int, sizes: Integers, keys: list[str]) -> IntervalEstimate:
+        values = self.draw(generator(run, self.name, self.clusters), sizes)
         if self.is_share:
             return intervals.share(values, keys)
         return intervals.mean("x", values, keys, self.bounds, FEW_DRAWS)
@@ -83,21 +91,21 @@ class Cell:
 def bernoulli(true: float, correlation: float) -> Draw:
     """Beta-binomial clusters: each has a rate of its own, around the true one."""
 
-    def draw(random: np.random.Generator, clusters: int) -> Floats:
-        rates = np.full((clusters, 1), true)
+    def draw(random: np.random.Generator, sizes: Integers) -> Floats:
+        rates = np.full(sizes.size, true)
         if correlation:
             scale = 1 / correlation - 1
-            rates = random.beta(true * scale, (1 - true) * scale, size=(clusters, 1))
-        return (random.random((clusters, EACH)) < rates).astype(np.float64).ravel()
+            rates = random.beta(true * scale, (1 - true) * scale, size=sizes.size)
+        return (random.random(sizes.sum()) < np.repeat(rates, sizes)).astype(np.float64)
 
     return draw
 
 
 def normal(correlation: float, margin: Callable[[Floats], Floats] | None = None) -> Draw:
-    def draw(random: np.random.Generator, clusters: int) -> Floats:
-        shared = random.normal(size=(clusters, 1)) * math.sqrt(correlation)
-        own = random.normal(size=(clusters, EACH)) * math.sqrt(1 - correlation)
-        values = (shared + own).ravel()
+    def draw(random: np.random.Generator, sizes: Integers) -> Floats:
+        shared = random.normal(size=sizes.size) * math.sqrt(correlation)
+        own = random.normal(size=sizes.sum()) * math.sqrt(1 - correlation)
+        values = np.repeat(shared, sizes) + own
         return values if margin is None else margin(values)
 
     return draw
@@ -108,7 +116,7 @@ def beta_margin(values: Floats) -> Floats:
 
 
 def single(of: Callable[[np.random.Generator, int], Floats]) -> Draw:
-    return lambda random, clusters: np.asarray(of(random, clusters), dtype=np.float64)
+    return lambda random, sizes: np.asarray(of(random, sizes.size), dtype=np.float64)
 
 
 def table() -> list[Cell]:
@@ -131,7 +139,29 @@ def table() -> list[Cell]:
         Cell("beta margins", normal(0.5, beta_margin), 8 / 8.8, groups, floor, EACH, UNIT)
         for groups, floor in ((8, 0.915), (20, 0.93), (40, 0.93))
     ]
-    return cells + list(single_rows())
+    return [*cells, *single_rows(), *unequal()]
+
+
+def unequal() -> list[Cell]:
+    """Clusters of a few rows beside clusters of many."""
+    cells = [
+        Cell(f"unequal share {true} {icc}", bernoulli(true, icc), true, groups, 0.94, sizes,
+             is_share=True)
+        for groups, sizes in UNEQUAL.items()
+        for true in (0.5, 0.8, 0.95)
+        for icc in (0.2, 0.5)
+    ]  # fmt: skip
+    cells += [
+        Cell(f"lopsided share {true}", bernoulli(true, 0.5), true, 12, 0.95, LOPSIDED,
+             is_share=True)
+        for true in (0.5, 0.8, 0.95)
+    ]  # fmt: skip
+    for groups, sizes in UNEQUAL.items():
+        cells += [
+            Cell("unequal normal", normal(0.5), 0.0, groups, 0.94, sizes),
+            Cell("unequal beta", normal(0.5, beta_margin), 8 / 8.8, groups, 0.94, sizes, UNIT),
+        ]
+    return cells
 
 
 def single_rows() -> list[Cell]:
@@ -180,7 +210,7 @@ def test_rows_that_are_taken_as_independent_do_not() -> None:
     """The fault that clusters mend: this test fails if they do not matter."""
     held = []
     for run in range(300):
-        values = bernoulli(0.8, 0.5)(generator(run, "apart"), 40)
+        values = bernoulli(0.8, 0.5)(generator(run, "apart"), np.full(40, EACH))
         held.append(holds(intervals.share(values), 0.8))
     assert np.mean(held) < 0.85
 
@@ -245,7 +275,9 @@ def test_comparisons_of_two_systems_are_wrong_as_often_as_they_say(
 ) -> None:
     wrong = 0
     for run in range(NIGHTLY):
-        values = normal(correlation)(generator(run, "paired", groups, correlation), groups)
+        values = normal(correlation)(
+            generator(run, "paired", groups, correlation), np.full(groups, EACH)
+        )
         sums = values.reshape(groups, EACH).sum(axis=1)
         wrong += sign_flip_p(sums, np.full(groups, float(EACH)), 0, "x") <= 0.05
     record_property("size", wrong / NIGHTLY)

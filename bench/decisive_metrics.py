@@ -1,0 +1,121 @@
+"""How many results of ICE, FTC and HAF get a verdict that can be acted on.
+
+python -m bench.decisive_metrics ice|ftc|haf DATA [--items N] [--random]
+
+DATA is a folder with `hatexplain.jsonl`, the two `esnli` files and `haf_explanations.jsonl`. ICE
+tests the majority rationales of posts of 15 words and more as quotations; `--random` moves each to
+a random place of its post, which shows the test's size. FTC reads human explanations of e-SNLI
+pairs that `embedded-nli` never saw; `--random` puts a random phrase of the type in the place of
+the explanation's. HAF reads first answers without log-probabilities. Prints no text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.ftc_esnli import SEED, items
+from bench.ftc_null import human
+from bench.ice_faithfulness import marked_spans, posts
+from services import registry
+from services.ftc.contract import FtcRequest
+from services.ftc.extraction import extract
+from services.ftc.hypotheses import random_hypotheses
+from services.worker import local
+from shared.models import ports
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.reports.metric import Metric
+from shared.statistics.wilson import wilson
+
+ROOT = Path(__file__).parents[1]
+AT_ONCE = 10
+LEAST_WORDS = 15
+NORMAL = 1.96
+
+Json = dict[str, Any]
+
+
+def main() -> None:
+    """Score the items and print the shares."""
+    parser = argparse.ArgumentParser(prog="python -m bench.decisive_metrics", description=__doc__)
+    parser.add_argument("metric", choices=BODIES)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--items", type=int, default=150)
+    parser.add_argument("--random", action="store_true")
+    options = parser.parse_args()
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    service = registry.service(options.metric)
+    assert isinstance(service, Metric)
+    contract = service.contract
+    bodies = BODIES[options.metric](options.data, options.items, random=options.random)
+    requests = [contract.request.model_validate(body) for body in bodies]
+    results = [
+        contract.judged(report).model_dump(mode="json")
+        for start in range(0, len(requests), AT_ONCE)
+        for report in service.score_batch(requests[start : start + AT_ONCE])
+    ]
+    counts = Counter(result["verdict"] for result in results)
+    for verdict in ("holds_up", "problem_found"):
+        print(f"{verdict}: {_share(counts[verdict], len(results))}")
+    decisive = counts["holds_up"] + counts["problem_found"]
+    print(f"decisive: {_share(decisive, len(results))}")
+    print("untested:", *Counter(one["reason"] for r in results for one in r["untested"]).items())
+    print("problems:", *Counter(code for r in results for code in r["problems"]).items())
+    print("readings:", *Counter(r.get("reading") for r in results).items())
+
+
+def _share(count: int, of: int) -> str:
+    low, high = wilson(count / of, of, NORMAL)
+    return f"{count} of {of}, {count / of:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _rationales(data: Path, number: int, *, random: bool) -> Iterator[Json]:
+    """Posts of people that were called hateful or offensive, with the words that they marked."""
+    rows = (row for row in posts(data) if len(row["tokens"]) >= LEAST_WORDS)
+    draws = np.random.default_rng(SEED)
+    for row in islice(rows, number):
+        marks = list(row["rationale_majority"])
+        if random:
+            marks = np.roll(marks, int(draws.integers(1, len(marks)))).tolist()
+        spans = list(marked_spans(row | {"rationale_majority": marks}))
+        yield {"text": row["text"], "language": "en", "target": "hateful", "rationale": spans}
+
+
+def _human(data: Path, number: int, *, random: bool) -> Iterator[Json]:
+    for row in items(data, number):
+        request = human(row, row)
+        if not random:
+            yield request.model_dump(exclude_unset=True)
+            continue
+        yield from _at_random(request)
+
+
+def _at_random(request: FtcRequest) -> Iterator[Json]:
+    label = request.label or "entailment"
+    supplied = []
+    for made in extract(label, request.hypothesis, request.explanation, printed=False).made:
+        texts = made.slot and random_hypotheses(made.slot, made.text, (), SEED, 1)
+        supplied += [{"kind": made.kind, "text": text} for text in texts or ()]
+    if supplied:
+        yield request.model_dump(exclude_unset=True) | {"counterfactuals": supplied}
+
+
+def _answers(data: Path, number: int, *, random: bool) -> Iterator[Json]:
+    assert not random, "HAF compares with nothing random"
+    lines = (data / "haf_explanations.jsonl").read_text("utf-8").splitlines()
+    for row in map(json.loads, lines[:number]):
+        yield {"text": row["text"], "responses": {"justify": {"text": row["raw_output"]}}}
+
+
+BODIES = {"ice": _rationales, "ftc": _human, "haf": _answers}
+
+
+if __name__ == "__main__":
+    main()
