@@ -21,6 +21,7 @@ from services.consistency.report import (
 from services.consistency.variants import VARIANTS, Contributions
 from services.consistency.verdict import PROBLEMS, finding
 from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.explanation_fields import fields_in
 from shared.contracts.messages import MAX_TEXT, Input, Message, ModelName, Parameter
 from shared.contracts.prompt_table import PromptKeys, parse_template
 from shared.contracts.request_cost import Size, Work, words_of
@@ -355,7 +356,16 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
         turns = [turn.model_dump() for turn in found.turns]
         fields["explanation_prompt"] = {"turns": turns, "style": found.style}
         fields["preceding"] = found.answer.partition(found.explanation)[0]
+    given = fields_in(found.explanation)
+    if given is not None and given.quotes:
+        fields["cited"] = _found_in(found.inputs.get("text", ""), given.quotes)
     return fields
+
+
+def _found_in(text: str, quotes: Sequence[str]) -> list[dict[str, int]]:
+    """The quotes that stand in the text word for word."""
+    starts = [(text.find(quote), len(quote)) for quote in quotes]
+    return [{"start": start, "end": start + size} for start, size in starts if size and start >= 0]
 
 
 CONTRACT = MetricContract(

@@ -36,7 +36,7 @@ from services.explanations.score_requests import score_request, scoring_metric
 from services.explanations.verdict import FACTS, SURPRISING, ExplanationsContract, finding
 from shared.contracts.calls import MOST_CHARACTERS, WrittenToken
 from shared.contracts.elicitation import (
-    DEFAULT_PROMPT,
+    FIELDS_PROMPT,
     INPUTS,
     ExplanationsGeneration,
     ExplanationsOwnPolicy,
@@ -90,8 +90,9 @@ class ExplanationsRequest(JobRequest):
         "decide (GenEX)",
     )
     prompt: Annotated[PromptName | ExplanationsOwnPrompt, Parameter] = Field(
-        default=DEFAULT_PROMPT,
+        default=FIELDS_PROMPT,
         description="a prompt's name, `NAME@VERSION` for an older version, or your own; "
+        "`explanation-fields` (asks for JSON of the schema of `GET /v1/schemas/explanation`), "
         "`hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, `genex-siqa`, `genex-cqa`",
     )
     shots: Shots = Field(default=0, description="demonstrations, of a prompt that has them")

@@ -41,6 +41,7 @@ from services.hatexscore.vocabulary import (
     vocabulary_of_decision,
 )
 from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.explanation_fields import Explanation, ExplanationFields, written_out
 from shared.contracts.language_names import language_name
 from shared.contracts.messages import (
     MAX_TEXT,
@@ -120,11 +121,11 @@ class HatexscoreRequest(ExplainableRequest):
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the moderated text"
     )
-    explanation: Annotated[str, Input] = Field(
+    explanation: Annotated[Explanation, Input] = Field(
         default="",
-        max_length=MAX_TEXT,
-        description="of the decision; an empty one is legal and earns nothing; needed unless "
-        "`explain`",
+        description="of the decision, as a text or as fields that need no reading; a text that is "
+        "a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; "
+        "needed unless `explain`",
     )
     labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
         default=None,
@@ -202,6 +203,16 @@ class HatexscoreRequest(ExplainableRequest):
         default=False,
         description="also report what the other two variants say, in the same call of the model",
     )
+
+    @property
+    def explanation_text(self) -> str:
+        """The explanation as one text, into which the offsets of evidence count."""
+        return written_out(self.explanation)
+
+    @property
+    def explanation_fields(self) -> ExplanationFields | None:
+        """The explanation's fields; None for a text."""
+        return self.explanation if isinstance(self.explanation, ExplanationFields) else None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -357,14 +368,15 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
     variants = Size(
         "variants", len(get_args(Variant)) if request.other_variants else 1, "/other_variants"
     )
-    characters = len(request.text) + len(request.explanation)
+    explanation = request.explanation_text
+    characters = len(request.text) + len(explanation)
     read = Size("characters of `text` and `explanation`", characters, "/text", least=2)
     yield Work((read, variants), "characters", seconds_each=SECONDS_A_CHARACTER)
-    marks = sum(map(request.explanation.count, MARKS))
+    marks = sum(map(explanation.count, MARKS))
     quotations = Size("quotation marks of `explanation`", marks, "/explanation")
     yield Work((quotations, variants), "quotations", seconds_each=SECONDS_A_QUOTATION)
     if request.reader_model is not None and request.reader != "rules":
-        prompt = Size("tokens of `explanation`", words_of(request.explanation), "/explanation")
+        prompt = Size("tokens of `explanation`", words_of(explanation), "/explanation")
         yield Work((prompt,))
     if isinstance(request.policy, dict):
         terms = sum(map(len, request.policy.values()))

@@ -11,6 +11,7 @@ from services.hatexscore.report import (
     NO_EXPLANATION,
     NO_WITNESS,
     QUOTED,
+    UNLISTED,
     HatexscoreCategoryEvidence,
     HatexscoreGroupEvidence,
     HatexscoreQuoteEvidence,
@@ -219,6 +220,8 @@ def _group_named(report: HatexscoreResult) -> Check:
         return inconclusive(
             GROUP, "group-not-attacked", "It mentions a group, but does not say it is attacked."
         )
+    if UNLISTED in report.warnings:
+        return not_tested(GROUP, "group-not-listed", "The policy lists no group that it names.")
     if report.text_groups:
         return failed(
             GROUP, "group-not-named", "The post names a group, and the explanation names none."
