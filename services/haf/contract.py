@@ -251,10 +251,7 @@ _OWN_RESPONSES = {
         "internal": _response("No, additional reasons are not required.", -0.3, -0.1),
         "individual": [
             _response("No additional reason is required.", -0.5, -0.2),
-            _response(
-                "Yes, an additional reason is required.\n1. It also calls the neighbours lazy.",
-                *(-0.4, -0.1),
-            ),
+            _response("No, that reason is sufficient by itself.", -0.4, -0.1),
         ],
     },
 }

@@ -324,10 +324,20 @@ def _label_list(vocabulary: Vocabulary) -> list[str]:
 
 
 _HATEFUL = {
-    "text": "Those immigrants are ruining our town",
-    "explanation": 'It says "immigrants are ruining our town", blaming immigrants for what goes '
-    "wrong. Conclusion: hateful.",
+    "text": "Honestly, those immigrants are ruining our lovely old town, somebody should do "
+    "something.",
+    "explanation": 'The post says "those immigrants are ruining" and blames immigrants as a group. '
+    "Conclusion: the text is hateful.",
     "predicted_label": "hateful",
+}
+_FIELDS = _HATEFUL | {
+    "explanation": {
+        "text": "The post blames immigrants as a group for what goes wrong in the town.",
+        "reasons": ["It blames a whole group of people."],
+        "quotes": ["those immigrants are ruining"],
+        "target_groups": ["immigrants"],
+        "decision": "hateful",
+    },
 }
 _CHINESE = {
     "text": "今天和同事一起看了一场很好的电影。",
@@ -427,6 +437,7 @@ CONTRACT = MetricContract(
     fits=lambda request, labels: bool(hateful_labels(request, labels)),
     examples={
         "a hateful text": _HATEFUL,
+        "as fields": _FIELDS,
         "in Chinese": _CHINESE,
         "in Korean": _KOREAN,
         "your own probabilities": _OWN_PROBABILITIES,

@@ -1,0 +1,80 @@
+"""The fields of an explanation are written out and found again, and a schema asks for them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+from shared.contracts.explanation_fields import (
+    WRITTEN,
+    ExplanationFields,
+    fields_in,
+    schema_for_models,
+)
+
+WORDS = st.text('ab "\u201d\n:{}', max_size=12)
+FIELDS = st.fixed_dictionaries(
+    {"decision": st.sampled_from(["hateful", "non-hateful"])},
+    optional={
+        "text": WORDS,
+        "quotes": st.lists(WORDS, max_size=3),
+        "reasons": st.lists(WORDS, max_size=3),
+        "target_groups": st.lists(WORDS, max_size=3),
+    },
+)
+
+
+@given(FIELDS)
+def test_each_value_stands_where_its_span_says(body: dict[str, Any]) -> None:
+    fields = ExplanationFields.model_validate(body)
+    for name in WRITTEN:
+        values = [value for field, value in fields.values() if field == name]
+        assert [fields.written[slice(*span)] for span in fields.spans(name)] == values
+
+
+@given(FIELDS)
+def test_a_text_that_is_the_json_has_the_same_fields(body: dict[str, Any]) -> None:
+    fields = ExplanationFields.model_validate(body)
+    assert fields_in(json.dumps(body)) == fields
+    assert fields_in(f"```json\n{fields.model_dump_json()}\n```") == fields
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "The post is hateful.",
+        '{"decision": "hateful", "colour": "red"}',
+        '{"decision": "hateful"} and more',
+        '{"decision": "hate',
+        '[{"decision": "hateful"}]',
+        '{"quotes": "not a list"}',
+    ],
+)
+def test_other_text_stays_text(text: str) -> None:
+    assert fields_in(text) is None
+
+
+def test_a_schema_asks_for_what_is_taken() -> None:
+    schema = schema_for_models()
+    Draft202012Validator.check_schema(schema)
+    assert set(schema["required"]) == set(schema["properties"]) == set(WRITTEN)
+    answer = {
+        name: ["a"] if field["type"] == "array" else "a"
+        for name, field in schema["properties"].items()
+    }
+    Draft202012Validator(schema).validate(answer)
+    assert fields_in(json.dumps(answer)) is not None
+
+
+def test_fields_that_say_nothing_are_refused() -> None:
+    for body in ({}, {"decision": None}, {"text": "a" * 20_001}):
+        with pytest.raises(ValidationError):
+            ExplanationFields.model_validate(body)
