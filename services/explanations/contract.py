@@ -347,24 +347,26 @@ def needs(request: ExplanationsRequest) -> tuple[str, ...]:
     return ("generate",) if request.answer is None else ()
 
 
+_POST = "Honestly, those immigrants are ruining our lovely old town, somebody should do something."
 _ANSWER = {
-    "text": "Those immigrants are ruining our town",
+    "text": _POST,
     "answer": {
-        "text": 'It says "immigrants are ruining our town", blaming immigrants for what goes '
-        "wrong. Conclusion: hateful."
+        "text": '{"text": "The post blames immigrants as a group for what goes wrong.", "reasons": '
+        '["It blames a whole group."], "quotes": ["those immigrants are ruining"], '
+        '"target_groups": ["immigrants"], "decision": "hateful"}'
     },
     "score": ["hatexscore"],
 }
 _REFUSED = {
-    "text": "Those immigrants are ruining our town",
+    "text": _POST,
     "answer": {"text": "I'm sorry, but I can't help with that request."},
     "score": ["hatexscore"],
 }
 _PARAMETERS = {
-    "premise": "Two skateboarders navigate a curve in the park.",
-    "hypothesis": "Two skateboarders are navigating a bend.",
+    "premise": "Three children play football in the rain.",
+    "hypothesis": "Three children are playing a sport.",
     "prompt": "ftc-label@1",
-    "answer": {"text": "Label: entailment\nExplanation: A curve is a bend."},
+    "answer": {"text": "Label: entailment\nExplanation: A sport is a game."},
     "score": {"ftc": {"draws": 39}},
     "seed": 7,
 }

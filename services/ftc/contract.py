@@ -166,15 +166,15 @@ class FtcRequest(ExplainableRequest):
 
 
 _ENTAILMENT = {
-    "premise": "Two skateboarders navigate a curve in the park.",
-    "hypothesis": "Two skateboarders are navigating a bend.",
-    "explanation": "A curve is a bend.",
+    "premise": "Three children play football in the rain.",
+    "hypothesis": "Three children are playing a sport.",
+    "explanation": "A sport is a game.",
     "label": "entailment",
 }
 _CONTRADICTION = {
-    "premise": "Four friends play cards in the kitchen.",
-    "hypothesis": "Four friends are playing chess in the kitchen.",
-    "explanation": "The friends cannot be playing chess and playing cards at the same time.",
+    "premise": "A man is sleeping on the sofa.",
+    "hypothesis": "A man is running in the park.",
+    "explanation": "A man cannot be running in the park and lying down at the same time.",
     "label": "contradiction",
 }
 _NEUTRAL = {

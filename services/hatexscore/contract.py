@@ -355,15 +355,16 @@ _OWN_PROBABILITIES = {
     "predicted_label": "non-hateful",
     "probabilities": {"original": 0.02, "masked": 0.02},
 }
-_OWN_LABELS = {
-    "text": "Whoever parks like this should hand in the licence, you clown",
-    "explanation": 'The post calls a driver "you clown", which is rude. I rate it as toxic.',
+_OWN_LABELS = _HATEFUL | {
+    "explanation": 'The post says "those immigrants are ruining", which blames all immigrants. I '
+    "rate it as toxic.",
     "labels": "toxicity",
     "predicted_label": "toxic",
 }
 _OWN_POLICY = {
     "text": "We lost the match again, cyclists everywhere",
-    "explanation": '"cyclists everywhere" is a complaint about traffic. This is not hate speech.',
+    "explanation": '"cyclists everywhere" is a complaint about traffic around the lost match. This '
+    "is not hate speech.",
     "policy": {"road users": ["cyclist", "pedestrian"]},
     "language": "en",
 }

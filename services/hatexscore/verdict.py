@@ -84,8 +84,11 @@ def _states_decision(report: HatexscoreResult) -> Check:
         return failed(STATES_DECISION, "no-explanation", "There is no explanation: it is empty.")
     if report.stated_label is not None or report.components.htc == 1:
         return passed(STATES_DECISION, "It states a decision.")
+    missing = failed(STATES_DECISION, "no-decision", "It states no decision.")
+    if report.components.htc == 0:
+        return missing
     unread = undefined(STATES_DECISION, report, "htc", "score")
-    return unread or failed(STATES_DECISION, "no-decision", "It states no decision.")
+    return unread or missing
 
 
 def _states_this(report: HatexscoreResult) -> Check:

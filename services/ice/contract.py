@@ -378,12 +378,15 @@ def label(method: Method) -> str:
     return ":".join([method.name, *options])
 
 
-_TEXT = "Those immigrants are ruining our lovely old town again"
+_TEXT = (
+    "Those immigrants are ruining our lovely old town again, and if nobody does something soon, "
+    "the immigrants will ruin the next town, too."
+)
 _ATTENTION = {"text": _TEXT, "attribution": "attention"}
-_QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 31}], "draws": 99}
+_QUOTED = {"text": _TEXT, "rationale": [{"start": 6, "end": 28}], "draws": 99}
 _WORDS = {
     "text": _TEXT,
-    "rationale": ["immigrants are ruining our lovely old town"],
+    "rationale": ["immigrants are ruining"],
     "rows": "words",
     "draws": 99,
 }
