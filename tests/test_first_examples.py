@@ -24,6 +24,7 @@ NOT_TESTED = {  # examples that show a check without an answer
     ("consistency", "a classifier, which explains nothing"),
     ("cot2el", "one pair is not in the reasoning"),
     ("hlv", "a classifier as the judge"),
+    ("ice", "attention, which might be chance"),
 }
 
 

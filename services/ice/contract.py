@@ -390,9 +390,10 @@ _WORDS = {
     "rows": "words",
     "draws": 99,
 }
+_LIME = {"text": _TEXT, "attribution": "lime", "k": 0.1, "language": "en"}
 _COMPARED = {
     "text": _TEXT,
-    "attribution": ["attention", "gradient"],
+    "attribution": ["lime", "attention"],
     "human": [{"start": 6, "end": 16}],
     "k": [0.1, 0.2, 0.4],
     "operators": ["delete", "infill"],
@@ -421,10 +422,11 @@ CONTRACT = MetricContract(
     server_cost=server_cost,
     needs=needs,
     examples={
-        "the model's attention": _ATTENTION,
         "a quotation": _QUOTED,
         "a quotation, in words": _WORDS,
-        "attention against gradient": _COMPARED,
+        "the words that LIME finds": _LIME,
+        "LIME against attention": _COMPARED,
+        "attention, which might be chance": _ATTENTION,
     },
     batch_request=IceBatchReportRequest,
     batch_report=IceBatchReport,
