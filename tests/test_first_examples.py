@@ -37,7 +37,8 @@ def _embedded() -> Iterator[None]:
 
 def judged(metric: str, body: dict[str, Any]) -> Report:
     contract = metrics()[metric]
-    found: Report = contract.judged(service(metric).score(contract.request.model_validate(body)))
+    report: Any = service(metric).score(contract.request.model_validate(body))
+    found: Report = contract.judged(report)
     return found
 
 

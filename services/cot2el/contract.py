@@ -180,7 +180,7 @@ _THOUGHT = (
     "be true. However, some people use them against the sun, and nobody mentions wet streets. So "
     "the statement cannot be confirmed. Nothing says that it is dry either."
 )
-_UMBRELLA = {
+_UMBRELLA: dict[str, Any] = {
     "question": {
         "premise": "A man is holding a red umbrella while he waits for the bus.",
         "hypothesis": "It is raining.",

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from services.explanations.service import SERVICE
 from shared.contracts.explanation_fields import schema_for_models
 from tests.explanations.scripted import saying
-from tests.explanations.test_service import SERVICE, TEXT, ask
+from tests.explanations.test_service import TEXT, ask
 
 FIELDS: dict[str, Any] = {
     "text": "The post blames immigrants for what goes wrong in the town.",

@@ -82,8 +82,7 @@ def test_any_text_is_read_or_said_to_be_unread(statement: str, post: str) -> Non
     assert {item.name for item in report.items} == set(ITEMS)
     for one in report.evidence:
         assert one.start is not None
-        assert request.statement is not None
-        assert request.statement[one.start : one.end] == one.text
+        assert request.documents()["statement"][one.start : one.end] == one.text
 
 
 def test_more_words_disclose_no_less() -> None:
