@@ -26,7 +26,11 @@ MOST_VALUES = 100  # of a list
 LONGEST_DECISION = 60
 FieldName = Literal["text", "reasons", "quotes", "target_groups", "decision"]
 FieldText = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)]
-FieldTexts = Annotated[tuple[FieldText, ...], Field(max_length=MOST_VALUES)]
+FieldTexts = Annotated[
+    tuple[FieldText, ...],
+    Field(max_length=MOST_VALUES),
+    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+]  # a list, as strict validation meets it behind another validator
 
 # What stands around a value where the fields are written out, in the order of the lines.
 WRITTEN: dict[FieldName, tuple[str, str]] = {

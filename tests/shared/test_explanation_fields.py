@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from services.hatexscore.contract import HatexscoreRequest
 from shared.contracts.explanation_fields import (
     WRITTEN,
     ExplanationFields,
     fields_in,
     schema_for_models,
 )
+from shared.contracts.problems import parse_strict, validation_problem
 
 WORDS = st.text('ab "\u201d\n:{}', max_size=12)
 FIELDS = st.fixed_dictionaries(
@@ -71,6 +73,18 @@ def test_a_schema_asks_for_what_is_taken() -> None:
     }
     jsonschema_rs.validator_for(schema).validate(answer)
     assert fields_in(json.dumps(answer)) is not None
+
+
+def test_strict_json_is_taken_and_a_fault_has_its_place() -> None:
+    body = {"text": "a", "explanation": {"decision": "hateful", "quotes": ["a"], "reasons": []}}
+    asked = parse_strict(HatexscoreRequest, json.dumps(body), body)
+    assert isinstance(asked.explanation, ExplanationFields)
+    assert HatexscoreRequest.model_validate_json(asked.model_dump_json(), strict=True) == asked
+    wrong: dict[str, Any] = {"text": "a", "explanation": {"quotes": ["a", 5]}}
+    with pytest.raises(ValidationError) as refused:
+        parse_strict(HatexscoreRequest, json.dumps(wrong), wrong)
+    [fault] = validation_problem(refused.value, wrong)["errors"]
+    assert fault["pointer"] == "#/explanation/quotes/1"
 
 
 def test_fields_that_say_nothing_are_refused() -> None:
