@@ -51,7 +51,7 @@ def human(row: Json, explained: Json) -> FtcRequest:
 def at_random(request: FtcRequest, each: int = 1) -> Iterator[FtcRequest]:
     """For each counterfactual some whose phrase is any of its class."""
     label = request.label or "entailment"
-    for made in extract(label, request.hypothesis, request.explanation, printed=False).made:
+    for made in extract(label, request.hypothesis, request.explanation_text, printed=False).made:
         others = random_phrases(request.model_copy(update={"seed": SEED}), made).texts
         for text in others[:each]:
             supplied = {"kind": made.kind, "text": text}

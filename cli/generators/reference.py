@@ -1,5 +1,5 @@
 """The pages of the guide that are written from the code: errors, settings, routes, events and
-counters, the metrics' pages, and the table of metrics in the README.
+counters, the metrics' pages, and the tables of metrics, problems and untested reasons.
 
 `python -m cli.generators.reference write` writes them, `check` fails where one is stale. What a
 page says stands where the thing itself stands: the docstring and the cure of an error's class, the
@@ -31,6 +31,7 @@ import shared
 from cli.generators.api_reference import ROOT, reference_page
 from cli.generators.metric_pages import coop_cards, metric_pages
 from services.registry import metrics
+from shared.contracts.checks import ACTIONS
 from shared.contracts.errors import BadInput, QuotaExceeded, ScoringError
 from shared.contracts.problems import RATES, TYPE_BASE, can_retry, kind_of, problem, to_public
 from shared.process.settings import CommandSettings, Settings
@@ -77,17 +78,43 @@ def main(arguments: list[str] | None = None) -> int:
 def pages() -> dict[Path, str]:
     """file → what it should hold."""
     docs = ROOT / "docs" / "guide"
-    readme = ROOT / "README.md"
-    before, begin, rest = readme.read_text("utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
+    tables = {
+        ROOT / "README.md": metrics_table(),
+        docs / "problem-found.md": problems_table(),
+        docs / "not-tested.md": untested_table(),
+    }
     return {
         **metric_pages(),
-        readme: "".join((before, begin, *metrics_table(), end, after)),
+        **{file: with_table(file, table) for file, table in tables.items()},
         ROOT / "examples" / "integrations" / "coop" / "cards.json": coop_cards(),
         docs / "errors.md": "".join(errors_page()),
         docs / "reference.md": "".join(reference_page(WRITTEN, _modules())),
         docs / "settings.md": "".join(settings_page()),
     }
+
+
+def with_table(file: Path, table: Iterator[str]) -> str:
+    """The page with this table between its marks."""
+    before, begin, rest = file.read_text("utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return "".join((before, begin, *table, end, after))
+
+
+def problems_table() -> Iterator[str]:
+    """Yield one row per problem of each metric, worst first."""
+    yield "\n| metric | code | what is wrong |\n|---|---|---|\n"
+    for name, contract in metrics().items():
+        for code, says in contract.problems.items():
+            yield f"| [`{name}`](metrics/{name}.md) | `{code}` | {says} |\n"
+    yield "\n"
+
+
+def untested_table() -> Iterator[str]:
+    """Yield one row per reason for which a check has no answer."""
+    yield "\n| reason | what you can do |\n|---|---|\n"
+    for code, action in sorted(ACTIONS.items()):
+        yield f"| `{code}` | {action} |\n"
+    yield "\n"
 
 
 def metrics_table() -> Iterator[str]:

@@ -21,6 +21,7 @@ from services.consistency.report import (
 from services.consistency.variants import VARIANTS, Contributions
 from services.consistency.verdict import PROBLEMS, finding
 from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.explanation_fields import fields_in
 from shared.contracts.messages import MAX_TEXT, Input, Message, ModelName, Parameter
 from shared.contracts.prompt_table import PromptKeys, parse_template
 from shared.contracts.request_cost import Size, Work, words_of
@@ -261,10 +262,14 @@ _PREDICTIONS = {
         "answer": "positive",
         "edits": ["negative", "negative", "positive", "positive", "negative", "positive"],
         "words": [
-            {"start": 4, "end": 8, "answer": 0.01, "explanation": 0.1},
-            {"start": 13, "end": 17, "answer": -0.2, "explanation": 0.2},
-            {"start": 19, "end": 22, "answer": 0.03, "explanation": 0.1},
-            {"start": 27, "end": 33, "answer": 0.02, "explanation": 0.3},
+            {"start": 0, "end": 3, "answer": 0.01, "explanation": 0.02},
+            {"start": 4, "end": 8, "answer": 0.02, "explanation": 0.2},
+            {"start": 9, "end": 12, "answer": -0.01, "explanation": -0.05},
+            {"start": 13, "end": 17, "answer": -0.2, "explanation": -0.6},
+            {"start": 19, "end": 22, "answer": 0.03, "explanation": 0.25},
+            {"start": 23, "end": 26, "answer": 0.0, "explanation": 0.05},
+            {"start": 27, "end": 33, "answer": 0.05, "explanation": 0.4},
+            {"start": 34, "end": 37, "answer": -0.02, "explanation": -0.1},
             {"start": 38, "end": 47, "answer": 0.6, "explanation": 4.1},
         ],
     },
@@ -355,7 +360,16 @@ def elicited(found: ElicitedExplanation) -> dict[str, Any]:
         turns = [turn.model_dump() for turn in found.turns]
         fields["explanation_prompt"] = {"turns": turns, "style": found.style}
         fields["preceding"] = found.answer.partition(found.explanation)[0]
+    given = fields_in(found.explanation)
+    if given is not None and given.quotes:
+        fields["cited"] = _found_in(found.inputs.get("text", ""), given.quotes)
     return fields
+
+
+def _found_in(text: str, quotes: Sequence[str]) -> list[dict[str, int]]:
+    """The quotes that stand in the text word for word."""
+    starts = [(text.find(quote), len(quote)) for quote in quotes]
+    return [{"start": start, "end": start + size} for start, size in starts if size and start >= 0]
 
 
 CONTRACT = MetricContract(
@@ -373,9 +387,9 @@ CONTRACT = MetricContract(
     needs=needs,
     writers=("reader_model",),
     examples={
-        "a model's answers to edited texts": _CLASSIFIER,
         "your own predictions": _PREDICTIONS,
         "edits with what a reader expects": _EXPECTED,
+        "a classifier, which explains nothing": _CLASSIFIER,
     },
     batch_report=ConsistencyBatchReport,
     batch_summary="Means of both tests with intervals, and how often they beat chance",

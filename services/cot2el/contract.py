@@ -180,7 +180,7 @@ _THOUGHT = (
     "be true. However, some people use them against the sun, and nobody mentions wet streets. So "
     "the statement cannot be confirmed. Nothing says that it is dry either."
 )
-_UMBRELLA = {
+_UMBRELLA: dict[str, Any] = {
     "question": {
         "premise": "A man is holding a red umbrella while he waits for the bus.",
         "hypothesis": "It is raining.",
@@ -203,7 +203,8 @@ _UMBRELLA = {
         {"explanation": "The man looks unhappy about his job.", "label": "C"},
     ],
 }
-_VALIDATED = _UMBRELLA | {
+_FOUND = _UMBRELLA | {"pairs": _UMBRELLA["pairs"][:-1]}
+_VALIDATED = _FOUND | {
     "human_pairs": [
         {"explanation": "People often carry umbrellas when it rains,", "label": "A"},
         {"explanation": "So the statement cannot be confirmed.", "label": "B"},
@@ -308,7 +309,11 @@ CONTRACT = MetricContract(
     default_model=None,
     model_optional=True,
     cost=cost,
-    examples={"your own pairs": _UMBRELLA, "against an annotator": _VALIDATED},
+    examples={
+        "your own pairs": _FOUND,
+        "against an annotator": _VALIDATED,
+        "one pair is not in the reasoning": _UMBRELLA,
+    },
     batch_report=Cot2elBatchReport,
     batch_summary="Faithfulness of parses, and agreement with annotators, over many results",
     clustered_by=("question",),

@@ -36,7 +36,7 @@ from services.explanations.score_requests import score_request, scoring_metric
 from services.explanations.verdict import FACTS, SURPRISING, ExplanationsContract, finding
 from shared.contracts.calls import MOST_CHARACTERS, WrittenToken
 from shared.contracts.elicitation import (
-    DEFAULT_PROMPT,
+    FIELDS_PROMPT,
     INPUTS,
     ExplanationsGeneration,
     ExplanationsOwnPolicy,
@@ -90,8 +90,9 @@ class ExplanationsRequest(JobRequest):
         "decide (GenEX)",
     )
     prompt: Annotated[PromptName | ExplanationsOwnPrompt, Parameter] = Field(
-        default=DEFAULT_PROMPT,
+        default=FIELDS_PROMPT,
         description="a prompt's name, `NAME@VERSION` for an older version, or your own; "
+        "`explanation-fields` (asks for JSON of the schema of `GET /v1/schemas/explanation`), "
         "`hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, `genex-siqa`, `genex-cqa`",
     )
     shots: Shots = Field(default=0, description="demonstrations, of a prompt that has them")
@@ -346,24 +347,26 @@ def needs(request: ExplanationsRequest) -> tuple[str, ...]:
     return ("generate",) if request.answer is None else ()
 
 
+_POST = "Honestly, those immigrants are ruining our lovely old town, somebody should do something."
 _ANSWER = {
-    "text": "Those immigrants are ruining our town",
+    "text": _POST,
     "answer": {
-        "text": 'It says "immigrants are ruining our town", blaming immigrants for what goes '
-        "wrong. Conclusion: hateful."
+        "text": '{"text": "The post blames immigrants as a group for what goes wrong.", "reasons": '
+        '["It blames a whole group."], "quotes": ["those immigrants are ruining"], '
+        '"target_groups": ["immigrants"], "decision": "hateful"}'
     },
     "score": ["hatexscore"],
 }
 _REFUSED = {
-    "text": "Those immigrants are ruining our town",
+    "text": _POST,
     "answer": {"text": "I'm sorry, but I can't help with that request."},
     "score": ["hatexscore"],
 }
 _PARAMETERS = {
-    "premise": "Two skateboarders navigate a curve in the park.",
-    "hypothesis": "Two skateboarders are navigating a bend.",
+    "premise": "Three children play football in the rain.",
+    "hypothesis": "Three children are playing a sport.",
     "prompt": "ftc-label@1",
-    "answer": {"text": "Label: entailment\nExplanation: A curve is a bend."},
+    "answer": {"text": "Label: entailment\nExplanation: A sport is a game."},
     "score": {"ftc": {"draws": 39}},
     "seed": 7,
 }

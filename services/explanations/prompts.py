@@ -18,6 +18,7 @@ from pydantic import StringConstraints
 
 from shared.contracts.calls import Prompt, Turn
 from shared.contracts.elicitation import INPUTS, PLACEHOLDERS, ExplanationsOwnPrompt, Style
+from shared.contracts.explanation_fields import schema_for_models
 from shared.contracts.messages import Message
 from shared.contracts.prompt_table import escape_template, parse_template
 
@@ -44,7 +45,13 @@ class ElicitationPrompt(ExplanationsOwnPrompt):
     deviations: tuple[str, ...] = ()
     licence: str = ""
     max_tokens: int
+    structured: bool = False  # whether it asks for the explanation's fields as JSON
     shots: tuple[PromptExample, ...] = ()
+
+    @property
+    def answer_schema(self) -> str | None:
+        """The JSON schema that an answer must fit, where the server can constrain it."""
+        return json.dumps(schema_for_models()) if self.structured else None
 
     @property
     def placeholders(self) -> frozenset[str]:

@@ -17,6 +17,7 @@ from itertools import pairwise
 from services.explanations.answer import Answer
 from services.explanations.prompts import ElicitationPrompt
 from shared.contracts.elicitation import ExplanationsObstacle, Outcome
+from shared.contracts.explanation_fields import fields_in
 from shared.readers.decision_words import HATEFUL, NO, NOT, YES, side_of
 from shared.readers.model import LABELS, ask
 from shared.readers.structured import DATA, read_structured
@@ -84,6 +85,8 @@ def read_decision(
         return _of_guard(plain, guard)
     if prompt.reader != "haf":
         words = _words(prompt)
+        if (given := _given_decision(text, words)) is not None:
+            return given
         stated = read_structured(plain.text, words)
         if stated is not None and stated.label is not None:
             at_end = stated.words[1] >= len(plain.text.rstrip())
@@ -97,6 +100,20 @@ def read_decision(
         return None
     decision = prose(text)
     return _with_label(text, decision) if decision and is_hate else decision
+
+
+_DECISION = re.compile(r"\"decision\"\s*:\s*\"(?P<label>[^\"]*)\"")
+
+
+def _given_decision(text: str, words: Words) -> StatedDecision | None:
+    """The decision of an answer that is a JSON object of the explanation's fields."""
+    fields = fields_in(text)
+    label = words(fields.decision) if fields is not None and fields.decision else None
+    found = list(_DECISION.finditer(text)) if label is not None else []
+    if label is None or not found:
+        return None
+    start, end = found[-1].span()
+    return StatedDecision(label=label, start=start, end=end, words=found[-1].span("label"))
 
 
 def decides_if_hateful(prompt: ElicitationPrompt) -> bool:

@@ -42,6 +42,7 @@ from shared.contracts.elicitation import (
     ExplanationsSpan,
 )
 from shared.contracts.errors import AnswerCut, BadInput, pointing_to
+from shared.contracts.explanation_fields import fields_in
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import Message, ModelUse, Report, ScoreRequest
 from shared.contracts.prompt_table import PromptKeys, escape_template, first_reason
@@ -200,6 +201,7 @@ def _sampling(request: ExplanationsRequest) -> Sampling:
         top_p=drawn.top_p,
         max_tokens=request.most_tokens,
         seed=request.seed,
+        answer_schema=request.full_prompt.answer_schema,
     )
 
 
@@ -225,6 +227,9 @@ def _is_read_otherwise(
 ) -> bool:
     """True if the metric that reads this prompt's answers will find another decision, or none."""
     if not decides_if_hateful(prompt) or prompt.reader not in request.parameters:
+        return False
+    fields = fields_in(found.explanation)
+    if fields is not None and fields.decision:
         return False
     read = _prose(request, prompt)(found.explanation)
     return read is None or read.label != found.decision

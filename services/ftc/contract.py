@@ -23,6 +23,7 @@ from services.ftc.report import (
 )
 from services.ftc.verdict import PROBLEMS, finding
 from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.explanation_fields import Explanation, ExplanationFields
 from shared.contracts.messages import (
     MAX_TEXT,
     Input,
@@ -72,10 +73,12 @@ class FtcRequest(ExplainableRequest):
     hypothesis: Annotated[Sentence, Input] = Field(
         description="what follows from it, contradicts it, or neither"
     )
-    explanation: Annotated[str, Input] = Field(
+    explanation: Annotated[Explanation, Input] = Field(
         default="",
-        max_length=MAX_TEXT,
-        description="of the label; from an empty one nothing is extracted; needed unless `explain`",
+        description="of the label, as a text or as fields, of which `text` and `reasons` are read "
+        "and `decision` is the label if none is sent; a text that is a JSON object of the fields "
+        "is taken as these (`robust`); from an empty one nothing is extracted; needed unless "
+        "`explain`",
     )
     label: NliLabel | None = Field(
         default=None, description="the explained label; if absent, the model's own (faithfulness)"
@@ -130,6 +133,21 @@ class FtcRequest(ExplainableRequest):
     )
     study: FtcStudy | None = Field(default=None, description="for the batch report; never scored")
 
+    @property
+    def explanation_text(self) -> str:
+        """What is read, into which the offsets of evidence count: of fields, text and reasons."""
+        explanation = self.explanation
+        return explanation if isinstance(explanation, str) else explanation.prose
+
+    @property
+    def sent_label(self) -> NliLabel | None:
+        """The label that was sent, or the decision of the explanation's fields."""
+        fields = self.explanation
+        if self.label is not None or not isinstance(fields, ExplanationFields):
+            return self.label
+        decision = (fields.decision or "").strip().lower()
+        return next((label for label in LABELS if label == decision), None)
+
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
         if self.counterfactuals is not None:
@@ -148,15 +166,15 @@ class FtcRequest(ExplainableRequest):
 
 
 _ENTAILMENT = {
-    "premise": "Two skateboarders navigate a curve in the park.",
-    "hypothesis": "Two skateboarders are navigating a bend.",
-    "explanation": "A curve is a bend.",
+    "premise": "Three children play football in the rain.",
+    "hypothesis": "Three children are playing a sport.",
+    "explanation": "A sport is a game.",
     "label": "entailment",
 }
 _CONTRADICTION = {
-    "premise": "Four friends play cards in the kitchen.",
-    "hypothesis": "Four friends are playing chess in the kitchen.",
-    "explanation": "The friends cannot be playing chess and playing cards at the same time.",
+    "premise": "A man is sleeping on the sofa.",
+    "hypothesis": "A man is running in the park.",
+    "explanation": "A man cannot be running in the park and lying down at the same time.",
     "label": "contradiction",
 }
 _NEUTRAL = {
@@ -179,14 +197,14 @@ _SUPPLIED = {
 
 def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
     """At most so much: where nothing is extracted, nothing is asked."""
-    made = 1 if request.label in ("entailment", "contradiction") else COUNTERFACTUALS
+    made = 1 if request.sent_label in ("entailment", "contradiction") else COUNTERFACTUALS
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
     words += prompt_tokens(request.prompt) if request.prompt else 0
     asked = DRAWS[request.variant] if request.draws is None else request.draws
     draws = Size("texts of a counterfactual (`draws` and two)", 2 + asked, "/draws")
     kinds = Size("counterfactuals", made)
     tokens = Size("tokens of `premise` and `hypothesis`", words, "/premise")
-    characters = len(request.premise) + len(request.hypothesis) + len(request.explanation)
+    characters = len(request.premise) + len(request.hypothesis) + len(request.explanation_text)
     read = Size("characters", characters, "/explanation")
     return (
         Work((draws, kinds, tokens)),

@@ -288,8 +288,8 @@ def derive_hypotheses(
 
 def _from_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
     printed = VARIANTS[request.variant].printed_patterns
-    bare = None if printed else bare_explanation(request.explanation)
-    explanation = request.explanation if bare is None else bare.text
+    bare = None if printed else bare_explanation(request.explanation_text)
+    explanation = request.explanation_text if bare is None else bare.text
     found = extract(label, request.hypothesis, explanation, printed=printed)
     how = " + ".join(made.how for made in found.made) or None
     return FtcHypotheses(
@@ -324,7 +324,7 @@ def _from_language_model(
     extraction = FtcExtraction(
         extractor="llm", rule=None, transformation=None, completions=written.completions
     )
-    spans = [_find_span(request.explanation, text) for text in written.spans]
+    spans = [_find_span(request.explanation_text, text) for text in written.spans]
     a, b = spans if len(spans) == 2 else (None, None)
     return FtcHypotheses(
         label,
@@ -381,7 +381,7 @@ def _evidence(
                 offsets_into="explanation",
                 start=start,
                 end=end,
-                text=request.explanation[start:end],
+                text=request.explanation_text[start:end],
                 phrase=side.type,
             )
         )

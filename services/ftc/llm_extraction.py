@@ -44,7 +44,9 @@ class GeneratedCounterfactual:
 
 def write_counterfactuals(requests: Sequence[LabelledRequest]) -> list[GeneratedCounterfactual]:
     """One a request, in order: both steps, each in one call a model."""
-    first = _generate(requests, [extraction_prompt(r.explanation, label) for r, label in requests])
+    first = _generate(
+        requests, [extraction_prompt(r.explanation_text, label) for r, label in requests]
+    )
     spans = [parse_spans(text) for text in first]
     located = [pair for pair, found in zip(requests, spans, strict=True) if found]
     prompts = [

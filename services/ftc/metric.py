@@ -58,7 +58,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
             evidence=derived.evidence,
             control=baselines(request, collected, targets) if made else None,
             label=derived.label,
-            label_source="model" if request.label is None else "request",
+            label_source="model" if request.sent_label is None else "request",
             original=None if collected.original is None else distribution(collected.original),
             abstained=derived.abstained,
             extraction=derived.extraction,
@@ -68,7 +68,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
     def coverage(self, request: FtcRequest) -> LanguageCoverage:
         """Of the models, and of the rules where these make the counterfactuals."""
         pair, sent = f"{request.premise}\n{request.hypothesis}", requested_language(request)
-        languages, unread = rules_coverage(pair, request.explanation, sent, RULED)
+        languages, unread = rules_coverage(pair, request.explanation_text, sent, RULED)
         ruled = request.counterfactuals is None and request.extractor == "rules"
         asked = tuple(model_languages(request))
         return model_coverage(request, languages, asked, unread if ruled else ())
@@ -82,8 +82,8 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
             components=components_of(()),
             evidence=(),
             control=None,
-            label=request.label,
-            label_source="model" if request.label is None else "request",
+            label=request.sent_label,
+            label_source="model" if request.sent_label is None else "request",
             original=None,
             abstained=collected.obstacles[0].code,
             extraction=FtcExtraction(extractor=extractor, rule=None, transformation=None),

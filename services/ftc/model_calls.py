@@ -47,7 +47,7 @@ class FtcCollected(Collected):
 
 def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
     """The explained label of each request: as sent, else the model's answer."""
-    unlabelled = [request for request in requests if request.label is None]
+    unlabelled = [request for request in requests if request.sent_label is None]
     answers = {
         asked: NliPredictions(
             asked, [(r.premise, r.hypothesis) for r in unlabelled if _model_key(r) == asked]
@@ -55,7 +55,8 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
         for asked in dict.fromkeys(map(_model_key, unlabelled))
     }
     return [
-        request.label or answers[_model_key(request)].label_of(request.premise, request.hypothesis)
+        request.sent_label
+        or answers[_model_key(request)].label_of(request.premise, request.hypothesis)
         for request in requests
     ]
 

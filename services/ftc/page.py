@@ -61,7 +61,9 @@ def view(request: FtcRequest | None, report: FtcResult) -> FtcView:
         kept=request is not None,
         premise=pieces(request.premise, ()) if request else [],
         hypothesis=pieces(request.hypothesis, marks_of(report, "hypothesis")) if request else [],
-        explanation=pieces(request.explanation, marks_of(report, "explanation")) if request else [],
+        explanation=pieces(request.explanation_text, marks_of(report, "explanation"))
+        if request
+        else [],
         made=tuple(counterfactual_card(request, report, one) for one in report.counterfactuals),
         lines=_lines(report),
     )

@@ -36,6 +36,7 @@ from services.gateway.routes import (
     jobs,
     judgements,
     review_queues,
+    schemas,
     scores,
     webhooks,
 )
@@ -51,6 +52,7 @@ from shared.process.settings import SERVICE_VERSION, Settings
 from shared.reports.charts.engine import painter
 
 ROUTERS = (
+    schemas.router,
     events.router,
     jobs.router,
     judgements.router,

@@ -16,6 +16,7 @@ from services.haf.report import HafBatchReport, HafBatchReportRequest, HafResult
 from services.haf.verdict import PROBLEMS, finding
 from shared.contracts.calls import WrittenToken
 from shared.contracts.elicitation import ExplainableRequest, has_own_model
+from shared.contracts.explanation_fields import ExplanationFields
 from shared.contracts.messages import MAX_TEXT, Input, Message, ModelName
 from shared.contracts.request_cost import Size, Work, words_of
 from shared.contracts.service import (
@@ -177,6 +178,12 @@ class HafRequest(ExplainableRequest):
     responses: Annotated[HafResponses | None, Input] = Field(
         default=None, description="bring your own, instead of `model`: nothing is generated"
     )
+    explanation: Annotated[ExplanationFields | None, Input] = Field(
+        default=None,
+        description="instead of `responses`: decision and reasons as fields, which need no "
+        "reading. There are no log-probabilities: `control.unweighted` has what the texts say. "
+        "With them, send the fields as JSON in `responses.justify.text`",
+    )
     similarity: ModelName = Field(
         default=DEFAULT_SIMILARITY, description="a configured similarity or cross-encoder: g"
     )
@@ -198,11 +205,21 @@ class HafRequest(ExplainableRequest):
         "decision; about 100 bytes a token",
     )
 
+    @property
+    def sent(self) -> HafResponses | None:
+        """The responses that were sent; the fields of an explanation as a JUSTIFY response."""
+        if self.explanation is None:
+            return self.responses
+        text = self.explanation.model_dump_json(exclude_none=True)
+        return HafResponses(justify=HafResponse(text=text))
+
     @model_validator(mode="after")
     def _model_or_responses(self) -> Self:
-        if self.explain is not None and self.responses is not None:
+        if self.explanation is not None and self.responses is not None:
+            raise ValueError("give either `responses` or `explanation`")
+        if self.explain is not None and self.sent is not None:
             raise ValueError("give either `responses` or `explain`")
-        if self.explain is None and (self.model is None) == (self.responses is None):
+        if self.explain is None and (self.model is None) == (self.sent is None):
             raise ValueError("give either `model` or `responses`")
         if has_own_model(self):
             raise ValueError(
@@ -234,10 +251,7 @@ _OWN_RESPONSES = {
         "internal": _response("No, additional reasons are not required.", -0.3, -0.1),
         "individual": [
             _response("No additional reason is required.", -0.5, -0.2),
-            _response(
-                "Yes, an additional reason is required.\n1. It also calls the neighbours lazy.",
-                *(-0.4, -0.1),
-            ),
+            _response("No, that reason is sufficient by itself.", -0.4, -0.1),
         ],
     },
 }
@@ -249,8 +263,8 @@ def cost(request: HafRequest, reads: int) -> Sequence[Work]:
     What a model will write, and which of it are reasons, nobody knows before: of that the estimate
     is only likely. The exact limit is `model_calls.check_cost`, once the responses are parsed.
     """
-    if request.responses is not None:
-        return tuple(_of_responses(request.responses, reads))
+    if (sent := request.sent) is not None:
+        return tuple(_of_responses(sent, reads))
     return tuple(_of_generation(request))
 
 

@@ -171,16 +171,14 @@ def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
     """For each request the transcripts of its samples; of provided responses there is one."""
     samples = [
         [Sample(request, number) for number in range(request.samples)]
-        if request.responses is None
+        if request.sent is None
         else []
         for request in requests
     ]
     _generate_stages([sample for some in samples for sample in some])
-    provided = iter(_provided([one for one in requests if one.responses is not None]))
+    provided = iter(_provided([one for one in requests if one.sent is not None]))
     return [
-        [next(provided)]
-        if request.responses is not None
-        else [_transcript(sample) for sample in some]
+        [next(provided)] if request.sent is not None else [_transcript(sample) for sample in some]
         for request, some in zip(requests, samples, strict=True)
     ]
 
@@ -254,7 +252,7 @@ class SentResponse:
 
 def _provided(requests: Sequence[HafRequest]) -> list[Transcript]:
     """The transcripts of requests that bring responses, all of them read together."""
-    sent = [_sent(request.responses) for request in requests if request.responses is not None]
+    sent = [_sent(own) for request in requests if (own := request.sent) is not None]
     parsed = iter(
         parse_responses(
             [
@@ -292,7 +290,7 @@ def _from_request(
     first, parsed = sent[0]
     justify = make_exchange(request, "justify", first.tokens, parsed)
     stage = individual_stage(justify.parsed.stance)
-    individual = request.responses.individual if request.responses else None
+    individual = request.sent.individual if request.sent else None
     if individual and len(individual) != len(justify.reasons):
         raise BadInput(
             f"{len(justify.reasons)} reasons were found in the JUSTIFY response, but there are "

@@ -43,6 +43,7 @@ from services.haf.transcript import (
     individual_stage,
 )
 from services.haf.variants import VARIANTS, HafVariant
+from shared.contracts.explanation_fields import fields_in
 from shared.contracts.messages import Languages, NullReason
 from shared.queue.job_context import check_each
 from shared.reports.metric import Collected, Metric, StatedDecision
@@ -77,7 +78,7 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
 
     def coverage(self, request: HafRequest) -> LanguageCoverage:
         """Of the prompts, the labels and the reader, in English, and of the model that writes."""
-        sent = None if request.responses is None else request.responses.justify
+        sent = None if request.sent is None else request.sent.justify
         languages, unread = _rule_coverage(
             request,
             None if sent is None else sent.text,
@@ -185,7 +186,9 @@ def _rule_coverage(
     request: HafRequest, justify: str | None, *, silent: bool
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
     """silent: the response came without log-probabilities: no `language` mends that."""
-    languages, unread = rules_coverage(request.text, justify, requested_language(request), RULED)
+    fields = fields_in(justify or "")
+    own = justify if fields is None else fields.prose
+    languages, unread = rules_coverage(request.text, own, requested_language(request), RULED)
     if silent and unread:
         unread = (Obstacle("no-logprobs", NO_LOGPROBS), *unread)
     return languages, unread

@@ -236,7 +236,7 @@ def check_cost(request: HafRequest, transcripts: Sequence[Transcript]) -> None:
     if pairs <= MOST_PAIRS and characters <= MOST_CHARACTERS:
         return
     share = min(MOST_PAIRS / pairs, MOST_CHARACTERS / characters)
-    if request.responses is None:
+    if request.sent is None:
         fewer = floor(request.samples * share)
         tokens = floor(request.generation.max_tokens * share**0.5)
         advice = f"lower `max_tokens` to about {tokens:,}"

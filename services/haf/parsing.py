@@ -145,6 +145,13 @@ def outline(response: str) -> Outline:
     return Outline(response, tuple(opening), whole, reasons, () if reasons else tuple(prose))
 
 
+def field_of(response: str, key: str) -> ParsedStatement | None:
+    """The field of this name, of a response that is JSON."""
+    fields = (field for field in _ResponseText(response).fields() if field.key == key)
+    span = next((field.span for field in fields), None)
+    return None if span is None else ParsedStatement(response[slice(*span)], span)
+
+
 def is_reason(text: str) -> bool:
     """Neither a heading, nor the decision, nor "None"."""
     if _DECISION.match(text) or _NOTHING.match(text):

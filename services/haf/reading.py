@@ -18,11 +18,14 @@ from services.haf.parsing import (
     ParsedResponse,
     ParsedStatement,
     Sentence,
+    field_of,
     is_reason,
     outline,
 )
 from services.haf.report import Answer, Stage, Stance
+from shared.contracts.explanation_fields import fields_in
 from shared.models.ports import Floats
+from shared.readers.decision_words import side_of
 from shared.readers.model import LABELS, Reading, ask
 
 SURE = 0.7  # the least probability of a stance and of an irrelevant answer
@@ -35,7 +38,41 @@ NEED_MORE: tuple[Answer, ...] = ("insufficient", "doubtful")
 
 
 def read_responses(responses: Sequence[tuple[str, Stage]]) -> list[ParsedResponse]:
-    """Read responses of any stages. Raises Unavailable where the reader is away."""
+    """Read responses of any stages. Raises Unavailable where the reader is away.
+
+    A JUSTIFY response that is a JSON object of the explanation's fields is not read.
+    """
+    given = [_given(response) if stage == "justify" else None for response, stage in responses]
+    left = [each for each, own in zip(responses, given, strict=True) if own is None]
+    read = iter(_read(left))
+    return [own or next(read) for own in given]
+
+
+def _given(response: str) -> ParsedResponse | None:
+    """Decision and reasons of the fields; None without these fields, or where the decision is no
+    stance."""
+    fields = fields_in(response)
+    if fields is None or fields.reasons is None or not fields.decision:
+        return None
+    stance, statement = _stance_of(fields.decision), field_of(response, "decision")
+    if stance is None or statement is None:
+        return None
+    return ParsedResponse(Decision(statement), stance, outline(response).reasons, refusal=False)
+
+
+def _stance_of(decision: str) -> Stance | None:
+    """The stance that a decision names; None if it names none."""
+    label = " ".join(decision.lower().replace("_", " ").replace("-", " ").split())
+    if label in ("non toxic", "not toxic"):
+        return "non-toxic"
+    for stance in STANCES:
+        if label == stance:
+            return stance
+    side = side_of(decision)
+    return None if side is None else "toxic" if side == "hateful" else "non-toxic"
+
+
+def _read(responses: Sequence[tuple[str, Stage]]) -> list[ParsedResponse]:
     outlines = [outline(response) for response, _ in responses]
     texts: dict[Reading, dict[str, None]] = {"stance": {}, "answer": {}, "refusal": {}}
     for each, (_, stage) in zip(outlines, responses, strict=True):

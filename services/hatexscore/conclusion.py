@@ -83,7 +83,7 @@ def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     for place, one in enumerate(texts):
         plain = one.explanation
         stated: StructuredVerdict[Label] | None = read_structured(
-            plain.text, partial(_label, one.vocabulary)
+            plain.text, partial(label_of, one.vocabulary)
         )
         if stated is not None and stated.label is not None:
             start, end = plain.original(*stated.span)
@@ -150,7 +150,7 @@ def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     return found
 
 
-def _label(vocabulary: Vocabulary, phrase: str) -> Label | None:
+def label_of(vocabulary: Vocabulary, phrase: str) -> Label | None:
     """The side that a phrase names; the words of hate are known in other languages, too."""
     label = vocabulary.label_of_phrase(phrase)
     return label or (side_of(phrase) if vocabulary.name in ("default", "hate") else None)

@@ -44,6 +44,7 @@ from services.hatexscore.vocabulary import (
     vocabulary_of_decision,
 )
 from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.explanation_fields import Explanation, ExplanationFields, written_out
 from shared.contracts.language_names import language_name
 from shared.contracts.messages import (
     MAX_TEXT,
@@ -129,11 +130,11 @@ class HatexscoreRequest(ExplainableRequest):
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the moderated text"
     )
-    explanation: Annotated[str, Input] = Field(
+    explanation: Annotated[Explanation, Input] = Field(
         default="",
-        max_length=MAX_TEXT,
-        description="of the decision; an empty one is legal and earns nothing; needed unless "
-        "`explain`",
+        description="of the decision, as a text or as fields that need no reading; a text that is "
+        "a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; "
+        "needed unless `explain`",
     )
     labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
         default=None,
@@ -215,6 +216,16 @@ class HatexscoreRequest(ExplainableRequest):
         default=False,
         description="also report what the other two variants say, in the same call of the model",
     )
+
+    @property
+    def explanation_text(self) -> str:
+        """The explanation as one text, into which the offsets of evidence count."""
+        return written_out(self.explanation)
+
+    @property
+    def explanation_fields(self) -> ExplanationFields | None:
+        """The explanation's fields; None for a text."""
+        return self.explanation if isinstance(self.explanation, ExplanationFields) else None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -340,10 +351,20 @@ def _label_list(vocabulary: Vocabulary) -> list[str]:
 
 
 _HATEFUL = {
-    "text": "Those immigrants are ruining our town",
-    "explanation": 'It says "immigrants are ruining our town", blaming immigrants for what goes '
-    "wrong. Conclusion: hateful.",
+    "text": "Honestly, those immigrants are ruining our lovely old town, somebody should do "
+    "something.",
+    "explanation": 'The post says "those immigrants are ruining" and blames immigrants as a group. '
+    "Conclusion: the text is hateful.",
     "predicted_label": "hateful",
+}
+_FIELDS = _HATEFUL | {
+    "explanation": {
+        "text": "The post blames immigrants as a group for what goes wrong in the town.",
+        "reasons": ["It blames a whole group of people."],
+        "quotes": ["those immigrants are ruining"],
+        "target_groups": ["immigrants"],
+        "decision": "hateful",
+    },
 }
 _CHINESE = {
     "text": "今天和同事一起看了一场很好的电影。",
@@ -361,15 +382,16 @@ _OWN_PROBABILITIES = {
     "predicted_label": "non-hateful",
     "probabilities": {"original": 0.02, "masked": 0.02},
 }
-_OWN_LABELS = {
-    "text": "Whoever parks like this should hand in the licence, you clown",
-    "explanation": 'The post calls a driver "you clown", which is rude. I rate it as toxic.',
+_OWN_LABELS = _HATEFUL | {
+    "explanation": 'The post says "those immigrants are ruining", which blames all immigrants. I '
+    "rate it as toxic.",
     "labels": "toxicity",
     "predicted_label": "toxic",
 }
 _OWN_POLICY = {
     "text": "We lost the match again, cyclists everywhere",
-    "explanation": '"cyclists everywhere" is a complaint about traffic. This is not hate speech.',
+    "explanation": '"cyclists everywhere" is a complaint about traffic around the lost match. This '
+    "is not hate speech.",
     "policy": {"road users": ["cyclist", "pedestrian"]},
     "language": "en",
 }
@@ -384,14 +406,15 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
     variants = Size(
         "variants", len(get_args(Variant)) if request.other_variants else 1, "/other_variants"
     )
-    characters = len(request.text) + len(request.explanation)
+    explanation = request.explanation_text
+    characters = len(request.text) + len(explanation)
     read = Size("characters of `text` and `explanation`", characters, "/text", least=2)
     yield Work((read, variants), "characters", seconds_each=SECONDS_A_CHARACTER)
-    marks = sum(map(request.explanation.count, MARKS))
+    marks = sum(map(explanation.count, MARKS))
     quotations = Size("quotation marks of `explanation`", marks, "/explanation")
     yield Work((quotations, variants), "quotations", seconds_each=SECONDS_A_QUOTATION)
     if request.reader_model is not None and request.reader != "rules":
-        prompt = Size("tokens of `explanation`", words_of(request.explanation), "/explanation")
+        prompt = Size("tokens of `explanation`", words_of(explanation), "/explanation")
         yield Work((prompt,))
     if isinstance(request.policy, dict):
         terms = sum(map(len, request.policy.values()))
@@ -442,6 +465,7 @@ CONTRACT = MetricContract(
     fits=_fits,
     examples={
         "a hateful text": _HATEFUL,
+        "as fields": _FIELDS,
         "in Chinese": _CHINESE,
         "in Korean": _KOREAN,
         "your own probabilities": _OWN_PROBABILITIES,

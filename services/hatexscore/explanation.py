@@ -188,7 +188,9 @@ def parsed_explanation(
         label=label,
         stated_label=stated,
         quoting=quoting,
-        groups=tuple(_as_sent(one, request.explanation, plain) if plain else one for one in found),
+        groups=tuple(
+            _as_sent(one, request.explanation_text, plain) if plain else one for one in found
+        ),
         tgi=float(target_group_identified(found)),
         warnings=(
             *(() if label else (LABEL_UNKNOWN,)),
@@ -215,7 +217,7 @@ def detect_languages(
     text = assume_language(text, explanation)
     read_text, read_own = _analyser(text, request.text), _analyser(explanation, own)
     text_names = _names(text, read_text)
-    if not any(map(str.isalpha, request.explanation)):
+    if not any(map(str.isalpha, own)):
         return DetectedLanguages(
             read_text, read_text, text_names, text_names, text, explanation, None
         )
@@ -223,7 +225,8 @@ def detect_languages(
     if explanation.code == UNDECIDED and read_text == read_own:
         names = text_names
     obstacle = None
-    if explanation.code not in (*known, UNDECIDED):
+    fields = request.explanation_fields
+    if explanation.code not in (*known, UNDECIDED) and not (fields and fields.is_complete):
         obstacle = _without_rules(explanation.code, known)
         read_own = "en"
     return DetectedLanguages(read_text, read_own, text_names, names, text, explanation, obstacle)
@@ -240,7 +243,9 @@ SHORTEST_REPEATED = 12  # characters of such a line
 
 def _own_words(request: HatexscoreRequest) -> str:
     """The explanation without what it repeats of the text; all of it where nothing else is left."""
-    explanation = request.explanation
+    if request.explanation_fields is not None:
+        return request.explanation_fields.prose
+    explanation = request.explanation_text
     pieces, position = [], 0
     for start, end in quoted_spans(explanation):
         pieces.append(explanation[position:start])

@@ -143,7 +143,7 @@ class HateXScore(
                 HatexscoreHallucinatedQuote(
                     start=one.start,
                     end=one.end,
-                    text=request.explanation[one.start : one.end],
+                    text=request.explanation_text[one.start : one.end],
                     misquotes=passage,
                 )
                 for one, passage in quoting.hallucinated
@@ -152,7 +152,7 @@ class HateXScore(
                 HatexscoreOtherQuotation(
                     start=one.start,
                     end=one.end,
-                    text=request.explanation[one.start : one.end],
+                    text=request.explanation_text[one.start : one.end],
                     reason=why,
                 )
                 for one, why in quoting.other
@@ -233,7 +233,7 @@ class HateXScore(
         obstacle: Obstacle | None,
     ) -> Iterator[str]:
         parsed = collected.parsed
-        if not request.explanation.strip():
+        if not request.explanation_text.strip():
             yield NO_EXPLANATION
         if not self.variant(request).decision_aware:
             return
@@ -444,7 +444,7 @@ def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
 
 def _check_quotations(request: HatexscoreRequest) -> None:
     """Raise BadInput for more different quotations than are searched for."""
-    different = len({quotation.text for quotation in quotations(request.explanation)})
+    different = len({quotation.text for quotation in quotations(request.explanation_text)})
     if different > MOST_QUOTATIONS:
         raise BadInput(
             f"the explanation quotes {different:,} different passages, more than {MOST_QUOTATIONS}",
@@ -468,7 +468,7 @@ def _conclusion(
     statement = parsed.statement
     if statement is None:
         return None
-    text = request.explanation[statement.start : statement.end]
+    text = request.explanation_text[statement.start : statement.end]
     return HatexscoreConclusion(
         start=statement.start,
         end=statement.end,

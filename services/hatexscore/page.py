@@ -110,7 +110,9 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
     return HatexscoreView(
         chance=chance(report),
         text=pieces(request.text, _text_marks(report)) if request else None,
-        explanation=pieces(request.explanation, _explanation_marks(report)) if request else None,
+        explanation=pieces(request.explanation_text, _explanation_marks(report))
+        if request
+        else None,
         masked=None if report.masked_text is None else _masked(report.masked_text),
         quotes=sentences.quotes(report),
         mentions=sentences.mentions(report),

@@ -77,7 +77,7 @@ def post_words(request: HatexscoreRequest, parsed: ParsedExplanation) -> Hatexsc
     """Compare the words of the explanation with its post's."""
     code, language = parsed.languages.found_text.code, parsed.languages.text
     post = _content(request.text, language)
-    shared = post & _content(request.explanation, language)
+    shared = post & _content(request.explanation_text, language)
     needed = min(ENOUGH, SHARE * sum(_weight(word, code) for word in post))
     quoted = {
         word

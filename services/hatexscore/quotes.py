@@ -39,12 +39,15 @@ def quotations(explanation: str) -> list[Quotation]:
     return [part for parts in quoted_parts(explanation) for part in parts]
 
 
-def quoted_parts(explanation: str) -> list[list[Quotation]]:
-    """Return the parts between ellipses of what each pair of quotation marks quotes."""
-    quoted = (
-        list(_parts(explanation, start + 1, end - 1)) for start, end in quoted_spans(explanation)
-    )
-    return [parts for parts in quoted if parts]
+def quoted_parts(explanation: str, quoted: Sequence[Span] | None = None) -> list[list[Quotation]]:
+    """Return the parts between ellipses of every quotation.
+
+    quoted: where the quotations stand, marks not included; None: between quotation marks.
+    """
+    if quoted is None:
+        quoted = [(start + 1, end - 1) for start, end in quoted_spans(explanation)]
+    every = (list(_parts(explanation, start, end)) for start, end in quoted)
+    return [parts for parts in every if parts]
 
 
 def _parts(explanation: str, start: int, end: int) -> Iterator[Quotation]:

@@ -35,18 +35,17 @@ from services.hatexscore.quotes import (
     mask_spans,
     merge_spans,
     overlap_words,
-    plain_format,
     quotations,
     quoted_parts,
     quoted_spans,
     scripts_of,
 )
 from services.hatexscore.report import QuotationReason
+from services.hatexscore.structured import given_quotes, plain_explanation
 from services.hatexscore.words import Span
 from shared.queue.job_context import check_each
 from shared.text.changed_meaning import negates
 from shared.text.language import UNDECIDED
-from shared.text.normalized import normalize
 
 COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
 PART = 0.6  # of the text's words: who quotes at most so many, quotes a part of it
@@ -65,9 +64,11 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         Haystack(request.text, searchable(request.text)),
         lexicon_names(request.policy, languages.explanation),
     )
-    plain = plain_format(code_as_quotations(request.explanation), normalize(request.text).text)
+    plain = plain_explanation(request, code_as_quotations(request.explanation_text))
+    given = given_quotes(request, plain)
     groups = [
-        [_with_censors(plain.text, part) for part in parts] for parts in quoted_parts(plain.text)
+        [_with_censors(plain.text, part) for part in parts]
+        for parts in quoted_parts(plain.text, given)
     ]
     exact = {
         part: _word_for_word(search, plain.text, part)
@@ -82,11 +83,11 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         else:
             start, end = group[0].start, group[-1].end
             passages[Quotation(start, end, plain.text[start:end])] = request.text[slice(*changed)]
-    clauses = clauses_of(plain.text, parts)
+    clauses = clauses_of(plain.text, parts) if given is None else {}
     other = {
         part: kind
-        for part in parts
-        if (kind := _kind(part, clauses[part], occurs=bool(exact[part])))
+        for part, clause in clauses.items()
+        if (kind := _kind(part, clause, occurs=bool(exact[part])))
     }
     own = [part for part in parts if part not in other]
     trivial = [part for part in own if is_trivial(part, languages.text)]
@@ -100,7 +101,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
             unsearched += 1
         elif part not in search.misquoted and _may_be_translated(request.text, part, languages):
             other[part] = "translation"
-        elif part in search.misquoted or is_attributed(clauses[part]):
+        elif part in search.misquoted or given is not None or is_attributed(clauses[part]):
             passages[part] = search.changed_passage(part)
         else:
             other[part] = "unattributed"

@@ -127,8 +127,10 @@ def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> Hatex
 
 
 def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """`auto`: rules where they read it. An explanation without a letter has nothing to read."""
-    if request.reader_model is None or not any(map(str.isalpha, request.explanation)):
+    """`auto`: rules where they read it. Fields, and a text without a letter, are not read."""
+    if request.explanation_fields is not None:
+        return False
+    if request.reader_model is None or not any(map(str.isalpha, request.explanation_text)):
         return False
     return request.reader == "llm" or (request.reader == "auto" and parsed.is_unread)
 
@@ -154,7 +156,7 @@ def _model_languages(request: HatexscoreRequest) -> ModelLanguages:
 def _prompt(place: int, request: HatexscoreRequest) -> PromptOfRequest:
     """Greedy. The fence is longer than any that the explanation holds."""
     prompt, fence = reader_prompt(), FENCE
-    while fence in request.explanation:
+    while fence in request.explanation_text:
         fence += "="
     named = ", ".join(json.dumps(name, ensure_ascii=False) for name in _categories(request))
     head, _, tail = prompt.user.partition("{explanation}")
@@ -166,7 +168,7 @@ def _prompt(place: int, request: HatexscoreRequest) -> PromptOfRequest:
     ]
     turns = (
         Turn(role="system", content=prompt.system),
-        Turn(role="user", content=request.explanation.join(parts)),
+        Turn(role="user", content=request.explanation_text.join(parts)),
     )
     schema = ReaderAnswer.model_json_schema()
     schema["properties"]["conclusion"]["enum"] = [*classes, "none"]
@@ -188,7 +190,7 @@ def _apply_completion(
         return replace(parsed, warnings=(*parsed.warnings, UNREADABLE.detail))
     if answer is None:
         return _without_result(request, parsed, UNREADABLE)
-    statement, no_htc = _statement(request.explanation, answer)
+    statement, no_htc = _statement(request.explanation_text, answer)
     stated: Label | None = statement.label if statement else None
     label = request.decision or stated
     groups, lost = _groups(request, answer, label)
@@ -280,7 +282,7 @@ def _groups(
     made: dict[tuple[int, str], HatexscoreGroupEvidence] = {}
     lost = False
     for group in answer.groups:
-        start = request.explanation.find(group.quote) if group.quote.strip() else -1
+        start = request.explanation_text.find(group.quote) if group.quote.strip() else -1
         lost |= start < 0
         category = categories.get(group.category.strip().casefold())
         if start >= 0 and category is not None:

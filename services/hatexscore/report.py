@@ -37,6 +37,7 @@ NO_WITNESS: frozenset[ReasonCode] = frozenset(
 )
 
 NO_EXPLANATION = "there is no explanation: it is empty"  # a warning
+UNLISTED = "the policy lists none of the groups that `target_groups` names"  # a warning
 
 Side = Literal["hateful", "non-hateful"]
 Label = Annotated[str, Word]  # a side, or a further class of the caller's vocabulary
@@ -90,7 +91,8 @@ class HatexscoreReaderUse(Message):
 
     by: Reader = Field(
         description="`reader`: fields, and the trained reader for prose; `llm`: a language model; "
-        "`rules`: the patterns of `paper` and `reference`, and of results before version 2.1"
+        "`rules`: the fields of a structured explanation; or the patterns of `paper` and "
+        "`reference`, and of results before version 2.1"
     )
     model: Annotated[str, Word] | None = Field(default=None, description="of `reader` and `llm`")
     prompt: Annotated[str, Word] | None = Field(
@@ -125,7 +127,11 @@ class HatexscoreGroupEvidence(Evidence):
 
     kind: Literal["group"] = "group"
     offsets_into: Literal["explanation"] = "explanation"
-    start: int | None = Field(ge=0, description="character offset into the explanation as sent")
+    start: int | None = Field(
+        ge=0,
+        description="character offset into the explanation as sent, or "
+        "into its fields as they are written out",
+    )
     end: int | None = Field(ge=0, description="character offset, exclusive")
     group: Annotated[str, Word] = Field(description="the list's name of the group")
     category: Annotated[str, Word] = Field(description="the list's category")

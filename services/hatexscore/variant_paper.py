@@ -61,7 +61,7 @@ Gram = tuple[str, ...]
 
 def read_as_printed(request: HatexscoreRequest) -> ParsedExplanation:
     languages = detect_languages(request, PRINTED)
-    language, explanation = languages.explanation, request.explanation
+    language, explanation = languages.explanation, request.explanation_text
     statement = statement_anywhere(explanation)
     label = request.decision or (statement.label if statement else None)
     found = mentions_as_printed(
@@ -76,9 +76,9 @@ def read_as_printed(request: HatexscoreRequest) -> ParsedExplanation:
 
 def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
     """Quoted material and shared runs; one of them over all tokens is Q = {T}, however short T."""
-    located = locate(request.text, quotations(request.explanation))
+    located = locate(request.text, quotations(request.explanation_text))
     quotes = located.quotes
-    runs = common_spans(request.text, request.explanation, languages.text)
+    runs = common_spans(request.text, request.explanation_text, languages.text)
     counted = word_spans(request.text, languages.text)
     spans = merge_spans([*((quote.start, quote.end) for quote in quotes), *runs])
     return QuotedSpans(

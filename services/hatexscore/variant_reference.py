@@ -62,11 +62,11 @@ _COUNTRIES = "National"
 
 def read_as_released(request: HatexscoreRequest) -> ParsedExplanation:
     languages = detect_languages(request, PRINTED)
-    keyword = last_keyword(request.explanation)
+    keyword = last_keyword(request.explanation_text)
     stated = _MEANING.get(keyword or "")
     label = request.decision or stated
     lexicon = lexicon_of(request, languages.explanation)
-    groups = prefix_matches(request.explanation, languages.explanation, lexicon)
+    groups = prefix_matches(request.explanation_text, languages.explanation, lexicon)
     fixed_tau = () if request.tau in (0.3, TAU) else (f"variant reference: tau is fixed at {TAU}",)
     parsed = ParsedExplanation(
         languages=languages,
@@ -89,7 +89,7 @@ def last_keyword(explanation: str) -> str | None:
 
 
 def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
-    tokens = common_tokens(request.text, request.explanation, language)
+    tokens = common_tokens(request.text, request.explanation_text, language)
     masked = mask_tokens(request.text, tokens) if tokens else None  # first: it refuses too much
     return QuotedSpans(
         evidence=tuple(_evidence(request.text, token) for token in check_each(tokens)),

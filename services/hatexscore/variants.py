@@ -19,6 +19,7 @@ from services.hatexscore.conclusion import ConclusionRead, ConclusionText, read_
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
     BY_READER,
+    BY_RULES,
     DetectedLanguages,
     ParsedExplanation,
     QuotedSpans,
@@ -28,9 +29,10 @@ from services.hatexscore.explanation import (
 )
 from services.hatexscore.groups import GroupText, groups_of_text, read_mentions
 from services.hatexscore.lexicon import TextGroups
-from services.hatexscore.quotes import merge_spans, plain_format, quoted_spans
+from services.hatexscore.quotes import merge_spans, quoted_spans
 from services.hatexscore.quoting import read_quotations
-from services.hatexscore.report import ConsistencyRule, HatexscoreGroupEvidence
+from services.hatexscore.report import UNLISTED, ConsistencyRule, HatexscoreGroupEvidence
+from services.hatexscore.structured import given_conclusion, given_groups, plain_explanation
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import Variant
 from shared.reports.metric import StatedDecision
@@ -51,17 +53,21 @@ def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation
     """
     languages = list(map(detect_languages, requests))
     quoting = list(map(read_quotations, requests, languages))
-    is_read = [one.no_rules is None for one in languages]
+    given = list(map(given_conclusion, requests))
+    is_read = [
+        one.no_rules is None and own is None for one, own in zip(languages, given, strict=True)
+    ]
     asked = [
         _conclusion_text(request, quoted)
         for request, quoted, reads in zip(requests, quoting, is_read, strict=True)
         if reads
     ]
     answers = iter(read_conclusions(asked))
-    conclusions = [next(answers) if reads else ConclusionRead(None) for reads in is_read]
-    plains = [
-        plain_format(request.explanation, normalize(request.text).text) for request in requests
+    conclusions = [
+        next(answers) if reads else own or ConclusionRead(None)
+        for reads, own in zip(is_read, given, strict=True)
     ]
+    plains = [plain_explanation(request, request.explanation_text) for request in requests]
     texts = list(map(_group_text, requests, languages, plains))
     hateful = [
         (request.decision or one.label) in (None, "hateful")
@@ -72,7 +78,7 @@ def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation
 
 
 def _conclusion_text(request: HatexscoreRequest, quoting: QuotedSpans) -> ConclusionText:
-    explanation = normalize(request.explanation)
+    explanation = normalize(request.explanation_text)
     quoted = [
         (bisect_left(explanation.starts, start), bisect_right(explanation.starts, end - 1))
         for start, end in quoting.located
@@ -85,7 +91,9 @@ def _group_text(
 ) -> GroupText:
     """With the groups that the text names, by the policy's list in its language if there is one."""
     names = languages.explanation_names
-    text = plain.text if languages.no_rules is None else ""
+    given = given_groups(request, plain)
+    text = plain.text if given is None else given
+    text = text if languages.no_rules is None else ""
     moderated = TextGroups(frozenset(), same_language=False)
     with suppress(BadInput):
         lexicon = lexicon_of(request, languages.text_names)
@@ -105,8 +113,12 @@ def _parsed(
     parsed = parsed_explanation(request, languages, read, quoting, mentions, plain)
     if languages.no_rules is None:
         attacked = any(mention.attacked for mention in mentions)
-        parsed = replace(parsed, attacked=attacked, reader=BY_READER)
+        fields = request.explanation_fields
+        reader = BY_RULES if fields and fields.is_complete else BY_READER
+        parsed = replace(parsed, attacked=attacked, reader=reader)
     parsed = replace(parsed, warnings=(*parsed.warnings, *_warnings(request, quoting)))
+    if request.explanation_fields and request.explanation_fields.target_groups and not mentions:
+        parsed = replace(parsed, warnings=(*parsed.warnings, UNLISTED))
     if text.moderated is not None:
         parsed = replace(parsed, text_groups=tuple(sorted(text.moderated.groups)))
     if parsed.label in (None, "hateful") or parsed.tgi != 0 or parsed.text_groups:

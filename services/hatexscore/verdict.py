@@ -11,6 +11,7 @@ from services.hatexscore.report import (
     NO_EXPLANATION,
     NO_WITNESS,
     QUOTED,
+    UNLISTED,
     HatexscoreCategoryEvidence,
     HatexscoreGroupEvidence,
     HatexscoreQuoteEvidence,
@@ -89,8 +90,11 @@ def _states_decision(report: HatexscoreResult) -> Check:
         return failed(STATES_DECISION, "no-explanation", "There is no explanation: it is empty.")
     if report.stated_label is not None or report.components.htc == 1:
         return passed(STATES_DECISION, "It states a decision.")
+    missing = failed(STATES_DECISION, "no-decision", "It states no decision.")
+    if report.components.htc == 0:
+        return missing
     unread = undefined(STATES_DECISION, report, "htc", "score")
-    return unread or failed(STATES_DECISION, "no-decision", "It states no decision.")
+    return unread or missing
 
 
 def _states_this(report: HatexscoreResult) -> Check:
@@ -233,6 +237,8 @@ def _group_named(report: HatexscoreResult) -> Check:
         return inconclusive(
             GROUP, "group-not-attacked", "It mentions a group, but does not say it is attacked."
         )
+    if UNLISTED in report.warnings:
+        return not_tested(GROUP, "group-not-listed", "The policy lists no group that it names.")
     if report.text_groups:
         return failed(
             GROUP, "group-not-named", "The post names a group, and the explanation names none."

@@ -286,7 +286,7 @@ _NLI = {
 }
 _OWN_DISTRIBUTIONS = _NLI | {
     "predictions": {
-        "baseline": {"distributions": [{"A": 0.7, "B": 0.2, "C": 0.1}]},
+        "baseline": {"distributions": [{"A": 0.6, "B": 0.15, "C": 0.25}]},
         "explained": {"distributions": [{"A": 0.35, "B": 0.6, "C": 0.05}]},
     },
 }
@@ -299,7 +299,10 @@ _OWN_RATINGS = {
         {"key": "C", "text": "bored"},
     ],
     "human": {"ratings": [{"A": 5, "B": 4, "C": 1}, {"A": 4, "B": 4, "C": 2}]},
-    "predictions": {"explained": {"scores": [{"A": 5, "B": 3, "C": 1}]}},
+    "predictions": {
+        "baseline": {"scores": [{"A": 2, "B": 3, "C": 4}]},
+        "explained": {"scores": [{"A": 5, "B": 3, "C": 1}]},
+    },
 }
 
 

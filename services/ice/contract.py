@@ -386,18 +386,22 @@ def label(method: Method) -> str:
     return ":".join([method.name, *options])
 
 
-_TEXT = "Those immigrants are ruining our lovely old town again"
+_TEXT = (
+    "Those immigrants are ruining our lovely old town again, and if nobody does something soon, "
+    "the immigrants will ruin the next town, too."
+)
 _ATTENTION = {"text": _TEXT, "attribution": "attention"}
-_QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 31}], "draws": 99}
+_QUOTED = {"text": _TEXT, "rationale": [{"start": 6, "end": 28}], "draws": 99}
 _WORDS = {
     "text": _TEXT,
-    "rationale": ["immigrants are ruining our lovely old town"],
+    "rationale": ["immigrants are ruining"],
     "rows": "words",
     "draws": 99,
 }
+_LIME = {"text": _TEXT, "attribution": "lime", "k": 0.1, "language": "en"}
 _COMPARED = {
     "text": _TEXT,
-    "attribution": ["attention", "gradient"],
+    "attribution": ["lime", "attention"],
     "human": [{"start": 6, "end": 16}],
     "k": [0.1, 0.2, 0.4],
     "operators": ["delete", "infill"],
@@ -426,10 +430,11 @@ CONTRACT = MetricContract(
     server_cost=server_cost,
     needs=needs,
     examples={
-        "the model's attention": _ATTENTION,
         "a quotation": _QUOTED,
         "a quotation, in words": _WORDS,
-        "attention against gradient": _COMPARED,
+        "the words that LIME finds": _LIME,
+        "LIME against attention": _COMPARED,
+        "attention, which might be chance": _ATTENTION,
     },
     batch_request=IceBatchReportRequest,
     batch_report=IceBatchReport,

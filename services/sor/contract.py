@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from services.sor.fields import SorFields
 from services.sor.report import SorBatchReport, SorResult
 from services.sor.verdict import PROBLEMS, finding
 from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.explanation_fields import Explanation, written_out
 from shared.contracts.messages import MAX_TEXT, Input, ModelName, Parameter
 from shared.contracts.request_cost import Size, Work, words_of
 from shared.contracts.service import (
@@ -39,8 +40,9 @@ class SorRequest(ExplainableRequest):
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the post that was decided on"
     )
-    statement: Annotated[str | None, Input] = Field(
-        default=None, min_length=1, max_length=MAX_TEXT, description="as its reader got it"
+    statement: Annotated[Explanation | None, Input] = Field(
+        default=None,
+        description="as its reader got it; or an explanation as fields, which is written out first",
     )
     fields: Annotated[SorFields | None, Input] = Field(
         default=None,
@@ -82,6 +84,13 @@ class SorRequest(ExplainableRequest):
         "compared with; with a `model`",
     )
 
+    @field_validator("statement")
+    @classmethod
+    def _is_not_empty(cls, statement: Explanation | None) -> Explanation | None:
+        if statement == "":
+            raise ValueError("must not be empty")
+        return statement
+
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         forms = (self.statement, self.fields, self.explain)
@@ -102,7 +111,7 @@ class SorRequest(ExplainableRequest):
         """`statement`, or field → its text."""
         if self.fields is not None:
             return self.fields.texts()
-        return {"statement": self.statement or ""}
+        return {"statement": written_out(self.statement or "")}
 
 
 _TICKETS = {

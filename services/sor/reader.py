@@ -100,7 +100,7 @@ def read_by_model(
 def _prompt(place: int, request: SorRequest) -> PromptOfRequest:
     """Greedy. The fence is longer than any that the statement holds."""
     held, _ = _prompt_file()
-    statement, fence = request.statement or "", FENCE
+    [statement], fence = request.documents().values(), FENCE
     while fence in statement:
         fence += "="
     head, _, tail = held["user"].strip().partition("{statement}")

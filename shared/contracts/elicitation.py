@@ -39,7 +39,8 @@ from shared.contracts.prompt_table import Template, parse_template
 INPUTS = ("text", "premise", "hypothesis", "scenario", "question")
 PLACEHOLDERS = (*INPUTS, "label", "labels", "policy", "language")
 MOST_TOKENS = 8_192  # of an answer
-DEFAULT_PROMPT = "hatexscore-table8"
+DEFAULT_PROMPT = "hatexscore-table8"  # of metrics that have no prompt of their own
+FIELDS_PROMPT = "explanation-fields"  # of `/v1/explanations`
 
 Reader = Literal["hatexscore", "haf", "labels", "none"]
 Style = Literal["chat", "raw"]

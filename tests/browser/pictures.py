@@ -27,7 +27,7 @@ WINDOW = ViewportSize(width=1_080, height=1_000)
 POSTS = ROOT / "examples" / "posts.jsonl"
 URL = "/v1/scores/hatexscore"
 JOB = (".finding .headline", ".score .figure")
-COMPARED = "attention against gradient"  # the ICE example with two explanations
+COMPARED = "LIME against attention"  # the ICE example with two explanations
 
 
 def main() -> int:

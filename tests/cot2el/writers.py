@@ -22,7 +22,7 @@ from shared.text.changed_meaning import negations
 
 USE = ModelUse(name="stub", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
 NLI_USE = USE.model_copy(update={"name": "embedded-nli"})
-EXAMPLE: dict[str, Any] = CONTRACT.examples["your own pairs"]
+EXAMPLE: dict[str, Any] = CONTRACT.examples["one pair is not in the reasoning"]
 THOUGHT: str = EXAMPLE["reasoning"]
 MARKDOWN = "**Entailment**\n- Supports: People often carry umbrellas when it rains."
 PARSE = {

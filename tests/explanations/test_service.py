@@ -249,7 +249,7 @@ def test_what_a_text_says_is_not_expanded() -> None:
     with saying(HATEFUL) as model:
         SERVICE.score(ask(text=sent))
     turns = model.prompts[0].turns or ()
-    assert turns[-1].content.endswith(f"### Text:\n\n{sent}")
+    assert turns[-1].content.endswith(f"Post:\n\n{sent}")
 
 
 @pytest.mark.parametrize("words", ["Remove {slurs}.", "a { b }} {labels} {text} {{"])
@@ -278,7 +278,7 @@ def test_texts_that_are_not_stored_leave_numbers_alone() -> None:
     assert kept["elicitation"]["decision"] == "hateful"
     assert kept["elicitation"]["reasoning"] is None
     assert kept["scores"][0]["score"] == found.scores[0].score
-    assert kept["provenance"]["prompt"]["name"] == "hatexscore-table8"
+    assert kept["provenance"]["prompt"]["name"] == "explanation-fields"
 
 
 def test_a_result_survives_the_wire() -> None:

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from services.ftc.contract import FtcRequest
 from services.ftc.counterfactuals import Slot, best_slot, same_words
 from services.ftc.extraction import extract
-from services.ftc.hypotheses import load_substitutes, random_hypotheses
+from services.ftc.hypotheses import derive_hypotheses, load_substitutes, random_hypotheses
 from services.ftc.phrases import phrase, shape
 
 
@@ -66,3 +67,18 @@ def test_every_move_can_be_drawn_for() -> None:
         for made in found.made:
             assert made.slot is not None
             assert len(random_hypotheses(made.slot, made.text, (), 0, 30)) == 30
+
+
+def test_of_fields_text_and_reasons_are_read_and_the_decision_is_the_label() -> None:
+    pair = {
+        "premise": "Two skateboarders navigate a curve in the park.",
+        "hypothesis": "Two skateboarders are navigating a bend.",
+    }
+    said = "A curve is a bend."
+    text = FtcRequest.model_validate({**pair, "explanation": said, "label": "entailment"})
+    fields = {"decision": "entailment", "reasons": [said], "quotes": ["a curve"]}
+    given = FtcRequest.model_validate({**pair, "explanation": fields})
+    assert given.sent_label == "entailment"
+    [one], [other] = (derive_hypotheses([each], ["entailment"]) for each in (text, given))
+    assert one.hypotheses
+    assert one == other

@@ -75,7 +75,9 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: FtcRequest) ->
     assert report.abstained is None or f"abstained: {report.abstained}" in report.warnings
     assert FtcResult.model_validate_json(report.model_dump_json()) == report
     for item in report.evidence:
-        whole = request.explanation if item.offsets_into == "explanation" else request.hypothesis
+        whole = (
+            request.explanation_text if item.offsets_into == "explanation" else request.hypothesis
+        )
         assert whole[item.start : item.end] == item.text
 
 

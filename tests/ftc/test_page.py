@@ -18,7 +18,12 @@ from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 
 score = SERVICE.score
 
-CONTRADICTION = CONTRACT.examples["contradiction"]
+CONTRADICTION = {
+    "premise": "Four friends play cards in the kitchen.",
+    "hypothesis": "Four friends are playing chess in the kitchen.",
+    "explanation": "The friends cannot be playing chess and playing cards at the same time.",
+    "label": "contradiction",
+}
 NEUTRAL = CONTRACT.examples["neutral"]
 
 

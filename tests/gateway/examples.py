@@ -242,6 +242,7 @@ def record_judgements(recorder: Recorder, batch: str) -> None:
 def record_models(recorder: Recorder) -> None:
     recorder.ask("get_health")
     recorder.ask("get_readiness")
+    recorder.ask("get_explanation_schema")
     recorder.ask("get_model", "embedded-hate")
     recorder.ask("list_models")
     listed = recorder.found["list_models"]["answer"]

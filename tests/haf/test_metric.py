@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from services.haf.contract import CONTRACT, HafRequest
 from services.haf.metric import SERVICE
@@ -446,3 +447,17 @@ def test_a_prompt_that_is_too_long_is_a_text_that_is_too_long() -> None:
     with bound(say=say), pytest.raises(BadInput, match="reads 4096") as caught:
         score(ask(model="lm"))
     assert caught.value.pointer == "/text"
+
+
+def test_an_explanation_as_fields_is_a_justify_response() -> None:
+    fields = {"decision": "toxic", "reasons": ["It blames all neighbours.", "It wants them gone."]}
+    with bound():
+        found = score(ask(explanation=fields))
+        same = score(
+            ask(responses={"justify": {"text": json.dumps(fields, separators=(",", ":"))}})
+        )
+    assert found.stance == "toxic"
+    assert found.counts.reasons == 2
+    assert found.components == same.components
+    with pytest.raises(ValidationError):
+        ask(explanation=fields, responses={"justify": {"text": "a"}})

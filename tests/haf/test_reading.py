@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from services.haf import reading as haf_reading
 from services.haf.parsing import ParsedResponse
 from services.haf.reading import read_responses
 from services.haf.report import Answer, Stage, Stance
@@ -99,3 +101,24 @@ def test_the_decision_is_the_first_sentence_that_says_it() -> None:
         "sufficient",
     )
     assert read(f"1. {FIRST}", "internal").decision is None
+
+
+@pytest.mark.parametrize(
+    ("decision", "stance"),
+    [("toxic", "toxic"), ("Not toxic", "non-toxic"), ("hateful", "toxic"), ("maybe", "maybe")],
+)
+def test_fields_are_taken_and_not_read(
+    decision: str, stance: Stance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(haf_reading, "ask", lambda _, texts: [] if not texts else 1 / 0)
+    quotes = [f"quote {number}" for number in range(9)]
+    fields = {"text": "It is rude.", "reasons": [FIRST, SECOND], "quotes": quotes}
+    response = json.dumps({**fields, "target_groups": [], "decision": decision})
+    found = read(response)
+    assert found.stance == stance
+    assert [one.text for one in found.reasons] == [FIRST, SECOND]
+    assert found.decision is not None
+    assert found.decision.statement.text == f'"decision": "{decision}"'
+    for one in (*found.reasons, found.decision.statement):
+        assert one.span is not None
+        assert response[slice(*one.span)] == one.text

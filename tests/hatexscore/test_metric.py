@@ -66,11 +66,11 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequ
     for item in report.evidence:
         if item.kind == "category":
             continue  # a guard's word, found in no text
-        whole = request.text if item.offsets_into == "text" else request.explanation
+        whole = request.text if item.offsets_into == "text" else request.explanation_text
         if item.start is not None and item.end is not None:
             assert whole[item.start : item.end] == item.text
     for quotation in report.hallucinated_quotes:
-        assert request.explanation[quotation.start : quotation.end] == quotation.text
+        assert request.explanation_text[quotation.start : quotation.end] == quotation.text
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])

@@ -123,7 +123,7 @@ def test_hatexscore_keeps_its_numbers_and_names(name: str) -> None:
     assert [quote["start"] for quote in kept["evidence"]] == [
         quote["start"] for quote in whole["evidence"]
     ]
-    assert not any(repeats(leaf, [request.text, request.explanation]) for leaf in leaves(kept))
+    assert not any(repeats(leaf, [request.text, request.explanation_text]) for leaf in leaves(kept))
     CONTRACT.report.model_validate(kept)  # it is still a report
 
 

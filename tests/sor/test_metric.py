@@ -82,8 +82,7 @@ def test_any_text_is_read_or_said_to_be_unread(statement: str, post: str) -> Non
     assert {item.name for item in report.items} == set(ITEMS)
     for one in report.evidence:
         assert one.start is not None
-        assert request.statement is not None
-        assert request.statement[one.start : one.end] == one.text
+        assert request.documents()["statement"][one.start : one.end] == one.text
 
 
 def test_more_words_disclose_no_less() -> None:
@@ -291,3 +290,15 @@ def test_what_cannot_be_read_is_refused(body: Any) -> None:
 def test_examples_have_a_verdict(name: str) -> None:
     report = SERVICE.score(SorRequest.model_validate(CONTRACT.examples[name]))
     assert report.verdict == ("problem_found" if name == "boilerplate" else "holds_up")
+
+
+def test_fields_of_an_explanation_are_written_out() -> None:
+    fields = {
+        "text": "We removed your listing because the price is three times the face value.",
+        "quotes": ["180 euros each instead of 60"],
+        "decision": "removed",
+    }
+    request = SorRequest.model_validate({"text": POST, "statement": fields, "language": "en"})
+    found = SERVICE.score(request)
+    assert found.components.quotes == 1
+    assert found == scored(request.documents()["statement"])

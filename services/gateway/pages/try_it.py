@@ -63,15 +63,19 @@ def fill_form(metric: MetricContract, example: Mapping[str, Any]) -> Form:
 
 def form_of_body(metric: MetricContract, body: Mapping[str, Any]) -> Form:
     """The form that says this."""
-    values = {
-        field.name: body[field.name] if isinstance(body.get(field.name), str) else ""
-        for field in metric.form
-    }
+    values = {field.name: _typed(field.name, body.get(field.name)) for field in metric.form}
     named = {name for name, value in values.items() if value}
     others = {name: value for name, value in body.items() if name not in named}
     controls, rest = fill_inputs(metric, others)
     written = json.dumps(rest, ensure_ascii=False, indent=1) if rest else "{}"
     return Form(values, written, controls)
+
+
+def _typed(name: str, value: Any) -> str:
+    """A text; the fields of an explanation as JSON, which is taken as these; nothing else."""
+    if isinstance(value, Mapping) and name in STRUCTURED:
+        return json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else ""
 
 
 def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
@@ -92,6 +96,7 @@ def body_of(metric: MetricContract, form: Form) -> dict[str, Any]:
     return texts | values_of(metric, form.controls) | rest
 
 
+STRUCTURED = ("explanation", "statement")  # fields that take an explanation as fields
 HALVES = re.compile("[\ud800-\udfff]")  # of characters: no page can show them
 
 

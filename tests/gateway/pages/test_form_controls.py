@@ -60,7 +60,7 @@ def test_numbers_have_their_bounds_and_choices_their_words() -> None:
 
 
 ALL_CONTROLS = {  # every example is said by controls alone, but for these fields
-    ("ice", "attention against gradient"): {"attribution"},  # two of them
+    ("ice", "LIME against attention"): {"attribution"},  # two of them
     ("hatexscore", "your own groups"): {"policy"},  # whose groups are lists of words
 }
 

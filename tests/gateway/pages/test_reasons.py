@@ -65,7 +65,7 @@ def test_what_the_worker_has_screened_is_plain() -> None:
 
 def test_a_name_that_the_caller_chose_is_the_callers() -> None:
     own = {"name": "nasty name", "rationale": [{"start": 0, "end": 5}]}
-    asked = ICE.examples["the model's attention"] | {"explanations": [own]}
+    asked = ICE.examples["attention, which might be chance"] | {"explanations": [own]}
     said = "nasty name, k None, delete: the effect is null", "attention, k 0.2: equal values"
     assert told(*said, metric="ice", request=asked) == [False, True]
 

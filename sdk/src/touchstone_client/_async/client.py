@@ -176,6 +176,12 @@ class AsyncTouchstone:
         left = None if wait is None else max(0.0, begun + wait - time.monotonic())
         return [await job.wait(left) for job in jobs]
 
+    async def explanation_schema(self) -> dict[str, Any]:
+        """The JSON schema of an explanation, to hand to a model that is asked for one."""
+        answer = await self._api.get("/v1/schemas/explanation")
+        schema: dict[str, Any] = json.loads(answer.body)
+        return schema
+
     # fmt: off
     @overload
     async def score(self, metric: Literal["explanations"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.ExplanationsResult: ...  # noqa: E501

@@ -177,6 +177,12 @@ class Touchstone:
         left = None if wait is None else max(0.0, begun + wait - time.monotonic())
         return [job.wait(left) for job in jobs]
 
+    def explanation_schema(self) -> dict[str, Any]:
+        """The JSON schema of an explanation, to hand to a model that is asked for one."""
+        answer = self._api.get("/v1/schemas/explanation")
+        schema: dict[str, Any] = json.loads(answer.body)
+        return schema
+
     # fmt: off
     @overload
     def score(self, metric: Literal["explanations"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.ExplanationsResult: ...  # noqa: E501

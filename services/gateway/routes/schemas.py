@@ -1,0 +1,23 @@
+"""JSON schemas for the models that are asked for explanations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from services.gateway.auth import Reader
+from shared.contracts.explanation_fields import schema_for_models
+
+router = APIRouter(tags=["scores"])
+
+
+@router.get(
+    "/v1/schemas/explanation",
+    operation_id="get_explanation_schema",
+    summary="The JSON schema of an explanation, to hand to a model",
+)
+async def get_explanation_schema(_: Reader) -> dict[str, Any]:
+    """Ask your model for an answer of this schema, and send the answer as the `explanation`. Its
+    fields need no reading."""
+    return schema_for_models()
