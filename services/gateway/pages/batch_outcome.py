@@ -1,6 +1,6 @@
-"""What a batch comes to: one finding with its denominators, the verdicts, and two pictures as data.
+"""The statistics of a batch as data: its finding, its scores as a histogram, and its parts.
 
-No judgement is formed here: verdicts are the results' own, intervals and means the report's.
+Verdicts come from the results, intervals and means from the report.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from services.gateway.pages.result_query import VERDICTS, ResultQuery
+from services.gateway.pages.result_query import ResultQuery
 from services.gateway.pages.terms import Term, terms
 from services.gateway.results.result_pages import ResultCounts
 from shared.contracts.service import MetricContract, ReportedContract
@@ -23,13 +23,12 @@ MOST_REASONS = 8  # why results are not tested
 
 @dataclass(frozen=True)
 class Bar:
-    """A count that leads to its lines. share: of the whole, or of the largest; [0, 1]."""
+    """A count with a link to its lines. share: of the largest count, [0, 1]."""
 
     name: str
     count: int
     share: float
     address: str
-    start: float = 0.0  # share of those before it
 
 
 @dataclass(frozen=True)
@@ -71,14 +70,11 @@ class PartRow:
 
 @dataclass(frozen=True)
 class BatchOutcome:
-    """What stands first on a batch's page."""
+    """The finding over a whole batch, with its pictures."""
 
     sentences: Sequence[str]
-    verdicts: Sequence[Bar]
     histogram: ScoreHistogram | None
     parts: Sequence[PartRow]
-    problems: Sequence[Bar]
-    untested: Sequence[Bar]
     counts: ResultCounts
 
 
@@ -90,7 +86,6 @@ def outcome_of(
     report: Mapping[str, Any] | None,
 ) -> BatchOutcome:
     """report: the finished one; None: while it is being made."""
-    found = {word: counts.values["verdict"].get(word, 0) for word in VERDICTS}
     codes = () if contract is None else contract.problems
     problems = {code: counts.reasons[code] for code in codes if code in counts.reasons}
     return BatchOutcome(
@@ -99,11 +94,8 @@ def outcome_of(
             ResultTally(counts.rows, counts.scored, counts.values["verdict"], problems, why),
             report or {},
         ),
-        verdicts=_bars(view, "verdict", {word: count for word, count in found.items() if count}),
         histogram=_histogram(view, contract, counts) if counts.scored else None,
         parts=_parts(contract, report or {}),
-        problems=_bars(view, "reason", problems),
-        untested=_bars(view, "why", why),
         counts=counts,
     )
 
@@ -116,16 +108,6 @@ def _sentences(
     if metric is None and report.get("finding"):
         return [str(report["finding"])]
     return sentences(metric, tally, report)
-
-
-def _bars(view: ResultQuery, name: str, counted: Mapping[str, int]) -> list[Bar]:
-    """Side by side: their shares add up to 1."""
-    whole = sum(counted.values()) or 1
-    bars, start = [], 0.0
-    for value, count in counted.items():
-        bars.append(Bar(value, count, count / whole, view.only((name, value)), start))
-        start += count / whole
-    return bars
 
 
 def _histogram(

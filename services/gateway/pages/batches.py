@@ -1,13 +1,13 @@
-"""`/batches` lists batches; `/batches/{id}` shows progress, then the report and the worst lines.
-The address of the results table is its view.
+"""`/batches` lists batches; `/batches/{id}` shows progress, then the answer and the worst lines.
 
-`batch_downloads` has its files.
+The address of the page is its view. `/batches/{id}/statistics` has the report, and
+`batch_downloads` the files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -18,6 +18,8 @@ from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
+from services.gateway.pages import reviewers
+from services.gateway.pages.answer_card import AnswerCard, card_of
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, charts_at_once, design_of, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
@@ -26,13 +28,12 @@ from services.gateway.pages.job_texts import load_row_detail
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import (
     LARGEST,
-    VERDICTS,
     ResultQuery,
     filled_pairs,
     parse_query,
 )
 from services.gateway.pages.review import batch_agreement
-from services.gateway.pages.row_excerpts import fitted_rows
+from services.gateway.pages.row_excerpts import SNIPPET, excerpt, fitted_rows
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import NoReport
@@ -47,11 +48,10 @@ from services.registry import (
     contracts,
     metrics,
     reported,
-    surprising_rules,
     surprising_words,
 )
+from shared.contracts.service import MetricContract, ReportedContract
 from shared.ledger import batches, files, judgements
-from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
@@ -112,17 +112,17 @@ class BatchReportState:
 
 @dataclass(frozen=True)
 class Results:
-    """What the page shows of the results. complete: whether every line has its row."""
+    """What the page shows of the results. complete: every line has its row."""
 
     view: ResultQuery
     rows: list[ResultRow]
     count: int
     whole: ResultSummary
+    card: AnswerCard
     judged: Mapping[str, Mapping[str, int]]  # job → opinion → people, of these rows
     next: str | None
     complete: bool
-    parts: Sequence[tuple[int, str]] = ()  # (place in a row, name) of those that are shown
-    explanations: Mapping[str, str] = field(default_factory=dict)  # job → its beginning
+    explanations: Mapping[str, str]  # job → the beginning of its explanation
 
     @property
     def counts(self) -> ResultCounts:
@@ -136,10 +136,8 @@ async def batch_page(
     gateway: Gateway,
     caller: Viewer,
     line: Annotated[int | None, Query(alias="open", ge=0, lt=LARGEST)] = None,
-    charts: Annotated[int, Query(ge=0, lt=LARGEST)] = 0,
 ) -> Response:
-    """The page of one batch, or the texts of a line of it: every row of its table leads there, so
-    that the path is left out. charts: the first one to draw of many of a kind."""
+    """The answer over a batch and its lines, or with `open` the texts of one line."""
     batch = await get_batch(batch_id, gateway, caller)
     sent = request.query_params.multi_items()
     if (filled := filled_pairs(sent)) != sent:
@@ -147,60 +145,73 @@ async def batch_page(
         return RedirectResponse(f"/batches/{batch.id}{'?' if query else ''}{query}", 303)
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
-        return page(request, "line.html", batch_id=batch.id, opened=opened)
+        judged = await reviewers.of_job(opened.job, request, gateway, caller)
+        return page(request, "line.html", batch_id=batch.id, opened=opened, judged=judged)
     ended = batch.is_final and batch.total > 0
-    report = await _report(batch, gateway, caller) if ended else None
-    results = await _results(batch, gateway, request) if ended else None
-    found = report.report if report is not None else None
-    shown = (
-        NOT_ENDED
-        if results is None
-        else await _results_context(batch, gateway, caller, results, found)
-    )
+    contract = reported().get(batch.metric)
     return page(
         request,
         "batch.html",
         batch=batch_json(batch),
         waits=None if batch.is_final else batch.waits,
         contract=contracts().get(batch.metric),
-        report=report,
-        results=results,
-        statuses=STATUSES,
-        verdicts=VERDICTS,
+        results=await _results(batch, gateway, request) if ended else None,
         is_metric=batch.metric in metrics(),
-        reasons=surprising_rules(batch.metric).names,
+        scale=scale_of(contract),
         words=surprising_words(batch.metric),
-        charts_shown=None
-        if results is None
-        else charts_at_once(design_of(batch.metric, found), charts, results.view.charts_from),
-        seconds=_elapsed_time(batch),
-        **shown,
+        models=models_for(gateway, contract),
+        readers=[one.name for one in gateway.catalogue.entries if one.kind == "causal"],
+        tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else [],
     )
 
 
-NOT_ENDED: dict[str, Any] = {
-    "finding": None, "scale": None, "split": None, "split_keys": {}, "tabs": [],
-    "people": None, "gold": None,
-}  # fmt: skip
+def models_for(gateway: State, contract: ReportedContract | None) -> list[str]:
+    """Return the names of the configured models that can judge for a metric."""
+    kinds = contract.model_kinds if isinstance(contract, MetricContract) else ()
+    return [one.name for one in gateway.catalogue.entries if one.kind in kinds]
 
 
-async def _results_context(
-    batch: Batch, gateway: State, caller: Caller, results: Results, report: dict[str, Any] | None
-) -> dict[str, Any]:
-    """What only a batch with results shows."""
+@router.get("/batches/{batch_id}/statistics")
+async def batch_statistics(
+    request: Request,
+    batch_id: str,
+    gateway: Gateway,
+    caller: Viewer,
+    charts: Annotated[int, Query(ge=0, lt=LARGEST)] = 0,
+) -> Response:
+    """The report over a whole batch: means with intervals, charts, and a split by any value.
+
+    charts: the first one to draw of many of a kind.
+    """
+    batch = await get_batch(batch_id, gateway, caller)
+    if not batch.is_final or not batch.total:
+        return RedirectResponse(f"/batches/{batch.id}", 303)
+    complete = await write_facts(gateway, batch, FACT_SECONDS)
+    view = parse_query(batch, batch.tenant, request.query_params.multi_items())
+    whole = await known_of(batch, gateway, complete=complete)
+    report = await _report(batch, gateway, caller)
     contract = reported().get(batch.metric)
-    view, counts = results.view, results.counts
-    return {
-        "finding": outcome_of(view, contract, counts, results.whole.why, report),
-        "scale": scale_of(contract),
-        "split": await split_of(batch, gateway, caller, view),
-        "split_keys": split_keys(view, results.whole.keys, counts.values)
-        if batch.metric in metrics()
-        else {},
-        "tabs": await saved_views(gateway, caller.tenant, batch.metric),
-        "people": await batch_agreement(batch, gateway, caller),
-        "gold": gold_section(report),
-    }
+    is_metric = batch.metric in metrics()
+    return page(
+        request,
+        "statistics.html",
+        batch=batch_json(batch),
+        contract=contracts().get(batch.metric),
+        complete=complete,
+        view=view,
+        whole=whole,
+        report=report,
+        is_metric=is_metric,
+        finding=outcome_of(view, contract, whole.counts, whole.why, report.report),
+        charts_shown=charts_at_once(
+            design_of(batch.metric, report.report), charts, view.charts_from
+        ),
+        seconds=_elapsed_time(batch),
+        split=await split_of(batch, gateway, caller, view),
+        split_keys=split_keys(view, whole.keys, whole.counts.values) if is_metric else {},
+        people=await batch_agreement(batch, gateway, caller),
+        gold=gold_section(report.report),
+    )
 
 
 def _elapsed_time(batch: Batch) -> float | None:
@@ -266,37 +277,21 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     def read(connection: Connection) -> Results:
         rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
         ids = [row.job_id for row in rows if row.job_id is not None]
+        explanations = result_pages.explanations_of(connection, batch.tenant, ids)
+        counts = result_pages.card_counts(connection, view.filter)
         return Results(
             view=view,
             rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
+            card=card_of(view, reported().get(batch.metric), counts),
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),
             complete=complete,
-            parts=_shown_parts(batch, view, rows),
-            explanations={}  # the request of a metric has its explanation in it
-            if batch.metric in metrics()
-            else result_pages.explanations_of(connection, batch.tenant, ids),
+            explanations={job: excerpt(text, SNIPPET) for job, text in explanations.items()},
         )
 
     return await gateway.in_ledger(read)
-
-
-def _shown_parts(
-    batch: Batch, view: ResultQuery, rows: Sequence[ResultRow]
-) -> list[tuple[int, str]]:
-    """All of a metric's. Of answers, the metrics that scored one of these rows, or are filtered or
-    sorted by: most were never asked."""
-    named = list(enumerate(view.filter.parts))
-    if batch.metric in metrics():
-        return named
-    used = {*view.filter.ranges, view.order.by}
-    return [
-        (place, name)
-        for place, name in named
-        if name in used or any(row.parts[place : place + 1] != [None] for row in rows if row.parts)
-    ]
 
 
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:

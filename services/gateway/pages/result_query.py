@@ -14,7 +14,7 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 from services.gateway.pages.terms import terms
-from services.gateway.results.result_pages import COUNTED, ResultFilter, ResultOrder
+from services.gateway.results.result_pages import COUNTED, UNTESTED, ResultFilter, ResultOrder
 from services.registry import reported, surprising_rules, surprising_words
 from shared.contracts.errors import BadInput
 from shared.contracts.language_names import language_name
@@ -31,8 +31,9 @@ LARGEST = 2**31
 NAMES = {  # of a filter → how a chip says it
     "status": "state",
     "verdict": "verdict",
-    "reason": "reason",
+    "reason": "problem",
     "why": "not tested because",
+    "without": "leaves out",
     "label_sent": "label sent",
     "label_stated": "label stated",
     "model": "model",
@@ -49,14 +50,14 @@ ANSWERS = {"yes": True, "no": False}
 # Names of an address that say nothing of the rows.
 ELSEWHERE = frozenset({"after", "batch", "charts"})
 # Of all other names, and keys of metadata, the last counts.
-REPEATED = frozenset({"col", "line", "facet"})
+REPEATED = frozenset({"col", "line", "facet", "without"})
 NO_FILTER = "there is no such filter"
 SAID = 60  # characters of an ignored value that are repeated
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs"})
 SPLIT = re.compile(r"metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated")
 SORTS = (
     "surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status",
-    "label_stated", "why", "text", "judged",
+    "label_sent", "label_stated", "why", "text", "judged",
 )  # fmt: skip
 Pair = tuple[str, str]
 
@@ -128,9 +129,14 @@ class ResultQuery:
         """Of the page that follows the row with this key."""
         return self._url([*self.pairs, ("after", json.dumps(list(key)))])
 
+    @property
+    def statistics(self) -> str:
+        """The address of the batch's statistics."""
+        return f"{self.path}/statistics"
+
     def charts_from(self, number: int) -> str:
-        """Of this view with the report's charts from this number on."""
-        return f"{self.path}?{urlencode([*self.pairs, ('charts', str(number))])}#report"
+        """Return the address of the statistics with the report's charts from this number on."""
+        return f"{self.statistics}?{urlencode([*self.pairs, ('charts', str(number))])}#report"
 
     @property
     def first(self) -> str:
@@ -146,6 +152,15 @@ class ResultQuery:
     def only(self, *pairs: Pair) -> str:
         """Of these rows of the batch and no other filter."""
         return self._url(pairs)
+
+    def query_within(self, *pairs: Pair) -> str:
+        """Return the query of the rows in this view that also pass these filters."""
+        names = {name for name, _ in pairs} - REPEATED
+        return urlencode([*(one for one in self.filters if one[0] not in names), *pairs])
+
+    def within(self, *pairs: Pair) -> str:
+        """Return the address of the rows in this view that also pass these filters."""
+        return f"{self.path}?{self.query_within(*pairs)}#items"
 
     def sort_order(self, name: str) -> str:
         """As `aria-sort` says it; empty where another column sorts."""
@@ -178,10 +193,11 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         equal=equal,
         reason=chosen.get("reason", ""),
         facets=[
-            f"untested={value}" if name == "why" else value
+            f"{UNTESTED}{value}" if name == "why" else value
             for name, value in known
             if name in ("facet", "why")
         ],
+        without=[f"{UNTESTED}{value}" for name, value in known if name == "without"],
         contains=chosen.get("custom_id", ""),
         text=chosen.get("text", ""),
         pairs=[value for name, value in known if name == "meta"],
@@ -324,6 +340,8 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
         return value.replace("=", ": ", 1)
     if name == "reason":
         return f"{NAMES[name]}: {surprising_words(metric).get(value, value)}"
+    if name in ("why", "without"):
+        return f"{NAMES[name]}: {value.replace('-', ' ')}"
     if name in NAMES:
         return f"{NAMES[name]}: {value_name(name, value)}"
     end = "from" if name.endswith("_from") else "below"

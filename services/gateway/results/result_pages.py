@@ -29,6 +29,7 @@ from sqlalchemy import (
     select,
     true,
     type_coerce,
+    union_all,
 )
 
 from shared.ledger.judgements import JudgementFilter, is_judged, opinions_of
@@ -71,7 +72,7 @@ class ResultRow(NamedTuple):
 class ResultFilter:
     """Which rows of a batch. Empty: any.
 
-    equal: column of `COUNTED` → value. facets: words of the result, which a row has all of.
+    equal: column of `COUNTED` → value. facets: words of the result, all of which a row has.
     contains: of the custom id; text: of the snippet. metadata: key → value; pairs: the same as
     people write it, `key=value`. ranges: `score`, `chance` or a part → bounds, the lower
     inclusive, the upper not, unless it is `top`.
@@ -84,6 +85,7 @@ class ResultFilter:
     equal: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     facets: Sequence[str] = ()
+    without: Sequence[str] = ()  # words of the result, of which a row has none
     contains: str = ""
     text: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -238,6 +240,7 @@ def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     if wanted.reason:
         found.append(literal(wanted.reason) == func.any(FACTS.reasons))
     found += [literal(one) == func.any(FACTS.facets) for one in wanted.facets]
+    found += [literal(one) != func.all(FACTS.facets) for one in wanted.without]
     for column, sought in ((FACTS.custom_id, wanted.contains), (FACTS.snippet, wanted.text)):
         if sought:
             found.append(func.strpos(func.lower(column), func.lower(literal(sought))) > 0)
@@ -403,6 +406,39 @@ def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[
     return [SplitCount(*row) for row in rows]
 
 
+class CardCounts(NamedTuple):
+    """Rows of a filter by verdict, by state, by problem, and by the first reason for no test."""
+
+    verdicts: Mapping[str, int]
+    states: Mapping[str, int]
+    problems: Mapping[str, int]
+    untested: Mapping[str, int]
+
+
+def card_counts(connection: Connection, wanted: ResultFilter) -> CardCounts:
+    """Count the rows that the filter leaves, most frequent first, in one statement."""
+    named: tuple[ColumnElement[Any], ...] = (
+        FACTS.verdict, FACTS.status, func.unnest(FACTS.reasons), func.unnest(FACTS.facets),
+    )  # fmt: skip
+    each = union_all(
+        *(
+            select(literal(place).label("kind"), value.label("value")).where(*filters(wanted))
+            for place, value in enumerate(named)
+        )
+    ).subquery("each")
+    rows = connection.execute(
+        select(each.c.kind, each.c.value, func.count())
+        .where(or_(each.c.kind < len(named) - 1, each.c.value.startswith(UNTESTED)))
+        .where(each.c.value.is_not(None))
+        .group_by(each.c.kind, each.c.value)
+        .order_by(func.count().desc(), each.c.value)
+    )
+    found: list[dict[str, int]] = [{} for _ in named]
+    for kind, value, count in rows:
+        found[kind][value.removeprefix(UNTESTED)] = count
+    return CardCounts(*found)
+
+
 def count_untested(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
     """Return reason code → rows of the batch that it leaves untested, most frequent first."""
     facet = func.unnest(FACTS.facets).label("facet")
@@ -467,9 +503,10 @@ def summary_of(
 
 
 def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, str]:
-    """Job → the beginning of the explanation that a model gave; none where none is kept."""
-    told = jobs.c.result["elicitation"]["explanation"].as_string()
-    query = select(jobs.c.id, func.left(told, SNIPPET)).where(
+    """Return the beginning of each job's explanation: the one sent, else the one a model gave."""
+    given = jobs.c.result["elicitation"]["explanation"].as_string()
+    written = func.coalesce(func.nullif(jobs.c.request["explanation"].as_string(), ""), given)
+    query = select(jobs.c.id, func.left(written, SNIPPET)).where(
         jobs.c.id.in_(list(ids)), jobs.c.tenant == tenant
     )
     return {job: written for job, written in connection.execute(query) if written}

@@ -57,20 +57,10 @@ def test_the_sentences_count_the_rows_that_the_page_shows() -> None:
     assert told.sentences[0] == "Of 123 explanations 120 hold up and 3 could not be tested."
     assert told.sentences[1] == "The problem: misquotes the post (2)."
     assert told.sentences[2].startswith("The most frequent reason for no test: label unknown (3).")
-    assert told.problems[0].address == f"/batches/{ID}?reason=misquoted#items"
 
 
 class TestPictures:
-    """Bars lead to their lines and add up."""
-
-    def test_verdicts_fill_the_bar(self) -> None:
-        bars = found(
-            60, 20, verdicts={"problem_found": 15, "holds_up": 45, "not_tested": 20}
-        ).verdicts
-        assert [bar.name for bar in bars] == ["holds_up", "problem_found", "not_tested"]
-        assert sum(bar.share for bar in bars) == pytest.approx(1)
-        assert bars[1].start == pytest.approx(45 / 80)
-        assert bars[1].address == f"/batches/{ID}?verdict=problem_found#items"
+    """Bars lead to their lines; parts are the report's."""
 
     def test_every_bin_leads_to_a_filter_that_its_page_understands(self) -> None:
         histogram = found().histogram

@@ -10,6 +10,9 @@ const KEYS = [  // the one list: [keys, what they do, action]
   ["k", "row before", () => move(-1)],
   ["Enter", "open the row", () => follow()],
   ["x", "choose the row", () => row()?.querySelector("input[type=checkbox]")?.click()],
+  ["a", "agree, in the opened line", () => judge("a")],
+  ["d", "disagree", () => judge("d")],
+  ["u", "unsure", () => judge("u")],
   ["e", "export", () => focusOn("#files ~ ul a")],
   ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
   ["Esc", "close, leave a field", () => here(null)],
@@ -36,10 +39,14 @@ const move = (step) => {
   if (!next) return;
   here(next);
   (next.querySelector("a, input") ?? next).focus();
+  if (document.querySelector("#desk > *")) follow();
 };
-const follow = () => {
-  const link = row()?.querySelector("th a");
-  if (link) go(link.href);
+const follow = () => row()?.querySelector("th a")?.click();
+const judge = (key) => {  // nobody judges a text that is hidden
+  const button = document.querySelector(`#desk [data-key=${key}]`);
+  if (!button) return;
+  if (document.documentElement.hasAttribute("data-revealed")) button.click();
+  else document.getElementById("news").textContent = "Show the texts first: press t.";
 };
 const isOff = () => localStorage.getItem(OFF) !== null;
 const element = (name, text = "") => {
