@@ -23,7 +23,7 @@ HATEXSCORE = metrics()["hatexscore"]
 COUNTS = CardCounts(
     {"holds_up": 150, "problem_found": 90, "not_tested": 60},
     {"succeeded": 300, "failed": 2},
-    {"misquoted": 40, "group-not-named": 30, "opposite-decision": 7, "no-score": 9, "no-decision": 1},
+    {"misquoted": 40, "group-not-named": 30, "opposite-decision": 7, "no-score": 9},
     {"too-few-places": 40, "language-undecided": 18, "one-of-two": 2, "no-words": 1},
 )  # fmt: skip
 
