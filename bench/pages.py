@@ -56,7 +56,6 @@ PAGES = {  # address, milliseconds
     "later": (f"{PATH}?sort=line&after=[40000]", 300),
     "compare": (COMPARE, 500),
     "compare: verdicts": (f"{COMPARE}&verdicts=holds_up,holds_up", 500),
-    "compare: cell": (f"{COMPARE}&cell=20,22", 500),
     "compare: change": (f"{COMPARE}&change_from=0.35", 500),
     "compare: metadata": (f"{COMPARE}&meta=market%3Dm3", 500),
     "compare: text": (f"{COMPARE}&text=number+4999", 1_000),

@@ -110,18 +110,18 @@ def test_which_of_two_models_explains_better_and_how_sure(
         if not number:
             expect(page.locator("#live")).to_contain_text("is being made")
             run_reports(engine)
-        finding = page.locator(".finding .first")
-        expect(finding).to_contain_text("On 300 lines of 300 texts that both scored")
+        finding = page.locator(".finding")
+        expect(finding).to_contain_text("On 300 pairs the mean score of")
         names = [f"“batch …{one[-6:]}”" for one in (old, new)]
         expect(finding).to_contain_text("95 % interval")
-        expect(finding).to_contain_text(f"{names[1]} explains better than {names[0]} by 0.0")
+        expect(finding).to_contain_text(f"{names[1]} explains better than {names[0]}.")
         term = page.locator("button[popovertarget=term-words-paired]").first
         keys.enter(term)
         expect(page.locator("#term-words-paired")).to_be_visible()
         keys.press("Escape")
         expect(page.locator("#term-words-paired")).to_be_hidden()
         assert faults(page) == []
-        keys.follow(page.locator("svg.density a").first)
+        keys.follow(page.locator("#verdicts ~ .wide a").first)
         expect(page.locator(".pair")).not_to_have_count(0)
         keys.write(page.get_by_label("Right minus left, from"), "0.01")
         keys.follow(page.get_by_role("button", name="Filter"))
