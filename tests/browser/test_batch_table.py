@@ -123,9 +123,9 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     page.goto("/batches/new")
     page.get_by_label("Or paste rows").fill("post\twhy\tflag\na text\tit is hateful\thateful\n")
     with page.expect_navigation(url="**/batches/new/*"):  # only its scripts swap it in place
-        page.get_by_role("button", name="Show what it holds").click()
+        page.get_by_role("button", name="Next: choose columns").click()
     with swapped(page):
-        page.get_by_role("button", name="Show it again").click()
+        page.get_by_role("button", name="Check again").click()
     expect(page.locator("#again")).to_be_focused()
     page.wait_for_url("**c.text=post**")
     assert "csrf" not in page.url
@@ -136,7 +136,7 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     expect(page.locator("#meanings legend")).to_contain_text("predicted label")
     expect(page.locator("#meanings")).to_contain_text("Sent as it is")
     with swapped(page):
-        page.get_by_role("button", name="Show it again").click()
+        page.get_by_role("button", name="Check again").click()
     page.get_by_role("button", name="Score 1 line").click()
     expect(page.locator("h1")).to_contain_text("Batch batch_")
 
