@@ -48,7 +48,7 @@ NAMES = {  # of a filter → how a chip says it
 }
 ANSWERS = {"yes": True, "no": False}
 # Names of an address that say nothing of the rows.
-ELSEWHERE = frozenset({"after", "batch", "charts"})
+ELSEWHERE = frozenset({"after", "batch", "charts", "texts"})
 # Of all other names, and keys of metadata, the last counts.
 REPEATED = frozenset({"col", "line", "facet", "without"})
 NO_FILTER = "there is no such filter"

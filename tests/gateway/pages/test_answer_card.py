@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
@@ -18,6 +21,7 @@ from shared.ledger.tables import jobs
 from tests.gateway.judged import make_batch
 from tests.gateway.pages.parsed import FormFields
 from tests.gateway.pages.test_batch_outcome import view
+from tests.gateway.pages.test_new_batches import confirmed, uploaded
 
 HATEXSCORE = metrics()["hatexscore"]
 COUNTS = CardCounts(
@@ -120,3 +124,30 @@ def test_a_language_that_is_none_is_refused_in_place(client: httpx.Client, untes
     refused = client.post(f"/batches/{untested}/again", data=sent)
     assert refused.status_code == 422
     assert 'value="no tag"' in refused.text
+
+
+def test_a_file_with_texts_becomes_the_same_requests_again(
+    client: httpx.Client, engine: Engine, untested: str
+) -> None:
+    path = f"/batches/{untested}/results"
+    assert "quite friendly" not in client.get(f"{path}.csv").text
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{path}.csv?texts=1").text, newline="")))
+    assert rows[0]["text"] == "post number 1 is quite friendly"
+    assert rows[0]["explanation"].startswith("Post 1 greets")
+    assert "states-a-decision: passed" in rows[0]["checks"]
+    for row in rows:
+        row |= {"probabilities.original": "0.9", "probabilities.masked": "0.2"}
+    table = io.StringIO(newline="")
+    writer = csv.DictWriter(table, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    answer = confirmed(client, uploaded(client, table.getvalue().encode()))
+    assert answer.status_code == 303, answer.text
+    batch = client.get(f"/v1/batches/{answer.headers['location'].rpartition('/')[2]}").json()
+    content = client.get(f"/v1/files/{batch['input_file_id']}/content").text.splitlines()
+    bodies = [json.loads(one)["body"] for one in content]
+    assert [one["text"] for one in bodies] == [row["text"] for row in rows]
+    assert bodies[0]["predicted_label"] == "non-hateful"
+    assert bodies[0]["probabilities"] == {"original": 0.9, "masked": 0.2}
+    lines = [json.loads(one) for one in client.get(f"{path}.jsonl?texts=1").text.splitlines()]
+    assert lines[0]["request"]["text"] == rows[0]["text"]
