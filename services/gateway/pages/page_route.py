@@ -158,7 +158,7 @@ TYPED = {  # fields that people type into → what they are called
     "reviewer": "Your name",
     "name": "Name",
     "lines": "Lines, at most",
-    "per_line": "People a line",
+    "per_line": "People per line",
     "seed": "Seed",
     "query": "Filters",
     "keep": "Save this mapping as",

@@ -195,7 +195,7 @@ def test_the_page_of_a_batch_says_how_far_people_agree_once_there_are_enough(
     batch_id, ids = make_batch(engine, [place / 20 for place in range(20)])
     path = f"/batches/{batch_id}/statistics"
     for place, job_id in enumerate(ids):
-        assert "How far people agree" not in client.get(path).text
+        assert "Agreement between people" not in client.get(path).text
         answer = client.post(
             f"/v1/jobs/{job_id}/judgements",
             json={"verdict": "agree" if place < 15 else "disagree", "reviewer": "Ann"},
@@ -248,7 +248,7 @@ def test_high_and_low_scores_are_counted_as_they_are_and_a_handful_is_not_told()
     assert "above 0.7" not in shown
     shown = _ends((0.0, 2), (1.0, 3))
     assert "People agree with the metric in" not in shown
-    assert "from 5 answers there on" in shown
+    assert "from 5 answers on" in shown
 
 
 def test_a_part_of_a_score_is_judged_on_the_page_of_its_job(
