@@ -41,6 +41,8 @@ INFINITE = literal_column("'Infinity'::float8", Double)
 COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language", "variant")
 UNTESTED = "untested="  # facets of results that could not be tested
 MOST_VALUES = 50  # of a column that are offered as filters
+MOST_CELLS = 1_000  # different ones of a metadata key whose values are counted
+SEPARATORS = r"\s*[,;|]\s*"  # of several values in one cell of metadata
 MOST_SIGNS = 8  # in a pair, which may end its key
 FIRST_LINES = 100  # of which one tells what answered
 
@@ -255,9 +257,15 @@ def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
 
 
 def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
-    """Any way to read it: a key may hold the sign."""
+    """Yield conditions, one of which holds: the cell is the value, or lists it.
+
+    A key may hold the sign, so every reading of the pair counts.
+    """
     for key, value in readings_of(pair):
         yield FACTS.metadata.contains({key: value})
+        yield literal(value) == func.any(
+            func.regexp_split_to_array(FACTS.metadata[key].astext, SEPARATORS)
+        )
 
 
 def readings_of(pair: str) -> list[tuple[str, str]]:
@@ -371,15 +379,26 @@ def metadata_keys(connection: Connection, wanted: ResultFilter) -> dict[str, int
 def metadata_values(
     connection: Connection, wanted: ResultFilter, keys: Mapping[str, int]
 ) -> dict[str, dict[str, int]]:
-    """Key → value → rows of the batch, of the keys that have few enough to choose from."""
-    found: dict[str, dict[str, int]] = {k: {} for k, n in keys.items() if 1 < n <= MOST_VALUES}
+    """Return key → value → rows of the batch, for keys with 2 to 50 values to choose from.
+
+    A cell may list several values, as `women, migrants`; each counts by itself.
+    """
+    some = [key for key, values in keys.items() if 1 < values <= MOST_CELLS]
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
-    both, some = (pair.c.key, pair.c.value), pair.c.key.in_(list(found))
-    each = select(*both, func.count()).select_from(result_facts.join(pair, true()))
-    counted = each.where(*filters(wanted.batch_filter), some).group_by(*both)
-    for key, value, rows in connection.execute(counted):
-        found[key][value] = rows
-    return {key: _most_common(values) for key, values in found.items()}
+    parts = func.regexp_split_to_table(pair.c.value, SEPARATORS).label("part")
+    each = (
+        select(pair.c.key, parts)
+        .select_from(result_facts.join(pair, true()))
+        .where(*filters(wanted.batch_filter), pair.c.key.in_(some))
+        .subquery("each")
+    )
+    both = each.c.key, each.c.part
+    found: dict[str, dict[str, int]] = {}
+    for key, value, rows in connection.execute(select(*both, func.count()).group_by(*both)):
+        found.setdefault(key, {})[value] = rows
+    return {
+        key: _most_common(found[key]) for key in some if 1 < len(found.get(key, ())) <= MOST_VALUES
+    }
 
 
 class SplitCount(NamedTuple):

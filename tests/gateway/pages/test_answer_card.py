@@ -151,3 +151,21 @@ def test_a_file_with_texts_becomes_the_same_requests_again(
     assert bodies[0]["probabilities"] == {"original": 0.9, "masked": 0.2}
     lines = [json.loads(one) for one in client.get(f"{path}.jsonl?texts=1").text.splitlines()]
     assert lines[0]["request"]["text"] == rows[0]["text"]
+
+
+def test_a_cell_with_several_values_is_found_by_each(
+    client: httpx.Client, engine: Engine, untested: str
+) -> None:
+    cells = {1: "African, Women", 2: "Women;Islam", 3: "Women of colour", 4: "African"}
+    with engine.begin() as connection:
+        change = (
+            "UPDATE result_facts SET metadata = jsonb_build_object('target', CAST(:cell AS text)) "
+            "WHERE line = :line"
+        )
+        for line, cell in cells.items():
+            connection.execute(text(change), {"cell": cell, "line": line})
+    for value, count in (("African", 2), ("Women", 2), ("Islam", 1), ("African, Women", 1)):
+        page = client.get(f"/batches/{untested}", params={"meta": f"target={value}"}).text
+        assert f"{count} of 6 lines" in page, value
+    offered = client.get(f"/batches/{untested}").text
+    assert '<option value="target=Women">Women (2)</option>' in offered
