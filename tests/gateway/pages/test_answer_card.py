@@ -22,6 +22,7 @@ from tests.gateway.judged import make_batch
 from tests.gateway.pages.parsed import FormFields
 from tests.gateway.pages.test_batch_outcome import view
 from tests.gateway.pages.test_new_batches import confirmed, uploaded
+from tests.gateway.pages.test_pages import token
 
 HATEXSCORE = metrics()["hatexscore"]
 COUNTS = CardCounts(
@@ -118,8 +119,9 @@ def test_one_form_sets_the_language_of_its_lines_and_scores_them_again(
 
 def test_a_language_that_is_none_is_refused_in_place(client: httpx.Client, untested: str) -> None:
     page = client.get(f"/batches/{untested}")
-    sent = FormFields(page.text).sent | {
-        "metric": "hatexscore", "query": "why=language-undecided", "language": "no tag",
+    sent = {
+        "csrf": token(page), "metric": "hatexscore", "query": "why=language-undecided",
+        "language": "no tag",
     }  # fmt: skip
     refused = client.post(f"/batches/{untested}/again", data=sent)
     assert refused.status_code == 422

@@ -53,7 +53,7 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     named = client.get(f"{path}?language=en").text
     assert "<bdi>language: English (en)</bdi>" in named
     assert '<option value="en" selected>English (en) (4)</option>' in named
-    assert "Quotations of the texts: " in page  # spoken
+    assert "Quotations: " in page  # spoken
     assert f'<a href="{path}?language=en#items"><bdi>English (en)</bdi></a>' in page
     assert page.count('scope="col" class="number">Does not apply') == 1
     row = page.partition("Names who is targeted")[2].partition("</tr>")[0]
