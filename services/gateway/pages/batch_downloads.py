@@ -35,6 +35,7 @@ from services.gateway.refusals import NoReport
 from services.gateway.results import result_exports, result_pages
 from services.gateway.results.result_exports import ExportedRow
 from services.gateway.routes import batch_results
+from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes.batch_results import find_plot, report_job, unknown_plot, write_facts
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
@@ -43,6 +44,7 @@ from services.registry import contracts, metrics, reported
 from shared.contracts.errors import BadInput, UnknownFile
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
+from shared.ledger.judgements import JudgementFilter
 from shared.reports.charts.engine import in_the_dark
 
 LINES_AT_ONCE = 200
@@ -229,6 +231,19 @@ async def batch_html(batch_id: str, gateway: Gateway, caller: Viewer) -> Respons
     """The report as one file."""
     batch = await get_batch(batch_id, gateway, caller)
     return await batch_results.as_html(batch, await _finished_report(batch, gateway), gateway)
+
+
+@router.get("/batches/{batch_id}/judgements.{form}")
+async def batch_judgements_file(
+    batch_id: str,
+    form: Literal["jsonl", "csv", "label-studio"],
+    gateway: Gateway,
+    caller: Viewer,
+) -> Response:
+    """All judgements of a batch's lines as a file."""
+    batch = await get_batch(batch_id, gateway, caller)
+    wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
+    return await judgement_routes.as_file(gateway, wanted, form)
 
 
 @router.get("/batches/{batch_id}/{kind}.jsonl")
