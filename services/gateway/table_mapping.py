@@ -123,7 +123,7 @@ def guess_columns(contract: MetricContract, names: Sequence[str]) -> dict[str, s
             continue
         free = [one for one in names if one not in found.values() and not _is_gold(one)]
         ranks = {one: rank for one in free if (rank := _rank(one, (name, *words))) is not None}
-        best = [one for one in free if ranks.get(one) == min(ranks.values())]
+        best = [one for one, rank in ranks.items() if rank == min(ranks.values())]
         if len(best) == 1 and (len(ranks) == 1 or name in IN_ORDER or ranks[best[0]] == 0):
             found[name] = best[0]
     return found
