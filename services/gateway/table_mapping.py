@@ -58,7 +58,7 @@ T = TypeVar("T")
 
 
 class TableError(ValueError):
-    """What is wrong with a line of the file. line: from 1."""
+    """A fault of a line of the file. line: from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -98,7 +98,7 @@ class TableMapping:
         return found | ({"metadata": own} if own else {})
 
     def custom_id(self, row: Row, number: int) -> str:
-        """Of its column; else the row's number."""
+        """Return the value of its column, or the row's number."""
         cell = row.get(self.columns.get(ID, ""))
         return str(number) if cell in (None, "") else str(cell)
 
@@ -145,8 +145,10 @@ def _is_gold(column: str) -> bool:
 
 
 def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[str]) -> list[str]:
-    """Columns that say what people say, then others with few values, such as a model or a market:
-    they are metadata by themselves. used: columns that become fields."""
+    """Return the columns of people's labels, then those with few values, such as a market.
+
+    They become metadata by default. used: columns that become fields.
+    """
     said = [name for name in names if _is_gold(name)]
     free = [one for one in names if one not in used and one not in said and len(one) <= LONGEST_KEY]
     grouping = []
@@ -159,7 +161,7 @@ def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[s
 
 
 def has_few_values(cells: Iterable[Any], most: int) -> bool:
-    """Whether these cells hold so few different short ones; empty ones say nothing."""
+    """Return True if the non-empty cells hold at most `most` different short values."""
     held = {str(cell) for cell in cells if cell not in (None, "")}
     return 1 <= len(held) <= most and all(len(cell) <= LONGEST_VALUE for cell in held)
 
@@ -208,7 +210,7 @@ def _decode_lines(stream: IO[bytes]) -> Iterator[str]:
 
 
 def _other_encoding(raw: bytes, number: int) -> str:
-    """What it may be, and how a spreadsheet saves it as it must be; empty: nobody can say."""
+    """Return the likely encoding, and how to save the file as UTF-8; empty if unknown."""
     if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return f"; it looks like UTF-16: {AS_UTF_8}"
     try:
@@ -272,7 +274,7 @@ def _check_columns(number: int, names: Collection[str]) -> None:
 
 
 def _value(cell: Any, contract: MetricContract, name: str) -> Any:
-    """What a cell means: text stays text; of any other field it is JSON."""
+    """Return the cell's value: text for a text field, parsed JSON for any other."""
     known = contract.request.model_fields.get(name.partition(".")[0])
     if not isinstance(cell, str) or known is None or _is_text(known.annotation):
         return cell

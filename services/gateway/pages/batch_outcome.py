@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class ScoreHistogram:
-    """Scores in equal bins over the metric's range. chance: where its score lies, [0, 1]."""
+    """Scores in equal bins over the metric's range. chance: its place in the range, [0, 1]."""
 
     bars: Sequence[Bar]
     low: float
@@ -43,7 +43,7 @@ class ScoreHistogram:
 
 @dataclass(frozen=True)
 class Scale:
-    """What a score lies on. chance: where chance lies, [0, 1]; None: it depends on the text."""
+    """A score's range. chance: its place there, [0, 1]; None: it depends on the text."""
 
     low: float
     high: float
@@ -52,8 +52,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class PartRow:
-    """A part of the score over the batch. interval: the report's. undefined, not_applicable: shares
-    of its results; None: not known. Where only one is known, it counts both."""
+    """A part of the score over the batch. interval: the report's.
+
+    undefined, not_applicable: shares of the results, None if unknown. If only `undefined` is known,
+    it counts both.
+    """
 
     term: Term
     interval: Mapping[str, Any]
@@ -61,7 +64,7 @@ class PartRow:
     not_applicable: float | None = None
 
     def place(self, value: float | None) -> float | None:
-        """Where a value lies on the part's range, [0, 1]."""
+        """Return the place of a value in the part's range, [0, 1]."""
         if value is None or self.term.range is None:
             return None
         low, high = self.term.range
@@ -103,7 +106,7 @@ def outcome_of(
 def _sentences(
     contract: ReportedContract | None, tally: ResultTally, report: Mapping[str, Any]
 ) -> list[str]:
-    """What is no metric finds its own words."""
+    """Return the finding; a service that is no metric writes its own."""
     metric = contract if isinstance(contract, MetricContract) else None
     if metric is None and report.get("finding"):
         return [str(report["finding"])]
@@ -129,7 +132,7 @@ def _histogram(
 
 
 def scale_of(contract: ReportedContract | None) -> Scale:
-    """Of a metric's score."""
+    """Return the scale of a metric's score."""
     edges = edges_of(contract)
     low, high = edges[0], edges[-1]
     facts = None if contract is None else contract.facts
@@ -138,8 +141,7 @@ def scale_of(contract: ReportedContract | None) -> Scale:
 
 
 def _parts(contract: ReportedContract | None, report: Mapping[str, Any]) -> list[PartRow]:
-    """The parts that the report has an interval of: of all results, or of each group of results
-    that a part says something else of."""
+    """Return the parts with an interval in the report, by group where their meaning differs."""
     if contract is None:
         return []
     groups = () if contract.facts is None else contract.facts.groups

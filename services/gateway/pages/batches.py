@@ -69,7 +69,7 @@ async def batch_list(
     caller: Viewer,
     after: Annotated[str | None, Query(pattern=f"^{BATCH_ID.pattern}$")] = None,
 ) -> Response:
-    """A page of them."""
+    """Show a page of batches."""
     check_scope(caller, "batch")
     wanted = Slice(ON_A_PAGE, after=after, tenant=caller.tenant)
     found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
@@ -85,7 +85,7 @@ async def batch_list(
 
 
 async def file_names(found: Sequence[Batch], gateway: State, caller: Caller) -> dict[str, str]:
-    """Batch → the name of the file that it came in, where that is known still."""
+    """Return batch → the name of its uploaded file, where it is still known."""
     ids = [batch.input_file_id for batch in found]
     names = await gateway.in_ledger(lambda one: files.names_of(one, ids, caller.tenant))
     known = {one.id: names.get(one.input_file_id, one.metadata.get("uploaded")) for one in found}
@@ -97,7 +97,7 @@ FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while t
 
 @dataclass(frozen=True)
 class BatchReportState:
-    """The batch's report: finished, or the job that makes it, or why there is none."""
+    """The batch's report, the job that makes it, or the reason why there is none."""
 
     summary: ReportSummary | None = None
     report: dict[str, Any] | None = None
@@ -106,13 +106,13 @@ class BatchReportState:
 
     @property
     def is_pending(self) -> bool:
-        """Whether it is worth waiting for."""
+        """True while the report is being made."""
         return self.job is not None and not self.job.is_final
 
 
 @dataclass(frozen=True)
 class Results:
-    """What the page shows of the results. complete: every line has its row."""
+    """The results as the page shows them. complete: every line has its row."""
 
     view: ResultQuery
     rows: list[ResultRow]
@@ -215,7 +215,7 @@ async def batch_statistics(
 
 
 def _elapsed_time(batch: Batch) -> float | None:
-    """That its lines took."""
+    """Return the seconds from the first line to the last."""
     times = batch_json(batch)
     began, ended = times["in_progress_at"], times["completed_at"]
     return None if began is None or ended is None else float(ended - began)
@@ -241,7 +241,7 @@ async def stream_batch(
 async def batch_cancel(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Cancel it; one that has ended meanwhile stays as it is."""
+    """Cancel the batch. A batch that has ended stays as it is."""
     check_scope(caller, "batch")
     await checked_form(request)
     await gateway.in_ledger(
@@ -251,7 +251,7 @@ async def batch_cancel(
 
 
 async def _report(batch: Batch, gateway: State, caller: Caller) -> BatchReportState:
-    """Who only judges sees the report that there is, and makes none."""
+    """Return the report's state. A key that only judges starts no report."""
     if batch.report_job_id is None and not caller.has_scope("batch"):
         return BatchReportState(why_not="this key makes no reports")
     try:
@@ -295,8 +295,8 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
 
 
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:
-    """What is true of all its results, whatever is filtered. complete: whether each line has its
-    row, so that it is true for a while."""
+    """Return the summary of all results, whatever is filtered. complete: every line has its row,
+    so that the summary can be kept."""
     wanted = parse_query(batch, batch.tenant, ()).filter
     edges = edges_of(reported().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None

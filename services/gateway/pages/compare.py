@@ -1,7 +1,7 @@
 """`/compare`: two batches, or parts of them, on the same texts; up to six with one baseline.
 
 It shows what a report with `against` says. `verdicts=left,right` in its address is a link of the
-page's table, all else is its form; what cannot be read filters nothing, and is told.
+page's table, all else is its form. Parts that cannot be read filter nothing, and are listed.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class PairQuery:
-    """filter: of the pairs. query: what the address says of them, as it is understood. ignored:
-    what it says besides, and why that filters nothing."""
+    """The pairs that an address chooses. query: its known part. ignored: the other parts, each with
+    the reason."""
 
     filter: PairFilter
     query: tuple[Pair, ...]
@@ -144,7 +144,7 @@ def parse_pair_query(
 
 
 def _ignored(sent: Sequence[Pair], ranges: frozenset[str]) -> list[str]:
-    """What is neither of the page nor of the pairs nor of the right line."""
+    """Return the parts of the address that are unknown or cannot be read."""
     told = []
     for name, value in sent:
         known = name in OF_PAGE or name in OF_RIGHT or name in ranges
@@ -264,7 +264,7 @@ def _refused(
 async def _form(
     request: Request, gateway: State, caller: Caller, fault: tuple[int, str] | None = None
 ) -> Response:
-    """fault: (place of the side that there is not, why); what was typed is shown again."""
+    """Show the form with its input. fault: (place of the unknown side, reason)."""
     wanted = Slice(RECENT, tenant=caller.tenant)
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     ended_ones = [one for one in recent if one.is_final and one.metric in metrics()]
@@ -369,7 +369,7 @@ async def _result_page(
 
 
 async def _left_out(gateway: State, chosen: PairQuery) -> list[tuple[str, list[UnpairedLine]]]:
-    """(side, its lines without a partner), whatever pairs are chosen."""
+    """Return each side's lines without a partner, whatever pairs are chosen."""
     whole = replace(chosen.filter, right=None)
 
     def read(connection: Connection) -> list[tuple[str, list[UnpairedLine]]]:

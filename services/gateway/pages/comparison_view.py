@@ -57,7 +57,7 @@ class ProblemRow:
 
 @dataclass(frozen=True)
 class PairRow:
-    """A pair, with what is different in it. line: of the right batch."""
+    """A pair and its differences. line: of the right batch."""
 
     custom_id: str | None
     line: int | None
@@ -112,7 +112,7 @@ def compare_context(
 
 
 def _sentences(found: Json, names: tuple[str, str], metric: MetricContract) -> list[str]:
-    """The decision, then what it rests on."""
+    """Return the decision, then the numbers behind it."""
     score = found["differences"][0]
     gap = score["difference"]
     if gap["value"] is None:
@@ -261,7 +261,7 @@ def _words(left: ComparedJob, right: ComparedJob) -> tuple[WordChange, ...]:
 
 
 def _excerpt(found: Sequence[WordChange], most: int) -> list[WordChange]:
-    """What changed with some words around it, so many characters of it; empty: nothing did."""
+    """Return the changes with some words around them, cut to `most` characters."""
     shown, left = [], most
     if all(one.how == "same" for one in found):
         return []

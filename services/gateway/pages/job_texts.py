@@ -67,7 +67,7 @@ async def load_row_detail(gateway: State, batch: Batch, line: int) -> RowDetail:
 
 
 def texts_of(job: Job) -> list[JobText]:
-    """The judged text first; each marked with the evidence that lies in it."""
+    """Return the texts, the judged one first, each with its evidence marked."""
     contract = metrics().get(job.metric)
     if contract is None:
         return _elicited_texts(job)
@@ -82,7 +82,7 @@ def texts_of(job: Job) -> list[JobText]:
 
 
 def _elicited_texts(job: Job) -> list[JobText]:
-    """What a model was asked about, and its answer, in which the conclusion is marked."""
+    """Return the texts of a question and the model's answer, with its conclusion marked."""
     contract = reported().get(job.metric)
     asked = () if contract is None or contract.facts is None else contract.facts.more_texts
     told = (job.result or {}).get("elicitation") or {}

@@ -1,6 +1,6 @@
 """The address is the view: filters, order and columns of the results table, and back.
 
-What an address says that cannot be read filters nothing, and is told (`ignored`).
+Parts of an address that cannot be read filter nothing, and are listed in `ignored`.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class Chip:
 
 @dataclass(frozen=True)
 class ResultQuery:
-    """What the table shows. pairs: of the address, those that are known, but for `after`.
+    """The view of the table. pairs: the known ones of the address, except `after`.
 
-    ignored: what it says besides, and why that filters nothing.
+    ignored: the other parts of the address, each with the reason.
     """
 
     path: str
@@ -92,17 +92,17 @@ class ResultQuery:
 
     @property
     def split(self) -> str:
-        """What the scores are split by; empty: nothing."""
+        """The key that splits the scores; empty if nothing does."""
         return dict(self.pairs).get("split", "")
 
     @property
     def pairwise(self) -> bool:
-        """Whether the values of the split are compared two by two."""
+        """True if the values of the split are compared two by two."""
         return "pairs" in dict(self.pairs)
 
     @property
     def query(self) -> str:
-        """What a saved view keeps."""
+        """The query that a saved view stores."""
         return urlencode([pair for pair in self.pairs if pair[0] != "line"])
 
     @property
@@ -126,7 +126,7 @@ class ResultQuery:
         ]
 
     def next(self, key: Sequence[Any]) -> str:
-        """Of the page that follows the row with this key."""
+        """Return the address of the page that follows the row with this key."""
         return self._url([*self.pairs, ("after", json.dumps(list(key)))])
 
     @property
@@ -140,17 +140,17 @@ class ResultQuery:
 
     @property
     def first(self) -> str:
-        """Of the first page."""
+        """The address of the first page."""
         return self._url(self.pairs)
 
     def sorted_by(self, name: str) -> str:
-        """Of the same rows in another order; by the same column the other way round."""
+        """Return the address of the same rows in another order, or the reverse of the current."""
         others = [pair for pair in self.pairs if pair[0] not in ("sort", "desc")]
         turned = self.order.by == name and not self.order.descending
         return self._url([*others, ("sort", name), *([("desc", "1")] if turned else [])])
 
     def only(self, *pairs: Pair) -> str:
-        """Of these rows of the batch and no other filter."""
+        """Return the address of the batch's rows that pass these filters and no others."""
         return self._url(pairs)
 
     def query_within(self, *pairs: Pair) -> str:
@@ -217,13 +217,15 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
 
 
 def filled_pairs(sent: Sequence[Pair]) -> list[Pair]:
-    """Without the fields that nobody filled: a form sends them all."""
+    """Return the pairs without the empty fields of a form."""
     return [pair for pair in sent if pair[1]]
 
 
 def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
-    """As `parse_query`, of rows that leave the page: where a part is not understood they would be
-    others than were meant. Raises BadInput."""
+    """Return what `parse_query` does, for rows that leave the page.
+
+    Raises BadInput if a part cannot be read, since other rows would leave than were meant.
+    """
     view = parse_query(batch, tenant, sent)
     if view.ignored:
         raise BadInput(f"these filters cannot be read: {'; '.join(view.ignored)}")
@@ -233,7 +235,7 @@ def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuer
 def _sorted_out(
     pairs: Sequence[Pair], parts: Sequence[str], reasons: Sequence[str]
 ) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
-    """(pairs that are known, what is wrong with the others). Empty values are those of a form."""
+    """Return the known pairs, and the faults of the others. Empty values are a form's."""
     sent = [pair for pair in dict.fromkeys(pairs) if pair[1] and pair[0] not in ELSEWHERE]
     wrong = {pair: _fault(*pair, parts=parts, reasons=reasons) for pair in sent}
     last = {_subject(*pair): pair for pair in sent if not wrong[pair]}
@@ -241,7 +243,7 @@ def _sorted_out(
     for name, value in sent:
         why = wrong[name, value]
         if not why and last[_subject(name, value)] != (name, value):
-            why = "it is said twice, and the last one counts"
+            why = "it occurs twice, and the last one counts"
         if why:
             ignored.append(ignored_pair(name, value, why))
         else:
@@ -250,20 +252,20 @@ def _sorted_out(
 
 
 def _subject(name: str, value: str) -> Pair:
-    """What can be said once only."""
+    """Return the key under which an address may have one pair."""
     if name == "meta":
         return name, value.partition("=")[0]
     return name, value if name in REPEATED else ""
 
 
 def ignored_pair(name: str, value: str, why: str) -> str:
-    """As a page tells it."""
+    """Return the pair with its fault as a page shows it."""
     told = value if len(value) <= SAID else f"{value[:SAID]}…"
     return f"{name[:SAID]} = {told}: {why}"
 
 
 def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> str:
-    """Why this says nothing about such rows; empty: it does."""
+    """Return why this pair filters nothing; empty if it does filter."""
     if len(value) > LONGEST:
         return f"it is longer than {LONGEST} characters"
     listed = {"status": STATUSES, "verdict": VERDICTS, "reason": reasons, "judged": ANSWERS}

@@ -105,7 +105,7 @@ def request_for(
 def build_requests(
     gateway: State, source: str, request: Mapping[str, Any], result: Mapping[str, Any] | None
 ) -> list[OtherRequest]:
-    """Of every metric: its request, or what is missing, a model too."""
+    """Return for every metric its request, or what is missing for one."""
 
     def request_of(target: MetricContract, model: str | None = None) -> OtherRequest:
         settings = None if model is None else {"model": model}
@@ -125,7 +125,7 @@ def _with_any_model(
     found: OtherRequest,
     request_of: Callable[[str], OtherRequest],
 ) -> OtherRequest:
-    """What lacks nothing but a model gets the first configured one that it can ask."""
+    """Return the request with the first configured model that fits, if only a model is missing."""
     if target.default_model is not None or request_of(ANY_MODEL).body is None:
         return found
     kinds = target.model_kinds
@@ -275,7 +275,7 @@ class SelectedLines:
 
 
 def _selected_lines(gateway: State, view: ResultQuery, chosen: SelectedLines) -> Iterator[Line]:
-    """What lacks something is left out. Raises BadInput where nothing is left."""
+    """Yield the lines, without those that lack a field. Raises BadInput if none is left."""
     lacks, made, last = "", 0, 0
     while True:
         with transaction(gateway.engine) as connection:

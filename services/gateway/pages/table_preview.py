@@ -1,5 +1,6 @@
-"""What an uploaded table would become: how its columns become fields, its first rows and requests,
-and what is wrong by line, equal faults once. What is shown and what is scored are read alike.
+"""The preview of an uploaded table: its mapping, its first rows and requests, and its faults.
+
+Equal faults are listed once. The preview and the scored lines use the same code.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ Pair = tuple[str, str]
 
 @dataclass
 class CustomIds:
-    """Those of the rows so far: each names one line of a batch."""
+    """The custom ids of the rows so far. Each names one line of a batch."""
 
     seen: set[str] = field(default_factory=set)
 
     def fault(self, custom_id: str) -> str:
-        """What is wrong with one more; empty: nothing."""
+        """Return what is wrong with a further id; empty if nothing is."""
         if len(custom_id) > LONGEST_ID:
             return f"custom_id: it is longer than {LONGEST_ID} characters; {INSTEAD}"
         if custom_id in self.seen:
@@ -89,7 +90,7 @@ class TableFaults:
     def check_row(
         self, number: int, row: Row, body: dict[str, Any], how: TableMapping, custom_id: str
     ) -> None:
-        """One row more. number: its line of the file; body: the row as a request."""
+        """Check a further row. number: its line of the file. body: the row as a request."""
         error = validation_error(self.contract, body)
         said = unknown_model(body, self.models) or self.ids.fault(custom_id)
         if error is None:
@@ -116,7 +117,7 @@ class TableFaults:
             self._count(number, told)
 
     def add(self, fault: TableError) -> None:
-        """Of a line that is no row."""
+        """Add the fault of a line that is no row."""
         self._count(fault.line, fault.reason)
 
     def _count(self, number: int, said: str) -> None:
@@ -127,7 +128,7 @@ class TableFaults:
 
 
 def validation_error(contract: MetricContract, body: dict[str, Any]) -> ValidationError | None:
-    """Why it is no request."""
+    """Return why the body is no request."""
     try:
         contract.request.model_validate_json(json.dumps(body))
     except ValidationError as error:
@@ -146,14 +147,14 @@ def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
 
 
 def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
-    """(field, what is wrong with it)."""
+    """Return the field, and its fault."""
     first = validation_problem(error, body)["errors"][0]
     place = first["pointer"].lstrip("#/")
     return place.partition("/")[0], f"{place}: {first['detail']}"
 
 
 def _cell(row: Row, column: str | None) -> str:
-    """What kind of value the cell holds; never the value."""
+    """Return the kind of value in the cell, never the value."""
     if column is None:
         return ""
     value = row.get(column)
@@ -181,7 +182,7 @@ def _kind(value: Any) -> str:
 def read_preview(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
 ) -> TablePreview:
-    """Blocks, for two seconds at most; the rest of a large file is checked when it is sent."""
+    """Read the file for at most two seconds; the rest is checked when it is scored. Blocks."""
     until = time.monotonic() + CHECK_SECONDS
     mapping = _read_mapping(gateway, file, contract, sent)
     seen = TablePreview(contract, mapping, model_names(gateway))
@@ -204,8 +205,10 @@ def model_names(gateway: State) -> list[str]:
 
 
 def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
-    """(line of the file, row), as many as a batch may have. Raises TableError at the next one, and
-    where a line is no row."""
+    """Yield (line of the file, row), as many as a batch may have.
+
+    Raises TableError at a line that is no row, and at the first one too many.
+    """
     most = gateway.settings.max_batch_lines
     with gateway.files.open_read(file.id) as stream:
         for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
@@ -215,15 +218,17 @@ def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
 
 
 def upload_key(file: File, sent: Sequence[tuple[str, str]], *, skips: bool) -> str:
-    """Of these columns of this file: pressed twice, they are one batch."""
+    """Return the key of a file with a mapping. The same key gives the same batch."""
     chosen = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skips])
     return f"{OWN_KEY} table {file.id} {hashlib.sha256(chosen.encode()).hexdigest()}"
 
 
 @dataclass
 class TableLines:
-    """The lines of a batch, read from a table. skips: leave out faulty lines. is_private: whether a
-    text of the lines read so far must not be stored."""
+    """The lines of a batch, read from a table.
+
+    skips: leave out faulty lines. is_private: a text read so far must not be stored.
+    """
 
     gateway: State
     file: File
@@ -331,7 +336,7 @@ def _first_rows(gateway: State, file: File, most: int) -> list[Row]:
 
 @dataclass
 class TablePreview:
-    """What would be scored of the rows read so far. complete: whether every line was read."""
+    """The rows read so far as requests. complete: every line was read."""
 
     contract: MetricContract
     mapping: TableMapping
@@ -349,7 +354,7 @@ class TablePreview:
 
     @property
     def cells(self) -> dict[str, list[str]]:
-        """Field with choices → what its column holds, where that is few values."""
+        """Field with choices → the values of its column, if they are few."""
         return {name: list(one) for name, one in self._cells.items() if len(one) <= MOST_VALUES}
 
     @property
@@ -364,7 +369,7 @@ class TablePreview:
         }
 
     def add_row(self, number: int, row: Row) -> None:
-        """One row more."""
+        """Add a further row."""
         if not self.lines:
             self.names = list(row)
         self.lines += 1

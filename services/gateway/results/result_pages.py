@@ -1,7 +1,7 @@
 """The results table of a batch: filtered, sorted, counted, and paged by key.
 
-A page begins after the last row of the one before, wherever that stands by now: no OFFSET counts
-50,000 rows again. Every query names the tenant, and reads one batch by an index.
+A page begins after the last row of the previous page, so no OFFSET counts 50,000 rows again. Every
+query names the tenant, and reads one batch by an index.
 """
 
 from __future__ import annotations
@@ -116,8 +116,10 @@ class ResultOrder:
 
 @dataclass(frozen=True)
 class SortColumn:
-    """A value to sort by that is never null: what is undefined stands last. is_private: no key
-    holds it, since a key stands in an address; the row that it is of tells it."""
+    """A value to sort by that is never null; undefined values come last.
+
+    is_private: a key is part of an address, so it does not hold this value.
+    """
 
     value: ColumnElement[Any]
     descending: bool = False
@@ -188,7 +190,7 @@ def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
 
 
 def _reason() -> ColumnElement[Any]:
-    """What stands out, then the sentence, as a row says them; all of it is our own."""
+    """Return the problems, then the sentence, as a row shows them. All words are ours."""
     named = func.array_to_string(FACTS.reasons, " ")
     return func.concat(named, " ", FACTS.sentence, type_=Text).collate("C")
 
@@ -211,7 +213,7 @@ def _numbers(parts: Sequence[str]) -> dict[str, ColumnElement[Any]]:
 def _last_values(
     wanted: ResultFilter, columns: Sequence[SortColumn], key: Sequence[Any]
 ) -> list[ColumnElement[Any]]:
-    """Of the row with this key, whose last value is its line."""
+    """Return the sort values of the row with this key, which ends with the line."""
     named = iter(key)
     found: list[ColumnElement[Any]] = []
     row = FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id, FACTS.line == key[-1]
@@ -228,7 +230,7 @@ def _last_values(
 def _after_row(
     columns: Sequence[SortColumn], last: Sequence[ColumnElement[Any]]
 ) -> ColumnElement[bool]:
-    """Whether a row comes after the one with these values."""
+    """Return the condition that a row comes after the one with these values."""
     found: ColumnElement[bool] = false()
     for column, value in zip(reversed(columns), reversed(last), strict=True):
         found = or_(column.after(value), and_(column.value == value, found))
@@ -305,9 +307,11 @@ def count_of(connection: Connection, wanted: ResultFilter) -> int:
 
 @dataclass(frozen=True)
 class ResultCounts:
-    """Of a whole batch. values: column → value → rows, the most frequent first. bins: rows by bin
-    of the score, lowest first. reasons: reason → rows. numbers: `chance` or a part → rows that have
-    it."""
+    """Counts over a whole batch.
+
+    values: column → value → rows, most frequent first. bins: rows by bin of the score, lowest
+    first. reasons: reason → rows. numbers: `chance` or a part → rows that have it.
+    """
 
     rows: int
     scored: int
@@ -411,7 +415,7 @@ class SplitCount(NamedTuple):
 
 
 def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[SplitCount]:
-    """Of the whole batch, the lowest mean first. by: `metadata.<key>`, or one of `COUNTED`."""
+    """Count the whole batch by value, lowest mean first. by: `metadata.<key>`, or of `COUNTED`."""
     key = by.removeprefix("metadata.")
     value = (FACTS[by] if key == by else FACTS.metadata[key].astext).label("value")
     mean = func.avg(FACTS.score).label("mean")
@@ -473,8 +477,10 @@ def count_untested(connection: Connection, wanted: ResultFilter, most: int) -> d
 
 
 def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any]:
-    """Of the first result of the batch that a model answered, as far as the beginning tells; else
-    of the first; empty without one."""
+    """Return the provenance of the first result that used a model, or of the first one, or {}.
+
+    Only the first `FIRST_LINES` results are searched.
+    """
     found = jobs.c.result["provenance"]
     query = (
         select(found.label("provenance"), found["models"][0].is_(None).label("alone"), FACTS.line)
@@ -490,8 +496,11 @@ def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any
 
 @dataclass(frozen=True)
 class ResultSummary:
-    """Of a whole batch, whatever is filtered. why: reason code → results not tested. keys: of
-    metadata → values. provenance: of the first result. choices: as of `metadata_values`."""
+    """The summary of a whole batch, whatever is filtered.
+
+    why: reason code → results not tested. keys: metadata key → number of values. provenance: of the
+    first result. choices: as `metadata_values` returns them.
+    """
 
     counts: ResultCounts
     why: Mapping[str, int]
@@ -532,7 +541,7 @@ def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> 
 
 
 def has_missing_rows(connection: Connection, batch_id: str) -> bool:
-    """Whether ended lines of this batch have no row yet."""
+    """Return True if an ended line of this batch has no row yet."""
     missing = select(literal(1)).where(
         batch_lines.c.batch_id == batch_id,
         ~batch_lines.c.has_facts,

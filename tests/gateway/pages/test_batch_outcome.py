@@ -145,7 +145,7 @@ class TestAddresses:
     def test_of_two_values_the_last_one_counts_and_the_first_is_told(self) -> None:
         shown = view(("verdict", "holds_up"), ("verdict", "not_tested"), ("after", "[1]"))
         assert [chip.text for chip in shown.chips] == ["verdict: not tested"]
-        assert shown.ignored == ("verdict = holds_up: it is said twice, and the last one counts",)
+        assert shown.ignored == ("verdict = holds_up: it occurs twice, and the last one counts",)
 
     def test_an_empty_field_of_the_form_says_nothing(self) -> None:
         assert view(("score_from", ""), ("meta", ""), ("batch", ID)).ignored == ()

@@ -326,7 +326,7 @@ def test_an_address_holds_what_was_filled_in_and_a_key_alone_is_told(client: htt
         assert "metadata is written as key=value" in told.text, value
         assert "200 of 200" in told.text
     twice = client.get(f"{PATH}?meta=team%3Dt1&meta=team%3Dt2&meta=market%3Dm3").text
-    assert "team=t1: it is said twice, and the last one counts" in twice
+    assert "team=t1: it occurs twice, and the last one counts" in twice
     assert "metadata: team=t2" in twice
     assert "metadata: market=m3" in twice
     assert '<option value="team=t2" selected>t2 (50)</option>' in twice  # of the whole batch
