@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -58,6 +59,7 @@ from shared.ledger.jobs import Job
 from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50
+FEWEST_DONE = 5  # lines that tell how long the others take
 
 router = page_router()
 
@@ -154,6 +156,7 @@ async def batch_page(
         "batch.html",
         batch=batch_json(batch),
         waits=None if batch.is_final else batch.waits,
+        seconds_left=None if batch.is_final else _seconds_left(batch),
         contract=contracts().get(batch.metric),
         results=await _results(batch, gateway, request) if ended else None,
         is_metric=batch.metric in metrics(),
@@ -212,6 +215,14 @@ async def batch_statistics(
         people=await batch_agreement(batch, gateway, caller),
         gold=gold_section(report.report),
     )
+
+
+def _seconds_left(batch: Batch) -> float | None:
+    """Return the time until the last line, at the pace so far; None before enough lines."""
+    done, began = batch.completed + batch.failed, batch.in_progress_at
+    if began is None or done < FEWEST_DONE:
+        return None
+    return (datetime.now(UTC) - began).total_seconds() / done * (batch.total - done)
 
 
 def _elapsed_time(batch: Batch) -> float | None:

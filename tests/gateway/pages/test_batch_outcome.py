@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from services.gateway.pages.batch_outcome import BatchOutcome, outcome_of
+from services.gateway.pages.batches import _seconds_left
 from services.gateway.pages.result_query import (
     ResultQuery,
     parse_query,
@@ -156,3 +157,11 @@ class TestAddresses:
         assert first.sort_order("score") == "ascending"
         second = view(*parse_qsl(urlsplit(first.sorted_by("score")).query))
         assert second.sort_order("score") == "descending"
+
+
+@pytest.mark.parametrize(("done", "left"), [(0, None), (4, None), (10, 90.0), (100, 0.0)])
+def test_the_time_left_follows_from_the_pace_so_far(done: int, left: float | None) -> None:
+    began = datetime.now(UTC) - timedelta(seconds=10)
+    open_batch = replace(batch(), total=100, completed=done, failed=0, in_progress_at=began)
+    found = _seconds_left(open_batch)
+    assert found == (None if left is None else pytest.approx(left, abs=5))
