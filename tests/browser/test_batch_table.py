@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 from bench.pages import PATH, fill
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import PHONE, grave
-from tests.browser.waiting import heard, settle, swapped
-from tests.gateway.judged import make_batch, run_reports
+from tests.browser.waiting import heard, swapped
+from tests.gateway.judged import make_batch
 from tests.gateway.results import a_report
 
 LINES = 200
