@@ -185,7 +185,7 @@ class VerdictChange(Message):
 class ProblemChange(Message):
     """Pairs where only one of two systems has a problem."""
 
-    problem: str = Field(description="its code, as in `problems` of a result")
+    problem: Annotated[str, Word] = Field(description="its code, as in `problems` of a result")
     only_first: Count = Field(description="pairs where only the report's own result has it")
     only_second: Count = Field(description="pairs where only the result of `against` has it")
     p_value: PValue | None = Field(description="that both systems have it equally often, two-sided")
