@@ -138,7 +138,7 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     with swapped(page):
         page.get_by_role("button", name="Check again").click()
     page.get_by_role("button", name="Score 1 line").click()
-    expect(page.locator("h1")).to_contain_text("Batch batch_")
+    expect(page.locator("h1")).to_contain_text("Batch pasted.csv")
 
 
 def test_a_search_swaps_the_table_alone_and_back_works(filled_batch: str, visits: Visits) -> None:
