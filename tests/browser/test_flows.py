@@ -224,7 +224,7 @@ def test_a_table_is_uploaded_with_its_columns_mapped(
         expect(page.locator("pre").first).to_contain_text('"predicted_label": "hateful"')
         assert faults(page) == []
         keys.follow(page.get_by_role("button", name="Score 2 lines"))
-        expect(page.locator("h1")).to_contain_text("Batch batch_")
+        expect(page.locator("h1")).to_contain_text("Batch posts.csv")
     with httpx.Client(base_url=open_gateway) as client:
         made = client.get("/v1/batches").json()["data"]
         content = client.get(f"/v1/files/{made[0]['input_file_id']}/content").text
