@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from services.gateway.pages.result_query import ResultQuery
+from services.gateway.pages.result_query import ResultQuery, value_name
 from services.gateway.results.result_pages import CardCounts
 from shared.contracts.checks import ACTIONS
 from shared.contracts.service import ReportedContract
@@ -107,7 +107,7 @@ def _untested(
     if control != "without" and control not in fields:
         control = None
     return CardItem(
-        code.replace("-", " "),
+        value_name("why", code),
         count,
         view.within(("why", code)),
         code,

@@ -37,7 +37,7 @@ def plain_text(text: JobText) -> str:
 
 @dataclass(frozen=True)
 class RowDetail:
-    """A line with the decision that is explained, and its texts; none if they were not kept."""
+    """A line with the decision that is explained, and its other texts; none if not kept."""
 
     line: int
     job: Job
@@ -58,7 +58,10 @@ async def load_row_detail(gateway: State, batch: Batch, line: int) -> RowDetail:
         if row is None or row.job_id is None:
             return None
         job = jobs.find(connection, row.job_id, tenant=batch.tenant)
-        return None if job is None else RowDetail(line, job, row[1], texts_of(job))
+        contract = metrics().get(batch.metric)
+        choices = {one.name for one in contract.form if one.choices} if contract else set()
+        texts = [] if job is None else [one for one in texts_of(job) if one.name not in choices]
+        return None if job is None else RowDetail(line, job, row[1], texts)
 
     detail = await gateway.in_ledger(read)
     if detail is None:

@@ -46,6 +46,16 @@ NAMES = {  # of a filter → how a chip says it
     "judged": "judged",
     "by": "judged by",
 }
+WHY = {  # a reason for no test in plain words; all others are words already
+    "too-few-places": "too short to test",
+    "too-few-rivals": "too short to test",
+    "language-undecided": "language not recognised",
+    "untrained-language": "our model did not learn the language",
+    "no-rules": "no reader for the language",
+    "conclusion-unread": "unclear wording",
+    "model-disagrees": "our model decides otherwise",
+    "label-unknown": "no decision sent",
+}
 ANSWERS = {"yes": True, "no": False}
 # Names of an address that say nothing of the rows.
 ELSEWHERE = frozenset({"after", "batch", "charts", "texts"})
@@ -333,6 +343,8 @@ def value_name(column: str, value: str) -> str:
     """A value of this column as people read it, as a language by its name."""
     if column == "language":
         return language_name(value)
+    if column in ("why", "without"):
+        return WHY.get(value, value.replace("-", " "))
     return value.replace("_", " ") if column == "verdict" else value
 
 
@@ -342,8 +354,6 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
         return value.replace("=", ": ", 1)
     if name == "reason":
         return f"{NAMES[name]}: {surprising_words(metric).get(value, value)}"
-    if name in ("why", "without"):
-        return f"{NAMES[name]}: {value.replace('-', ' ')}"
     if name in NAMES:
         return f"{NAMES[name]}: {value_name(name, value)}"
     end = "from" if name.endswith("_from") else "below"
