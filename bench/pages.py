@@ -38,7 +38,7 @@ LEFT_PATH = f"/batches/{LEFT}"  # whose lines have jobs, which alone are judged
 COMPARE = f"/compare?left={LEFT}&right={RIGHT}"
 NEXT = "/v1/review-queues/{queue}/next?reviewer=Ann"
 PAGES = {  # address, milliseconds
-    "first": (PATH, 500),
+    "first": (PATH, 300),
     "by score": (f"{PATH}?sort=score&desc=1", 300),
     "by part": (f"{PATH}?sort=qf", 300),
     "by metadata": (f"{PATH}?sort=metadata.market&col=market", 300),
@@ -51,11 +51,11 @@ PAGES = {  # address, milliseconds
     "bin": (f"{PATH}?score_from=0.5&score_to=0.55", 300),
     "metadata": (f"{PATH}?meta=market%3Dm3", 300),
     "text": (f"{PATH}?text=number+4999", 1_000),
-    "split": (f"{PATH}?split=metadata.market", 400),
+    "statistics": (f"{PATH}/statistics", 500),
+    "split": (f"{PATH}/statistics?split=metadata.market", 400),
     "later": (f"{PATH}?sort=line&after=[40000]", 300),
     "compare": (COMPARE, 500),
     "compare: verdicts": (f"{COMPARE}&verdicts=holds_up,holds_up", 500),
-    "compare: cell": (f"{COMPARE}&cell=20,22", 500),
     "compare: change": (f"{COMPARE}&change_from=0.35", 500),
     "compare: metadata": (f"{COMPARE}&meta=market%3Dm3", 500),
     "compare: text": (f"{COMPARE}&text=number+4999", 1_000),

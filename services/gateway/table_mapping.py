@@ -3,10 +3,10 @@
     {"custom_id": "post_id", "text": "body",
      "predicted_label": {"column": "flag", "values": {"1": "hateful"}}, "metadata": ["market"]}
 
-Columns that are not named are not sent; where nothing is said, those of gold labels, marked
-passages and ratings become metadata, as batch reports look for them, and others that hold few
-values. CSV is read as UTF-8, with or
-without a byte order mark; its delimiter is the one that the first line has most of.
+Columns that are not named are not sent. By default, columns of gold labels, marked passages and
+ratings become metadata, as batch reports look for them, and so do columns that hold few values.
+CSV is read as UTF-8, with or without a byte order mark. Its delimiter is the one that the first
+line has most of.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import codecs
 import csv
 import json
+import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,12 +28,13 @@ from shared.contracts.service import MetricContract
 
 DELIMITERS = (",", ";", "\t", "|")
 SYNONYMS = {
-    "text": ("post", "comment", "content", "body", "message"),
+    "text": ("post", "comment", "content", "body", "message", "tweet"),
     "explanation": ("rationale", "reason", "why"),
     "predicted_label": ("prediction", "predicted", "decision", "verdict", "label"),
     "premise": ("sentence1",),
     "hypothesis": ("sentence2",),
 }
+PARTS = ("probabilities.original", "probabilities.masked")  # fields that are part of an object
 IN_ORDER = ("predicted_label",)  # fields whose first synonym counts: `label` may be a person's
 ID = "custom_id"
 IDS = (ID, "id")
@@ -56,7 +58,7 @@ T = TypeVar("T")
 
 
 class TableError(ValueError):
-    """What is wrong with a line of the file. line: from 1."""
+    """A fault of a line of the file. line: from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -66,60 +68,88 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class TableMapping:
-    """field → column; field → cell → value; columns that become metadata."""
+    """field → column; field → cell → value; columns that become metadata.
+
+    A field may be part of an object, as `probabilities.original`. of_all: field → its value in
+    every row whose column is empty.
+    """
 
     columns: Mapping[str, str]
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     metadata: Sequence[str] = ()
+    of_all: Mapping[str, str] = field(default_factory=dict)
 
     def body(self, row: Row, contract: MetricContract) -> dict[str, Any]:
-        """A request's fields; an empty cell is not sent."""
-        found: dict[str, Any] = {}
+        """Return the fields of the request. An empty cell is not sent."""
+        found: dict[str, Any] = dict(self.of_all)
         for name, column in self.columns.items():
             cell = row.get(column)
             if name == ID or cell is None or cell == "":
                 continue
             cell = self.values.get(name, {}).get(str(cell), cell)
-            found[name] = _value(cell, contract, name)
+            value = _value(cell, contract, name)
+            whole, _, part = name.partition(".")
+            if part:
+                found.setdefault(whole, {})[part] = value
+            else:
+                found[name] = value
         own = {name: _metadata(row[name]) for name in self.metadata if row.get(name)
                not in (None, "")}  # fmt: skip
         return found | ({"metadata": own} if own else {})
 
     def custom_id(self, row: Row, number: int) -> str:
-        """Of its column; else the row's number."""
+        """Return the value of its column, or the row's number."""
         cell = row.get(self.columns.get(ID, ""))
         return str(number) if cell in (None, "") else str(cell)
 
 
 def guess_columns(contract: MetricContract, names: Sequence[str]) -> dict[str, str]:
-    """field → column, by equal name, then by a synonym that only one column has; of a predicted
-    label by the first one that a column has."""
-    found = {name: name for name in contract.request.model_fields if name in names}
+    """Return field → column: by equal name, then by a synonym that only one column has.
+
+    Of several columns that may be the decision, the first synonym counts.
+    """
+    fields = contract.request.model_fields
+    found = {
+        name: name
+        for name in names
+        if name in fields or (name in PARTS and name.partition(".")[0] in fields)
+    }
     found.pop("metadata", None)
     for one in IDS:
         if one in names:
             found.setdefault(ID, one)
-    for name, other in SYNONYMS.items():
-        if name in contract.request.model_fields and name not in found:
-            alike = [column for column in names if column.lower() == name]
-            free = [column for column in names if column not in found.values()]
-            several = alike or [column for column in free if column.lower() in other]
-            if name in IN_ORDER:
-                several = sorted(
-                    several,
-                    key=lambda column: (
-                        other.index(column.lower()) if column.lower() in other else -1
-                    ),
-                )[:1]
-            if len(several) == 1:
-                found[name] = several[0]
+    for name, words in SYNONYMS.items():
+        if name not in fields or name in found:
+            continue
+        free = [one for one in names if one not in found.values() and not _is_gold(one)]
+        ranks = {one: rank for one in free if (rank := _rank(one, (name, *words))) is not None}
+        best = [one for one, rank in ranks.items() if rank == min(ranks.values())]
+        if len(best) == 1 and (len(ranks) == 1 or name in IN_ORDER or ranks[best[0]] == 0):
+            found[name] = best[0]
     return found
 
 
+def _rank(column: str, words: Sequence[str]) -> int | None:
+    """Return the place of the first word that the column's name is or contains; None: of none."""
+    lowered = column.lower()
+    if lowered in words:
+        return words.index(lowered)
+    own = set(re.findall("[a-z]+", lowered))
+    if own & {"id", "label"}:
+        return None
+    return next((len(words) + place for place, word in enumerate(words) if word in own), None)
+
+
+def _is_gold(column: str) -> bool:
+    return has_gold({column: ""}, GoldColumns())
+
+
 def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[str]) -> list[str]:
-    """Columns that say what people say, then others with few values, such as a model or a market:
-    they are metadata by themselves. used: columns that become fields."""
-    said = [name for name in names if has_gold({name: ""}, GoldColumns())]
+    """Return the columns of people's labels, then those with few values, such as a market.
+
+    They become metadata by default. used: columns that become fields.
+    """
+    said = [name for name in names if _is_gold(name)]
     free = [one for one in names if one not in used and one not in said and len(one) <= LONGEST_KEY]
     grouping = []
     for name in free:
@@ -131,7 +161,7 @@ def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[s
 
 
 def has_few_values(cells: Iterable[Any], most: int) -> bool:
-    """Whether these cells hold so few different short ones; empty ones say nothing."""
+    """Return True if the non-empty cells hold at most `most` different short values."""
     held = {str(cell) for cell in cells if cell not in (None, "")}
     return 1 <= len(held) <= most and all(len(cell) <= LONGEST_VALUE for cell in held)
 
@@ -180,7 +210,7 @@ def _decode_lines(stream: IO[bytes]) -> Iterator[str]:
 
 
 def _other_encoding(raw: bytes, number: int) -> str:
-    """What it may be, and how a spreadsheet saves it as it must be; empty: nobody can say."""
+    """Return the likely encoding, and how to save the file as UTF-8; empty if unknown."""
     if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return f"; it looks like UTF-16: {AS_UTF_8}"
     try:
@@ -244,8 +274,8 @@ def _check_columns(number: int, names: Collection[str]) -> None:
 
 
 def _value(cell: Any, contract: MetricContract, name: str) -> Any:
-    """What a cell means: text stays text; of any other field it is JSON."""
-    known = contract.request.model_fields.get(name)
+    """Return the cell's value: text for a text field, parsed JSON for any other."""
+    known = contract.request.model_fields.get(name.partition(".")[0])
     if not isinstance(cell, str) or known is None or _is_text(known.annotation):
         return cell
     try:

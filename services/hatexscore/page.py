@@ -240,24 +240,25 @@ def design(report: Record) -> Iterator[Block]:
     yield from _quotes(record(report, "quotes"))
     decisions = record(report, "by_decision")
     means = {name: record(one, "score") for name, one in decisions.items()}
-    yield forest("Mean score by decision", means, note="What is high for one is low for another.")
+    note = "Do not compare the rows: the decisions are scored differently."
+    yield forest("Mean score by decision", means, note=note)
     beaten = {name: record(one, "share_beaten") for name, one in decisions.items()}
     yield forest("Random spans beaten, by decision", beaten, level=0.5)
     agreement = record(report, "model_agreement")
-    agreed = {"all that it was asked about": record(agreement, "agreement")}
+    agreed = {"all": record(agreement, "agreement")}
     agreed |= {name: one for name, one in record(agreement, "by_decision").items()}
     note = (
-        "Of the results whose decision and whose P(hateful) are known; of others the model was not "
-        "asked. QF asks this model: it says little where the model decides otherwise."
+        "Over results with a decision and a P(hateful). Where the model decides otherwise, it "
+        "cannot tell whether the quotes matter."
     )
-    yield forest("Does the model make the decisions that are explained?", agreed, note=note)
+    yield forest("Does the model share the decisions?", agreed, note=note)
     categories = record(report, "categories")
     filters = facet_filters("category", {name: name for name in categories})
-    note = "As the policy calls what a group is of: one row for all words of it in one language."
-    yield count_bars("Grounds of the groups that are named", categories, note, filters)
+    note = "Grounds as the policy names them, for instance religion or ethnicity."
+    yield count_bars("Groups by ground", categories, note, filters)
     groups = record(report, "groups")
     filters = facet_filters("group", {group: group for group in groups})
-    yield count_bars("Groups that are named", groups, filters=filters)
+    yield count_bars("Groups", groups, filters=filters)
     lengths = record(report, "text_lengths").items()
     found = {LENGTHS.get(name, name): record(one, "score") for name, one in lengths}
     yield compared_forest("Mean score by the length of the text", found)
@@ -273,9 +274,9 @@ def _languages(counted: Record) -> Block:
 UNDECIDED = "und"
 UNREAD = "4"  # a colour of its own, which no verdict has
 LENGTHS = {
-    "short": "a few words: they may be quoted whole",
+    "short": "a few words",
     "longer": "longer than a few words",
-    "unknown": "not known: it is not kept",
+    "unknown": "unknown: the text was not kept",
 }
 
 
@@ -294,7 +295,7 @@ def _conclusions(report: Record) -> Block:
     tones = dict(zip(stated, (GOOD, BAD, NEUTRAL, NONE, UNREAD), strict=True))
     words = dict(zip(stated, ("as sent", "another", "none sent", "none", "unread"), strict=True))
     filters = facet_filters("conclusion", words)
-    return stacked_bar("What the explanations conclude", stated, filters=filters, tones=tones)
+    return stacked_bar("Conclusions of the explanations", stated, filters=filters, tones=tones)
 
 
 def _quotes(counted: Record) -> Iterator[Block]:
@@ -307,11 +308,11 @@ def _quotes(counted: Record) -> Iterator[Block]:
     }
     note = ""
     if quotations["found roughly"]:
-        note = "Roughly: but for an ending, or for at most 15 % of the characters."
+        note = "Roughly: except for an ending, or up to 15 % of the characters."
     if (left := integer(counted, "unsearched")) > 0:
         note += f" Of {left:,} only the exact words were looked for."
     tones = dict(zip(quotations, (GOOD, NEUTRAL, BAD), strict=True))
-    yield stacked_bar("Quotations of the texts", quotations, note, tones=tones)
+    yield stacked_bar("Quotations", quotations, note, tones=tones)
     results = {
         "find all they quote exactly": integer(counted, "results_exact"),
         "find some of it roughly": integer(counted, "results_rough"),
@@ -325,6 +326,6 @@ def _quotes(counted: Record) -> Iterator[Block]:
         "quote nothing": "none",
     }
     filters = facet_filters("quotes", words)
-    title = "Explanations, by the worst of their quotations"
+    title = "How many explanations misquote the post"
     tones = dict(zip(results, (GOOD, NEUTRAL, BAD, NONE), strict=True))
     yield stacked_bar(title, results, filters=filters, tones=tones)

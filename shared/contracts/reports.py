@@ -182,6 +182,16 @@ class VerdictChange(Message):
     pairs: Count
 
 
+class ProblemChange(Message):
+    """Pairs where only one of two systems has a problem."""
+
+    problem: Annotated[str, Word] = Field(description="its code, as in `problems` of a result")
+    only_first: Count = Field(description="pairs where only the report's own result has it")
+    only_second: Count = Field(description="pairs where only the result of `against` has it")
+    p_value: PValue | None = Field(description="that both systems have it equally often, two-sided")
+    p_adjusted: PValue | None = Field(description="`p_value` after Holm over all problems")
+
+
 class ScoreChange(Message):
     """A pair whose scores differ much."""
 
@@ -243,6 +253,9 @@ class SystemComparison(Message):
         default=None, description="null without pairs, and where the score has no range"
     )
     verdicts: tuple[VerdictChange, ...] = Field(default=(), description="those that there are")
+    problems: tuple[ProblemChange, ...] = Field(
+        default=(), description="problems that only one of the two has in some pair, worst first"
+    )
     changes: tuple[ScoreChange, ...] = Field(
         default=(), description="the 200 pairs whose scores differ most, the largest first"
     )

@@ -17,7 +17,12 @@ from shared.contracts.batches import Against
 from shared.contracts.errors import BadInput
 from shared.contracts.fields import bounds_of, is_number, messages_in
 from shared.contracts.messages import Report, Scored
-from shared.contracts.reports import ComparisonSlice, ComponentDifference, SystemComparison
+from shared.contracts.reports import (
+    ComparisonSlice,
+    ComponentDifference,
+    ProblemChange,
+    SystemComparison,
+)
 from shared.reports.comparison_details import ScoredPair, details_of
 from shared.reports.estimates import BatchStatistics, as_interval, origins_of
 from shared.reports.pages.page_text import counted
@@ -91,11 +96,36 @@ class SystemResults:
             ),
             conflicting=pairing.conflicting,
             by_text=pairing.by_text,
+            problems=self._problems(pairs),
             slices=tuple(
                 one for by in self.over.request.by for one in self._slices(by, tested[0][0], pairs)
             ),
             warnings=tuple(self._warnings(pairing, repeats, tested[0][1])),
             **self._details(tested[0][0], pairs),
+        )
+
+    def _problems(self, pairs: Sequence[TextPair]) -> tuple[ProblemChange, ...]:
+        """Test for each problem whether both systems have it equally often; Holm over them."""
+        keys = self.over.keys([pair.first[0] for pair in pairs])
+        tested = []
+        for code in self.over.metric.problems:
+            gaps = np.array(
+                [_share_with(code, one.first) - _share_with(code, one.second) for one in pairs],
+                dtype=np.float64,
+            )
+            if gaps.any():
+                test = self.over.compare(f"systems problem {code}", gaps, keys, (-1.0, 1.0))
+                tested.append((code, test))
+        adjusted = iter(holm([p for _, test in tested if (p := test.test.p_value) is not None]))
+        return tuple(
+            ProblemChange(
+                problem=code,
+                only_first=test.better,
+                only_second=test.worse,
+                p_value=test.test.p_value,
+                p_adjusted=None if test.test.p_value is None else next(adjusted),
+            )
+            for code, test in tested
         )
 
     def _details(self, score: ReportPart, pairs: Sequence[TextPair]) -> dict[str, Any]:
@@ -223,6 +253,10 @@ def check_compatible(first: Sequence[Row], second: Sequence[Row]) -> None:
             raise BadInput(
                 f"results of several {what} cannot be compared: {listed}", pointer="/against"
             )
+
+
+def _share_with(problem: str, rows: Sequence[Row]) -> float:
+    return sum(problem in row.report.problems for row in rows) / len(rows)
 
 
 def _contents(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:

@@ -50,7 +50,7 @@ def addresses(app: Filled, engine: Engine) -> dict[str, list[str]]:
         view = {"metric": "hatexscore", "query": "verdict=holds_up", "name": "good", "next": "/"}
         client.post("/views", data=view | {"csrf": token(client.get("/views"))})
         table = uploaded(client, CSV.encode())
-        for path in (compared, f"/batches/{new}", f"/queues/{queue}"):
+        for path in (compared, f"/batches/{new}/statistics", f"/queues/{queue}"):
             client.get(path).raise_for_status()
     run_reports(engine)
     return {
@@ -61,7 +61,8 @@ def addresses(app: Filled, engine: Engine) -> dict[str, list[str]]:
         "/batches": ["/batches"],
         "/batches/new": ["/batches/new"],
         "/batches/new/{file_id}": [table],
-        "/batches/{batch_id}": [f"/batches/{new}?split=verdict", f"/batches/{new}?open=2"],
+        "/batches/{batch_id}": [f"/batches/{new}", f"/batches/{new}?open=2"],
+        "/batches/{batch_id}/statistics": [f"/batches/{new}/statistics?split=verdict"],
         "/batches/{batch_id}/again": [f"/batches/{new}/again"],
         "/views": ["/views"],
         "/compare": ["/compare", compared],

@@ -79,7 +79,7 @@ def _filled(service: Service) -> dict[str, Shown]:
         "hatexscore": Shown(f"/jobs/{hatexscore}", (*JOB, "mark.mark-quote")),
         "ice": Shown(f"/jobs/{ice}", (*JOB, ".ice-heat")),
         "batch": Shown(
-            f"/batches/{whole}", (".finding .first", ".legend .word", "dt:has-text('Mean score')")
+            f"/batches/{whole}", (".finding .first", ".actions li", ".results .snippet")
         ),
         "compare": Shown(
             f"/compare?left={first}&right={whole}", (".finding .first", "#parts ~ .wide tbody tr")

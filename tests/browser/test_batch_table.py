@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 from bench.pages import PATH, fill
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import PHONE, grave
-from tests.browser.waiting import heard, settle, swapped
-from tests.gateway.judged import make_batch, run_reports
+from tests.browser.waiting import heard, swapped
+from tests.gateway.judged import make_batch
 from tests.gateway.results import a_report
 
 LINES = 200
@@ -32,7 +32,7 @@ def counted(page: Page) -> int:
 
 def test_it_works_without_javascript(filled_batch: str, visits: Visits) -> None:
     page = visits(filled_batch, java_script_enabled=False)
-    page.goto(PATH)
+    page.goto(f"{PATH}/statistics")
     bar = page.locator("svg.histogram a").first
     said = int((bar.get_attribute("aria-label") or "").split()[0])
     bar.click()
@@ -68,8 +68,9 @@ def test_a_filter_form_keeps_the_view_and_lines_are_chosen(
     page.get_by_role("button", name="Filter").click()
     expect(page.locator(".chips")).to_contain_text(f"67 of {LINES} lines")
     expect(page).to_have_url(re.compile("sort=line"))
-    chosen = page.locator(".results tbody tr").nth(1).locator("td").nth(1).inner_text()
-    page.locator(".results input[type=checkbox]").nth(1).check()
+    box = page.locator(".results input[name=line]").nth(1)
+    chosen = box.get_attribute("value")
+    box.check()
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV").click()
     lines = download.value.path().read_text("utf-8").splitlines()
@@ -122,9 +123,9 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     page.goto("/batches/new")
     page.get_by_label("Or paste rows").fill("post\twhy\tflag\na text\tit is hateful\thateful\n")
     with page.expect_navigation(url="**/batches/new/*"):  # only its scripts swap it in place
-        page.get_by_role("button", name="Show what it holds").click()
+        page.get_by_role("button", name="Next: choose columns").click()
     with swapped(page):
-        page.get_by_role("button", name="Show it again").click()
+        page.get_by_role("button", name="Check again").click()
     expect(page.locator("#again")).to_be_focused()
     page.wait_for_url("**c.text=post**")
     assert "csrf" not in page.url
@@ -135,9 +136,9 @@ def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
     expect(page.locator("#meanings legend")).to_contain_text("predicted label")
     expect(page.locator("#meanings")).to_contain_text("Sent as it is")
     with swapped(page):
-        page.get_by_role("button", name="Show it again").click()
+        page.get_by_role("button", name="Check again").click()
     page.get_by_role("button", name="Score 1 line").click()
-    expect(page.locator("h1")).to_contain_text("Batch batch_")
+    expect(page.locator("h1")).to_contain_text("Batch pasted.csv")
 
 
 def test_a_search_swaps_the_table_alone_and_back_works(filled_batch: str, visits: Visits) -> None:
@@ -197,45 +198,43 @@ def row_batch(open_gateway: str, engine: Engine) -> tuple[str, str]:
     return open_gateway, f"/batches/{make_batch(engine, [0.9, 0.2, 0.5])[0]}"
 
 
-def test_a_row_opens_in_place(row_batch: tuple[str, str], visits: Visits) -> None:
+def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
+    row_batch: tuple[str, str], visits: Visits
+) -> None:
     url, path = row_batch
-    page = visits(url)
+    page = visits(url, viewport={"width": 1280, "height": 800})
     page.goto(f"{path}?sort=line")
-    asked: list[str] = []
-    page.on("request", lambda one: asked.append(one.url))
-    second = page.locator(".results tbody tr").nth(1)
-    summary = second.locator("summary")
-    summary.focus()
-    page.keyboard.press("Enter")
-    opened = second.locator(".texts")
-    expect(opened).to_contain_text("number 2")
-    expect(opened.locator("mark").first).to_be_visible()
-    expect(summary).to_be_focused()
-    for block in opened.locator(".sensitive").all():
-        expect(block).to_have_css("filter", re.compile("blur"))
-        expect(block).to_have_attribute("aria-hidden", "true")
-    page.keyboard.press("Enter")
-    expect(opened).to_be_hidden()
-    page.keyboard.press("Enter")
-    expect(opened).to_be_visible()
-    assert [one for one in asked if "open=" in one] == [f"{url}{path}?open=2"]
-    assert page.url == f"{url}{path}?sort=line"
-    page.locator(".results tbody tr").first.locator("summary").click()
-    expect(page.locator(".texts")).to_have_count(2)
-    assert grave(page) == []
-    page.keyboard.press("t")
-    expect(opened.locator(".sensitive").first).to_have_css("filter", "none")
-    page.get_by_role("link", name="Score", exact=True).click()
-    expect(page.locator("[aria-sort=ascending]", has_text="Score")).to_be_visible()
-    expect(page.get_by_role("link", name="Score", exact=True)).to_be_focused()
-    expect(page.locator("#news")).to_have_text("3 of 3 lines")
-    for line in (1, 2):  # in another order by now
-        row = page.locator(".results tbody tr", has=page.locator(f"[name=line][value='{line}']"))
-        expect(row.locator(".texts")).to_contain_text(f"number {line}")
-    expect(page.locator(".texts")).to_have_count(2)
+    desk = page.locator("#desk")
     page.keyboard.press("j")
-    page.keyboard.press("Enter")  # opens the job
-    expect(page.locator("h1")).to_contain_text("hatexscore job_")
+    page.keyboard.press("Enter")
+    expect(desk).to_contain_text("number 1")
+    expect(desk).to_contain_text("Decision: non-hateful")
+    page.keyboard.press("j")
+    expect(desk).to_contain_text("number 2")
+    assert page.url == f"{url}{path}?sort=line"
+    for block in desk.locator(".sensitive").all():
+        expect(block).to_have_css("filter", re.compile("blur"))
+    post, explanation = (desk.locator("section").nth(place).bounding_box() for place in (0, 1))
+    assert post is not None
+    assert explanation is not None
+    assert post["y"] == explanation["y"]  # side by side
+    assert grave(page) == []
+    page.keyboard.press("d")
+    expect(page.locator("#news")).to_contain_text("Show the texts first")
+    page.keyboard.press("t")
+    page.get_by_label("Your name").fill("Ann")
+    page.get_by_label("Your name").press("Escape")
+    page.keyboard.press("d")
+    expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree.")
+    expect(desk.locator(".sensitive").first).to_have_css("filter", "none")  # texts stay shown
+    page.keyboard.press("j")
+    expect(desk).to_contain_text("number 3")
+    page.keyboard.press("a")
+    expect(desk.locator("[role=status]")).to_have_text("Your answer: agree.")
+    page.locator("select[name=verdict]").select_option("holds_up")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.locator("#finding")).to_contain_text("We checked 1 of 1 explanations")
+    expect(page.locator(".chips")).to_contain_text("1 of 3 lines")
 
 
 def test_without_javascript_a_row_leads_to_its_texts(
@@ -244,13 +243,9 @@ def test_without_javascript_a_row_leads_to_its_texts(
     url, path = row_batch
     page = visits(url, java_script_enabled=False)
     page.goto(f"{path}?sort=line")
-    run_reports(engine)
-    settle(page, f"{path}?sort=line")
-    third = page.locator(".results tbody tr").nth(2)
-    third.locator("summary").click()
-    third.get_by_role("link", name="its texts").click()
+    page.locator(".results tbody tr").nth(2).locator("th a").click()
     expect(page.locator("h1")).to_contain_text("Line 3")
-    expect(page.locator(".texts .sensitive")).to_have_count(3)
+    expect(page.locator(".texts .sensitive")).to_have_count(2)
     page.get_by_role("link", name="batch").last.click()
     expect(page.locator(".results tbody tr")).to_have_count(3)
 
@@ -267,7 +262,7 @@ def test_what_is_no_part_of_the_page_is_opened_as_a_page(
     expect(page.locator("h1")).to_have_text("Jobs")  # asked again, as by a form
     page.goto(path)
     page.route("**/batches/*?open=*", lambda route: route.fulfill(status=429, body="<h1>Wait"))
-    page.locator(".results summary[aria-label]").first.click()
+    page.locator(".results tbody th a").first.click()
     expect(page.locator("h1")).to_have_text("Wait")
 
 

@@ -110,18 +110,18 @@ def test_which_of_two_models_explains_better_and_how_sure(
         if not number:
             expect(page.locator("#live")).to_contain_text("is being made")
             run_reports(engine)
-        finding = page.locator(".finding .first")
-        expect(finding).to_contain_text("On 300 lines of 300 texts that both scored")
+        finding = page.locator(".finding")
+        expect(finding).to_contain_text("On 300 pairs the mean score of")
         names = [f"“batch …{one[-6:]}”" for one in (old, new)]
         expect(finding).to_contain_text("95 % interval")
-        expect(finding).to_contain_text(f"{names[1]} explains better than {names[0]} by 0.0")
+        expect(finding).to_contain_text(f"{names[1]} explains better than {names[0]}.")
         term = page.locator("button[popovertarget=term-words-paired]").first
         keys.enter(term)
         expect(page.locator("#term-words-paired")).to_be_visible()
         keys.press("Escape")
         expect(page.locator("#term-words-paired")).to_be_hidden()
         assert faults(page) == []
-        keys.follow(page.locator("svg.density a").first)
+        keys.follow(page.locator("#verdicts ~ .wide a").first)
         expect(page.locator(".pair")).not_to_have_count(0)
         keys.write(page.get_by_label("Right minus left, from"), "0.01")
         keys.follow(page.get_by_role("button", name="Filter"))
@@ -211,12 +211,12 @@ def test_a_table_is_uploaded_with_its_columns_mapped(
         with page.expect_file_chooser() as chooser:
             keys.press("Enter")
         chooser.value.set_files(table)
-        keys.follow(page.get_by_role("button", name="Show what it holds"))
+        keys.follow(page.get_by_role("button", name="Next: choose columns"))
         expect(page.locator("h1")).to_contain_text("New batch of hatexscore")
         keys.choose(page.locator("select[name='c.text']"), "post")
         keys.choose(page.locator("select[name='c.explanation']"), "why")
         keys.choose(page.locator("select[name='c.predicted_label']"), "flag")
-        again = page.get_by_role("button", name="Show it again")
+        again = page.get_by_role("button", name="Check again")
         keys.follow(again)
         keys.choose(page.locator("select[name='v.predicted_label.1']"), "hateful")
         keys.choose(page.locator("select[name='v.predicted_label.0']"), "non-hateful")
@@ -224,7 +224,7 @@ def test_a_table_is_uploaded_with_its_columns_mapped(
         expect(page.locator("pre").first).to_contain_text('"predicted_label": "hateful"')
         assert faults(page) == []
         keys.follow(page.get_by_role("button", name="Score 2 lines"))
-        expect(page.locator("h1")).to_contain_text("Batch batch_")
+        expect(page.locator("h1")).to_contain_text("Batch posts.csv")
     with httpx.Client(base_url=open_gateway) as client:
         made = client.get("/v1/batches").json()["data"]
         content = client.get(f"/v1/files/{made[0]['input_file_id']}/content").text

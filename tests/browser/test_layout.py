@@ -67,9 +67,9 @@ def test_no_picture_and_no_file_is_white_in_the_dark(
 ) -> None:
     path = f"/batches/{make_batch_of(engine, 'ice', [0.25, 0.5, 0.75])}"
     page = visits(open_gateway, color_scheme="dark")
-    page.goto(path)
+    page.goto(f"{path}/statistics")
     run_reports(engine, "ice")
-    page.goto(path)
+    page.goto(f"{path}/statistics")
     page.get_by_text("All numbers and pictures of the report").click()
     plots = page.locator("img.plot")
     expect(plots.first).to_be_visible()

@@ -17,7 +17,7 @@ from tests.servers import finish_next
 
 RESULT = a_result(0.75)
 LOOKS_MS = 5_000 * PAGE_LOOK_SECONDS  # longer than between two looks of the overview's stream
-FOLDED = "<details><summary>More</summary><p>inside</p></details>"
+FOLDED = "<details><summary>Advanced</summary><p>inside</p></details>"
 
 
 def queued(engine: Engine) -> str:
@@ -49,7 +49,7 @@ def test_the_overview_is_silent_and_keeps_focus_and_what_is_unfolded(
     page.route("**/", unfoldable)
     queued(engine)
     page.goto("/")
-    page.get_by_text("More").click()
+    page.get_by_text("Advanced").click()
     link = page.locator("#live a[href='/jobs?status=failed']")
     link.focus()
     queued(engine)
@@ -83,7 +83,7 @@ def test_updates_can_be_paused_and_what_was_missed_comes_later(
 
 def test_a_term_that_is_read_stays_open(open_gateway: str, engine: Engine, visits: Visits) -> None:
     page = visits(open_gateway)
-    page.goto(f"/batches/{make_batch(engine, [0.25, 0.5, 0.75])[0]}")
+    page.goto(f"/batches/{make_batch(engine, [0.25, 0.5, 0.75])[0]}/statistics")
     page.locator("#live button[popovertarget]").first.click()
     told = page.locator(".popover:popover-open")
     expect(told).to_be_visible()

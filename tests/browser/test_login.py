@@ -39,14 +39,14 @@ def test_a_chosen_file_outlives_the_session(locked: str, engine: Engine, visits:
     table = {"name": "posts.csv", "mimeType": "text/csv", "buffer": rows}
     page.get_by_label("File", exact=True).set_input_files(table)  # type: ignore[arg-type]
     page.context.clear_cookies()
-    page.get_by_role("button", name="Show what it holds").click()
+    page.get_by_role("button", name="Next: choose columns").click()
     expect(page.get_by_role("alert")).to_contain_text("the file stays chosen")
     expect(page).to_have_title("New batch · Touchstone")
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="Log in in another tab").press("Enter")
     log_in(opened.value)
     expect(opened.value).to_have_title("Batches · Touchstone")
-    page.get_by_role("button", name="Show what it holds").click()
+    page.get_by_role("button", name="Next: choose columns").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("New batch of hatexscore")
     expect(page.get_by_text("posts.csv: 1 line")).to_be_visible()
 

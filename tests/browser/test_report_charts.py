@@ -21,7 +21,7 @@ WIDTHS = """() => [...document.querySelectorAll("svg.histogram rect")]
 
 def report_page(page: Page, engine: Engine, metric: str) -> Page:
     """The page of a batch with its report."""
-    path = f"/batches/{make_batch_of(engine, metric, [0.25, 0.5, 0.75])}"
+    path = f"/batches/{make_batch_of(engine, metric, [0.25, 0.5, 0.75])}/statistics"
     page.goto(path)
     run_reports(engine, metric)
     page.goto(path)

@@ -28,11 +28,9 @@ def test_two_batches_are_compared_without_javascript(
     expect(page.locator("#live")).to_contain_text("is being made")
     run_reports(engine)
     page.reload()
-    expect(page.locator(".finding .first")).to_contain_text("0.292 higher")
+    expect(page.locator(".finding")).to_contain_text("0.292 higher")
     page.get_by_role("link", name=re.compile("from problem_found to not_tested")).click()
     expect(page.locator(".pair")).not_to_have_count(0)
-    page.locator("svg.density a").first.click()
-    expect(page.locator(".pair")).to_have_count(1)
     page.locator("a.chip").click()
     page.get_by_label("Right minus left, from").fill("0.35")
     page.get_by_label("Left verdict").select_option("problem_found")
@@ -44,7 +42,7 @@ def test_two_batches_are_compared_without_javascript(
     expect(page.locator("#live")).to_contain_text("is being made")
     run_reports(engine)
     page.reload()
-    expect(page.locator(".finding .first")).to_contain_text("0.292 lower")
+    expect(page.locator(".finding")).to_contain_text("0.292 lower")
 
 
 def judge_by_keys(page: Page, place: int, key: str) -> None:

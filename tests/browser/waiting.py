@@ -31,13 +31,3 @@ def swapped(page: Page) -> Iterator[None]:
     with page.expect_response(lambda one: one.request.resource_type == "xhr"):
         yield
     expect(page.locator("main[aria-busy]")).to_have_count(0)
-
-
-def settle(page: Page, address: str) -> None:
-    """Open a page until it is whole: without scripts it loads itself again while it is not."""
-
-    def is_whole() -> bool:
-        page.goto(address)
-        return page.locator("meta[http-equiv=refresh]").count() == 0
-
-    eventually(is_whole)

@@ -45,20 +45,20 @@ def rows(page: httpx.Response) -> list[str]:
 def test_every_line_stands_in_the_table_with_decision_explanation_and_score(
     scene: Answered, path: str
 ) -> None:
-    assert scene.client.get(path).status_code == 200  # the first look asks for the report
+    scene.client.get(f"{path}/statistics").raise_for_status()  # the first look makes the report
     scene.work()
+    statistics = scene.client.get(f"{path}/statistics").text
+    assert '<p class="headline">' not in statistics  # there is no mean over several metrics
+    assert "Of 4 answers 2 decide and explain, 1 refuse and 1 cannot be read." in statistics
+    assert "How the answers end" in statistics
+    assert "Split by anything" not in statistics  # a report that splits scores is refused
     page = scene.client.get(path)
     assert "5 of 5 lines" in page.text
-    assert '<p class="headline">' not in page.text  # there is no mean over several metrics
-    assert "Of 4 answers 2 decide and explain, 1 refuse and 1 cannot be read." in page.text
-    assert "How the answers end" in page.text
-    assert "Split by anything" not in page.text  # a report that splits scores is refused
     told = {one.partition("<bdi>")[2].partition("<")[0]: one for one in rows(page)}
     assert set(told) == set("01234")
     for number in "03":
         assert "It decides hateful; hatexscore: " in told[number]
         assert "blaming immigrants for what goes wrong" in told[number]
-        assert "<title>HateXScore: " in told[number]
     assert "The model refuses: it neither decides nor explains." in told["1"]
     assert "<td><bdi>hateful</bdi></td>" in told["0"]
     assert "<td><bdi>" not in told["1"]

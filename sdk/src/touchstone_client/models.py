@@ -2389,6 +2389,23 @@ class Probabilities(Message):
     texts: list[str]
 
 
+class ProblemChange(Message):
+    problem: Annotated[str, Field(description='its code, as in `problems` of a result')]
+    only_first: Annotated[
+        int, Field(description="pairs where only the report's own result has it")
+    ]
+    only_second: Annotated[
+        int, Field(description='pairs where only the result of `against` has it')
+    ]
+    p_value: Annotated[
+        float | None,
+        Field(description='that both systems have it equally often, two-sided'),
+    ]
+    p_adjusted: Annotated[
+        float | None, Field(description='`p_value` after Holm over all problems')
+    ]
+
+
 class PromptKeys(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -6846,6 +6863,13 @@ class SystemComparison(Shown):
     verdicts: Annotated[
         list[VerdictChange],
         Field(description='those that there are', validate_default=True),
+    ] = []
+    problems: Annotated[
+        list[ProblemChange],
+        Field(
+            description='problems that only one of the two has in some pair, worst first',
+            validate_default=True,
+        ),
     ] = []
     changes: Annotated[
         list[ScoreChange],

@@ -1,7 +1,8 @@
 """The files of a batch's page: its lines, its report, the pictures of the report.
 
 The columns of `items.csv` have the same names and places in a selection of the lines; what only
-the table knows follows.
+the table knows follows. With texts, a selection has the request's fields and the checks in place of
+the numbers, under names that a new upload takes for fields.
 """
 
 from __future__ import annotations
@@ -34,18 +35,21 @@ from services.gateway.refusals import NoReport
 from services.gateway.results import result_exports, result_pages
 from services.gateway.results.result_exports import ExportedRow
 from services.gateway.routes import batch_results
+from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes.batch_results import find_plot, report_job, unknown_plot, write_facts
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
-from services.registry import contracts, reported
+from services.gateway.table_mapping import PARTS
+from services.registry import contracts, metrics, reported
 from shared.contracts.errors import BadInput, UnknownFile
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
+from shared.ledger.judgements import JudgementFilter
 from shared.reports.charts.engine import in_the_dark
 
 LINES_AT_ONCE = 200
 OF_TABLE = ("chance", "label_sent", "label_stated", "language", "model")
-REASONS = "reasons"
+REASONS, CHECKS, MASKED = "reasons", "checks", "masked_text"
 NAMES = {"sentence": "reason"}  # of a row → as results call it
 IN_FRONT = (*FIRST, "verdict", "sentence")  # of a row
 TOLD = (*IN_FRONT, *OF_TABLE, "warnings")
@@ -57,16 +61,19 @@ REPORT_SECONDS = 10  # that a download waits for a report which is still being m
 
 @dataclass(frozen=True)
 class ExportColumns:
-    """numbers: paths into a result. keys: of metadata."""
+    """numbers: paths into a result. keys: of metadata. texts: fields of the request."""
 
     numbers: Sequence[tuple[str, ...]]
     keys: Sequence[str]
+    texts: Sequence[str] = ()
 
     @property
     def header(self) -> list[str]:
         return [
             *(NAMES.get(name, name) for name in IN_FRONT),
+            *self.texts,
             *(".".join(path) for path in self.numbers),
+            *((CHECKS, MASKED) if self.texts else ()),
             *LAST,
             *OF_TABLE,
             REASONS,
@@ -74,10 +81,13 @@ class ExportColumns:
         ]
 
     def row(self, one: ExportedRow, batch: Batch) -> list[str]:
-        row = one.row
+        row, result = one.row, one.result or {}
+        checks = (f"{check['name']}: {check['outcome']}" for check in result.get("checks") or ())
         return [
             *(csv_field(getattr(row, name)) for name in IN_FRONT),
-            *cells_of(one.result or {}, self.numbers),
+            *(csv_field(_text_of(one, name)) for name in self.texts),
+            *cells_of(result, self.numbers),
+            *(("; ".join(checks), csv_field(result.get(MASKED))) if self.texts else ()),
             *warning_cells(one.result),
             csv_field(why_none(row.status, one.error, batch)),
             *(csv_field(getattr(row, name)) for name in OF_TABLE),
@@ -86,12 +96,39 @@ class ExportColumns:
         ]
 
 
-def file_chunks(engine: Engine, batch: Batch, view: ResultQuery, ending: str) -> Iterator[bytes]:
-    """The file, some lines at a time, in the order of the input; no transaction stays open between
-    them. ending: `csv` or `jsonl`."""
+def _text_of(one: ExportedRow, name: str) -> Any:
+    """Return a field of the request, or a part of one; None where it was not kept."""
+    whole, _, part = name.partition(".")
+    value = (one.request or {}).get(whole)
+    return value.get(part) if part and isinstance(value, dict) else None if part else value
+
+
+def text_columns(batch: Batch) -> list[str]:
+    """Return the request's fields that a file with texts has, in the order of the form."""
+    contract = metrics().get(batch.metric)
+    if contract is None:
+        return []
+    fields = [one.name for one in contract.form]
+    return [
+        *fields,
+        *(one for one in PARTS if one.partition(".")[0] in contract.request.model_fields),
+    ]
+
+
+def file_chunks(
+    engine: Engine, batch: Batch, view: ResultQuery, ending: str, *, texts: bool = False
+) -> Iterator[bytes]:
+    """Yield the file, some lines at a time, in the order of the input.
+
+    No transaction stays open between them. ending: `csv` or `jsonl`.
+    """
     with transaction(engine) as connection:
         keys = result_pages.metadata_keys(connection, view.filter)
-    columns = ExportColumns(number_columns(contracts().get(batch.metric)), list(keys))
+    columns = (
+        ExportColumns((), list(keys), text_columns(batch))
+        if texts
+        else ExportColumns(number_columns(contracts().get(batch.metric)), list(keys))
+    )
     if ending == "csv":
         yield encode_rows([columns.header])
     last = 0
@@ -104,17 +141,20 @@ def file_chunks(engine: Engine, batch: Batch, view: ResultQuery, ending: str) ->
         yield (
             encode_rows(columns.row(one, batch) for one in some)
             if ending == "csv"
-            else "".join(f"{json.dumps(_to_dict(one, batch))}\n" for one in some).encode()
+            else "".join(
+                f"{json.dumps(_to_dict(one, batch, texts=texts))}\n" for one in some
+            ).encode()
         )
 
 
-def _to_dict(one: ExportedRow, batch: Batch) -> dict[str, Any]:
+def _to_dict(one: ExportedRow, batch: Batch, *, texts: bool) -> dict[str, Any]:
     row = one.row
     return {
         "batch_id": batch.id,
         **{NAMES.get(name, name): getattr(row, name) for name in TOLD},
         "reasons": row.reasons,
         "metadata": row.metadata,
+        **({"request": one.request} if texts else {}),
         "result": one.result,
         "error": one.error,
     }
@@ -138,13 +178,14 @@ async def batch_results_file(
     ending: Literal["jsonl", "csv"],
     gateway: Gateway,
     caller: Viewer,
+    texts: Literal["", "1"] = "",
 ) -> Response:
-    """The chosen lines, or where none is chosen all that the filters leave."""
+    """The chosen lines, or where none is chosen all that the filters leave. texts: with them."""
     batch = await get_batch(batch_id, gateway, caller)
     batch_results.check_final(batch)
     await write_facts(gateway, batch)
     view = query_to_take(batch, batch.tenant, request.query_params.multi_items())
-    pieces = file_chunks(gateway.engine, batch, view, ending)
+    pieces = file_chunks(gateway.engine, batch, view, ending, texts=bool(texts))
     kind = {"jsonl": "application/jsonl", "csv": "text/csv; charset=utf-8"}[ending]
     headers = batch_results.download_headers(f"{batch.id}-results.{ending}")
     return StreamingResponse(pieces, media_type=kind, headers=headers)
@@ -190,6 +231,19 @@ async def batch_html(batch_id: str, gateway: Gateway, caller: Viewer) -> Respons
     """The report as one file."""
     batch = await get_batch(batch_id, gateway, caller)
     return await batch_results.as_html(batch, await _finished_report(batch, gateway), gateway)
+
+
+@router.get("/batches/{batch_id}/judgements.{form}")
+async def batch_judgements_file(
+    batch_id: str,
+    form: Literal["jsonl", "csv", "label-studio"],
+    gateway: Gateway,
+    caller: Viewer,
+) -> Response:
+    """All judgements of a batch's lines as a file."""
+    batch = await get_batch(batch_id, gateway, caller)
+    wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
+    return await judgement_routes.as_file(gateway, wanted, form)
 
 
 @router.get("/batches/{batch_id}/{kind}.jsonl")

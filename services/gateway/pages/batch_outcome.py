@@ -1,6 +1,6 @@
-"""What a batch comes to: one finding with its denominators, the verdicts, and two pictures as data.
+"""The statistics of a batch as data: its finding, its scores as a histogram, and its parts.
 
-No judgement is formed here: verdicts are the results' own, intervals and means the report's.
+Verdicts come from the results, intervals and means from the report.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from services.gateway.pages.result_query import VERDICTS, ResultQuery
+from services.gateway.pages.result_query import ResultQuery
 from services.gateway.pages.terms import Term, terms
 from services.gateway.results.result_pages import ResultCounts
 from shared.contracts.service import MetricContract, ReportedContract
@@ -23,18 +23,17 @@ MOST_REASONS = 8  # why results are not tested
 
 @dataclass(frozen=True)
 class Bar:
-    """A count that leads to its lines. share: of the whole, or of the largest; [0, 1]."""
+    """A count with a link to its lines. share: of the largest count, [0, 1]."""
 
     name: str
     count: int
     share: float
     address: str
-    start: float = 0.0  # share of those before it
 
 
 @dataclass(frozen=True)
 class ScoreHistogram:
-    """Scores in equal bins over the metric's range. chance: where its score lies, [0, 1]."""
+    """Scores in equal bins over the metric's range. chance: its place in the range, [0, 1]."""
 
     bars: Sequence[Bar]
     low: float
@@ -44,7 +43,7 @@ class ScoreHistogram:
 
 @dataclass(frozen=True)
 class Scale:
-    """What a score lies on. chance: where chance lies, [0, 1]; None: it depends on the text."""
+    """A score's range. chance: its place there, [0, 1]; None: it depends on the text."""
 
     low: float
     high: float
@@ -53,8 +52,11 @@ class Scale:
 
 @dataclass(frozen=True)
 class PartRow:
-    """A part of the score over the batch. interval: the report's. undefined, not_applicable: shares
-    of its results; None: not known. Where only one is known, it counts both."""
+    """A part of the score over the batch. interval: the report's.
+
+    undefined, not_applicable: shares of the results, None if unknown. If only `undefined` is known,
+    it counts both.
+    """
 
     term: Term
     interval: Mapping[str, Any]
@@ -62,7 +64,7 @@ class PartRow:
     not_applicable: float | None = None
 
     def place(self, value: float | None) -> float | None:
-        """Where a value lies on the part's range, [0, 1]."""
+        """Return the place of a value in the part's range, [0, 1]."""
         if value is None or self.term.range is None:
             return None
         low, high = self.term.range
@@ -71,14 +73,11 @@ class PartRow:
 
 @dataclass(frozen=True)
 class BatchOutcome:
-    """What stands first on a batch's page."""
+    """The finding over a whole batch, with its pictures."""
 
     sentences: Sequence[str]
-    verdicts: Sequence[Bar]
     histogram: ScoreHistogram | None
     parts: Sequence[PartRow]
-    problems: Sequence[Bar]
-    untested: Sequence[Bar]
     counts: ResultCounts
 
 
@@ -90,7 +89,6 @@ def outcome_of(
     report: Mapping[str, Any] | None,
 ) -> BatchOutcome:
     """report: the finished one; None: while it is being made."""
-    found = {word: counts.values["verdict"].get(word, 0) for word in VERDICTS}
     codes = () if contract is None else contract.problems
     problems = {code: counts.reasons[code] for code in codes if code in counts.reasons}
     return BatchOutcome(
@@ -99,11 +97,8 @@ def outcome_of(
             ResultTally(counts.rows, counts.scored, counts.values["verdict"], problems, why),
             report or {},
         ),
-        verdicts=_bars(view, "verdict", {word: count for word, count in found.items() if count}),
         histogram=_histogram(view, contract, counts) if counts.scored else None,
         parts=_parts(contract, report or {}),
-        problems=_bars(view, "reason", problems),
-        untested=_bars(view, "why", why),
         counts=counts,
     )
 
@@ -111,21 +106,11 @@ def outcome_of(
 def _sentences(
     contract: ReportedContract | None, tally: ResultTally, report: Mapping[str, Any]
 ) -> list[str]:
-    """What is no metric finds its own words."""
+    """Return the finding; a service that is no metric writes its own."""
     metric = contract if isinstance(contract, MetricContract) else None
     if metric is None and report.get("finding"):
         return [str(report["finding"])]
     return sentences(metric, tally, report)
-
-
-def _bars(view: ResultQuery, name: str, counted: Mapping[str, int]) -> list[Bar]:
-    """Side by side: their shares add up to 1."""
-    whole = sum(counted.values()) or 1
-    bars, start = [], 0.0
-    for value, count in counted.items():
-        bars.append(Bar(value, count, count / whole, view.only((name, value)), start))
-        start += count / whole
-    return bars
 
 
 def _histogram(
@@ -147,7 +132,7 @@ def _histogram(
 
 
 def scale_of(contract: ReportedContract | None) -> Scale:
-    """Of a metric's score."""
+    """Return the scale of a metric's score."""
     edges = edges_of(contract)
     low, high = edges[0], edges[-1]
     facts = None if contract is None else contract.facts
@@ -156,8 +141,7 @@ def scale_of(contract: ReportedContract | None) -> Scale:
 
 
 def _parts(contract: ReportedContract | None, report: Mapping[str, Any]) -> list[PartRow]:
-    """The parts that the report has an interval of: of all results, or of each group of results
-    that a part says something else of."""
+    """Return the parts with an interval in the report, by group where their meaning differs."""
     if contract is None:
         return []
     groups = () if contract.facts is None else contract.facts.groups

@@ -1,7 +1,7 @@
-"""A batch split by what its lines say of themselves: a mean with its interval for each value.
+"""A batch split by a value of its lines: a mean with its interval for each value.
 
-Counts and means stand at once; intervals and the test are those of `POST /v1/reports/{metric}` with
-`by`, whose job is made at the first look, so that page and API say the same.
+Counts and means are there at once. Intervals and the test come from `POST /v1/reports/{metric}`
+with `by`, whose job starts at the first look, so that page and API agree.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class SplitRow:
 
 @dataclass(frozen=True)
 class BatchSplit:
-    """What the page shows. job: that makes the intervals, while it has none. pairs: second minus
-    first, with Holm's p-value."""
+    """The split as the page shows it. job: makes the intervals. pairs: second minus first, with
+    Holm's p-value."""
 
     by: str
     rows: tuple[SplitRow, ...]
@@ -73,15 +73,17 @@ class BatchSplit:
 
     @property
     def cautions(self) -> list[str]:
-        """Why a difference of the means may not be one of the values. Of values that texts have, as
-        a market, it is no reason that each is of other texts."""
+        """Reasons to doubt that the values cause the difference of the means.
+
+        A value that belongs to the text, such as a market, has other texts by nature.
+        """
         said, found = [], self.found
         over_texts = found is not None and (found.within_texts or self.by == "model")
         if found is not None and over_texts and (found.common_texts or 0) < (found.texts or 0):
             said.append(
                 f"They are not of the same texts: {found.common_texts or 0:,} of "
                 f"{counted(found.texts or 0, 'text')} with a score have one under every value. "
-                "What differs may be the texts; comparing two parts pairs them by their texts."
+                "The texts may differ. A comparison of two parts pairs them by their texts."
             )
         shares = [row.undefined for row in self.rows]
         if self.by != "verdict" and shares and max(shares) - min(shares) > MUCH:
@@ -97,14 +99,14 @@ class BatchSplit:
 
 
 def split_keys(view: ResultQuery, keys: Mapping[str, int], counted: Counted) -> dict[str, str]:
-    """What this batch can be split by → its name: columns and metadata with 2 to 50 values."""
+    """Return key → name of columns and metadata with 2 to 50 values."""
     found = {name: said for name, said in COLUMNS.items() if len(counted.get(name, ())) > 1}
     own = metadata_split_keys(keys)
     return found | own | ({view.split: view.split} if view.split and not found | own else {})
 
 
 def metadata_split_keys(keys: Mapping[str, int]) -> dict[str, str]:
-    """Of metadata keys and how many values each has: what splits → its name."""
+    """Return split key → name, from metadata keys with their number of values."""
     return {f"metadata.{key}": key for key, values in keys.items() if FEWEST <= values <= MOST}
 
 
@@ -114,7 +116,7 @@ MOST = result_pages.MOST_VALUES
 async def split_of(
     batch: Batch, gateway: State, caller: Caller, view: ResultQuery
 ) -> BatchSplit | None:
-    """Of the whole batch, by what the address says; None: by nothing."""
+    """Return the split of the whole batch by the address's key; None without one."""
     contract = metrics().get(batch.metric)
     if not view.split or contract is None:
         return None
@@ -184,7 +186,7 @@ def _sentence(found: ScoreSplit | None) -> str:
     if found.warnings:
         return f"There is no split: {found.warnings[0]}."
     if found.p_value is None:
-        return "Whether the values differ cannot be tested: there is too little to permute."
+        return "There are too few results to test whether the values differ."
     more = "; within a text where it has several values" if found.within_texts else ""
     how = f"values permuted over texts{more}"
     shown = f"p = {p_value(found.p_value)}".replace("= <", "<")

@@ -1,13 +1,14 @@
-"""`/batches` lists batches; `/batches/{id}` shows progress, then the report and the worst lines.
-The address of the results table is its view.
+"""`/batches` lists batches; `/batches/{id}` shows progress, then the answer and the worst lines.
 
-`batch_downloads` has its files.
+The address of the page is its view. `/batches/{id}/statistics` has the report, and
+`batch_downloads` the files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -18,6 +19,8 @@ from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.caller import Caller
+from services.gateway.pages import reviewers
+from services.gateway.pages.answer_card import AnswerCard, card_of
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, charts_at_once, design_of, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
@@ -26,13 +29,12 @@ from services.gateway.pages.job_texts import load_row_detail
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import (
     LARGEST,
-    VERDICTS,
     ResultQuery,
     filled_pairs,
     parse_query,
 )
 from services.gateway.pages.review import batch_agreement
-from services.gateway.pages.row_excerpts import fitted_rows
+from services.gateway.pages.row_excerpts import SNIPPET, excerpt, fitted_rows
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import NoReport
@@ -47,17 +49,17 @@ from services.registry import (
     contracts,
     metrics,
     reported,
-    surprising_rules,
     surprising_words,
 )
+from shared.contracts.service import MetricContract, ReportedContract
 from shared.ledger import batches, files, judgements
-from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
 from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50
+FEWEST_DONE = 5  # lines that tell how long the others take
 
 router = page_router()
 
@@ -69,7 +71,7 @@ async def batch_list(
     caller: Viewer,
     after: Annotated[str | None, Query(pattern=f"^{BATCH_ID.pattern}$")] = None,
 ) -> Response:
-    """A page of them."""
+    """Show a page of batches."""
     check_scope(caller, "batch")
     wanted = Slice(ON_A_PAGE, after=after, tenant=caller.tenant)
     found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
@@ -85,7 +87,7 @@ async def batch_list(
 
 
 async def file_names(found: Sequence[Batch], gateway: State, caller: Caller) -> dict[str, str]:
-    """Batch → the name of the file that it came in, where that is known still."""
+    """Return batch → the name of its uploaded file, where it is still known."""
     ids = [batch.input_file_id for batch in found]
     names = await gateway.in_ledger(lambda one: files.names_of(one, ids, caller.tenant))
     known = {one.id: names.get(one.input_file_id, one.metadata.get("uploaded")) for one in found}
@@ -97,7 +99,7 @@ FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while t
 
 @dataclass(frozen=True)
 class BatchReportState:
-    """The batch's report: finished, or the job that makes it, or why there is none."""
+    """The batch's report, the job that makes it, or the reason why there is none."""
 
     summary: ReportSummary | None = None
     report: dict[str, Any] | None = None
@@ -106,23 +108,23 @@ class BatchReportState:
 
     @property
     def is_pending(self) -> bool:
-        """Whether it is worth waiting for."""
+        """True while the report is being made."""
         return self.job is not None and not self.job.is_final
 
 
 @dataclass(frozen=True)
 class Results:
-    """What the page shows of the results. complete: whether every line has its row."""
+    """The results as the page shows them. complete: every line has its row."""
 
     view: ResultQuery
     rows: list[ResultRow]
     count: int
     whole: ResultSummary
+    card: AnswerCard
     judged: Mapping[str, Mapping[str, int]]  # job → opinion → people, of these rows
     next: str | None
     complete: bool
-    parts: Sequence[tuple[int, str]] = ()  # (place in a row, name) of those that are shown
-    explanations: Mapping[str, str] = field(default_factory=dict)  # job → its beginning
+    explanations: Mapping[str, str]  # job → the beginning of its explanation
 
     @property
     def counts(self) -> ResultCounts:
@@ -136,10 +138,8 @@ async def batch_page(
     gateway: Gateway,
     caller: Viewer,
     line: Annotated[int | None, Query(alias="open", ge=0, lt=LARGEST)] = None,
-    charts: Annotated[int, Query(ge=0, lt=LARGEST)] = 0,
 ) -> Response:
-    """The page of one batch, or the texts of a line of it: every row of its table leads there, so
-    that the path is left out. charts: the first one to draw of many of a kind."""
+    """The answer over a batch and its lines, or with `open` the texts of one line."""
     batch = await get_batch(batch_id, gateway, caller)
     sent = request.query_params.multi_items()
     if (filled := filled_pairs(sent)) != sent:
@@ -147,64 +147,86 @@ async def batch_page(
         return RedirectResponse(f"/batches/{batch.id}{'?' if query else ''}{query}", 303)
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
-        return page(request, "line.html", batch_id=batch.id, opened=opened)
+        judged = await reviewers.of_job(opened.job, request, gateway, caller)
+        return page(request, "line.html", batch_id=batch.id, opened=opened, judged=judged)
     ended = batch.is_final and batch.total > 0
-    report = await _report(batch, gateway, caller) if ended else None
-    results = await _results(batch, gateway, request) if ended else None
-    found = report.report if report is not None else None
-    shown = (
-        NOT_ENDED
-        if results is None
-        else await _results_context(batch, gateway, caller, results, found)
-    )
+    contract = reported().get(batch.metric)
     return page(
         request,
         "batch.html",
         batch=batch_json(batch),
         waits=None if batch.is_final else batch.waits,
+        seconds_left=None if batch.is_final else _seconds_left(batch),
         contract=contracts().get(batch.metric),
-        report=report,
-        results=results,
-        statuses=STATUSES,
-        verdicts=VERDICTS,
+        results=await _results(batch, gateway, request) if ended else None,
         is_metric=batch.metric in metrics(),
-        reasons=surprising_rules(batch.metric).names,
+        scale=scale_of(contract),
         words=surprising_words(batch.metric),
-        charts_shown=None
-        if results is None
-        else charts_at_once(design_of(batch.metric, found), charts, results.view.charts_from),
-        seconds=_elapsed_time(batch),
-        **shown,
+        models=models_for(gateway, contract),
+        readers=[one.name for one in gateway.catalogue.entries if one.kind == "causal"],
+        tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else [],
     )
 
 
-NOT_ENDED: dict[str, Any] = {
-    "finding": None, "scale": None, "split": None, "split_keys": {}, "tabs": [],
-    "people": None, "gold": None,
-}  # fmt: skip
+def models_for(gateway: State, contract: ReportedContract | None) -> list[str]:
+    """Return the names of the configured models that can judge for a metric."""
+    kinds = contract.model_kinds if isinstance(contract, MetricContract) else ()
+    return [one.name for one in gateway.catalogue.entries if one.kind in kinds]
 
 
-async def _results_context(
-    batch: Batch, gateway: State, caller: Caller, results: Results, report: dict[str, Any] | None
-) -> dict[str, Any]:
-    """What only a batch with results shows."""
+@router.get("/batches/{batch_id}/statistics")
+async def batch_statistics(
+    request: Request,
+    batch_id: str,
+    gateway: Gateway,
+    caller: Viewer,
+    charts: Annotated[int, Query(ge=0, lt=LARGEST)] = 0,
+) -> Response:
+    """The report over a whole batch: means with intervals, charts, and a split by any value.
+
+    charts: the first one to draw of many of a kind.
+    """
+    batch = await get_batch(batch_id, gateway, caller)
+    if not batch.is_final or not batch.total:
+        return RedirectResponse(f"/batches/{batch.id}", 303)
+    complete = await write_facts(gateway, batch, FACT_SECONDS)
+    view = parse_query(batch, batch.tenant, request.query_params.multi_items())
+    whole = await known_of(batch, gateway, complete=complete)
+    report = await _report(batch, gateway, caller)
     contract = reported().get(batch.metric)
-    view, counts = results.view, results.counts
-    return {
-        "finding": outcome_of(view, contract, counts, results.whole.why, report),
-        "scale": scale_of(contract),
-        "split": await split_of(batch, gateway, caller, view),
-        "split_keys": split_keys(view, results.whole.keys, counts.values)
-        if batch.metric in metrics()
-        else {},
-        "tabs": await saved_views(gateway, caller.tenant, batch.metric),
-        "people": await batch_agreement(batch, gateway, caller),
-        "gold": gold_section(report),
-    }
+    is_metric = batch.metric in metrics()
+    return page(
+        request,
+        "statistics.html",
+        batch=batch_json(batch),
+        contract=contracts().get(batch.metric),
+        complete=complete,
+        view=view,
+        whole=whole,
+        report=report,
+        is_metric=is_metric,
+        finding=outcome_of(view, contract, whole.counts, whole.why, report.report),
+        charts_shown=charts_at_once(
+            design_of(batch.metric, report.report), charts, view.charts_from
+        ),
+        seconds=_elapsed_time(batch),
+        split=await split_of(batch, gateway, caller, view),
+        split_keys=split_keys(view, whole.keys, whole.counts.values) if is_metric else {},
+        people=await batch_agreement(batch, gateway, caller),
+        gold=gold_section(report.report),
+    )
+
+
+def _seconds_left(batch: Batch) -> float | None:
+    """Return the time until the last line, at the pace so far; None before enough lines."""
+    done, began = batch.completed + batch.failed, batch.in_progress_at
+    if began is None or done < FEWEST_DONE:
+        return None
+    return (datetime.now(UTC) - began).total_seconds() / done * (batch.total - done)
 
 
 def _elapsed_time(batch: Batch) -> float | None:
-    """That its lines took."""
+    """Return the seconds from the first line to the last."""
     times = batch_json(batch)
     began, ended = times["in_progress_at"], times["completed_at"]
     return None if began is None or ended is None else float(ended - began)
@@ -230,7 +252,7 @@ async def stream_batch(
 async def batch_cancel(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Cancel it; one that has ended meanwhile stays as it is."""
+    """Cancel the batch. A batch that has ended stays as it is."""
     check_scope(caller, "batch")
     await checked_form(request)
     await gateway.in_ledger(
@@ -240,7 +262,7 @@ async def batch_cancel(
 
 
 async def _report(batch: Batch, gateway: State, caller: Caller) -> BatchReportState:
-    """Who only judges sees the report that there is, and makes none."""
+    """Return the report's state. A key that only judges starts no report."""
     if batch.report_job_id is None and not caller.has_scope("batch"):
         return BatchReportState(why_not="this key makes no reports")
     try:
@@ -266,42 +288,26 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     def read(connection: Connection) -> Results:
         rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
         ids = [row.job_id for row in rows if row.job_id is not None]
+        explanations = result_pages.explanations_of(connection, batch.tenant, ids)
+        counts = result_pages.card_counts(connection, view.filter)
         return Results(
             view=view,
             rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
+            card=card_of(view, reported().get(batch.metric), counts),
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),
             complete=complete,
-            parts=_shown_parts(batch, view, rows),
-            explanations={}  # the request of a metric has its explanation in it
-            if batch.metric in metrics()
-            else result_pages.explanations_of(connection, batch.tenant, ids),
+            explanations={job: excerpt(text, SNIPPET) for job, text in explanations.items()},
         )
 
     return await gateway.in_ledger(read)
 
 
-def _shown_parts(
-    batch: Batch, view: ResultQuery, rows: Sequence[ResultRow]
-) -> list[tuple[int, str]]:
-    """All of a metric's. Of answers, the metrics that scored one of these rows, or are filtered or
-    sorted by: most were never asked."""
-    named = list(enumerate(view.filter.parts))
-    if batch.metric in metrics():
-        return named
-    used = {*view.filter.ranges, view.order.by}
-    return [
-        (place, name)
-        for place, name in named
-        if name in used or any(row.parts[place : place + 1] != [None] for row in rows if row.parts)
-    ]
-
-
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:
-    """What is true of all its results, whatever is filtered. complete: whether each line has its
-    row, so that it is true for a while."""
+    """Return the summary of all results, whatever is filtered. complete: every line has its row,
+    so that the summary can be kept."""
     wanted = parse_query(batch, batch.tenant, ()).filter
     edges = edges_of(reported().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None

@@ -1,13 +1,11 @@
 """`/compare`: two batches, or parts of them, on the same texts; up to six with one baseline.
 
-It shows what a report with `against` says and computes nothing. `verdicts=left,right` and
-`cell=x,y` in its address are links of the page's table and picture, all else is its form; what
-cannot be read filters nothing, and is told.
+It shows what a report with `against` says. `verdicts=left,right` in its address is a link of the
+page's table, all else is its form. Parts that cannot be read filter nothing, and are listed.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -40,14 +38,7 @@ from services.gateway.pages.comparison_sides import (
     slice_keys,
     write_side_facts,
 )
-from services.gateway.pages.comparison_view import (
-    GRID,
-    GRIDS,
-    PairRow,
-    compare_context,
-    grid_bounds,
-    pair_rows,
-)
+from services.gateway.pages.comparison_view import PairRow, compare_context, pair_rows
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import (
     NO_FILTER,
@@ -82,7 +73,6 @@ OF_RIGHT = (
     "verdict", "reason", "custom_id", "text", "label_sent", "label_stated", "language", "meta",
     "judged", "judged_by",
 )  # fmt: skip
-PLACE = re.compile("[0-9]{1,2}")
 HERE = {"judged_by": "by"}  # `by` of this page is what slices are made by
 OF_PAGE = frozenset({"left", "right", "by", "show", "out"})
 OWN = {
@@ -103,8 +93,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class PairQuery:
-    """filter: of the pairs. query: what the address says of them, as it is understood. ignored:
-    what it says besides, and why that filters nothing."""
+    """The pairs that an address chooses. query: its known part. ignored: the other parts, each with
+    the reason."""
 
     filter: PairFilter
     query: tuple[Pair, ...]
@@ -114,7 +104,7 @@ class PairQuery:
     @property
     def filter_values(self) -> dict[str, str]:
         """name → value, as a form shows it."""
-        return {name: value for name, value in self.query if name not in ("meta", "cell")}
+        return {name: value for name, value in self.query if name != "meta"}
 
     @property
     def metadata(self) -> list[str]:
@@ -136,77 +126,52 @@ def parse_pair_query(
         (HERE.get(name, name), value) for name, value in sent if name in OF_RIGHT or name in ranges
     ]
     rows = parse_query(right, right.tenant, own)
-    bounds = metric.score_range
     there = {name: here for here, name in HERE.items()}
     of_right = [(there.get(name, name), value) for name, value in rows.filters]
-    known = {name: value for name, value in sent if _is_known(name, value, bounds)}
+    known = {name: value for name, value in sent if _is_known(name, value)}
     query = (*known.items(), *of_right)
     chips = []
     for pair in query:
         others = urlencode([one for one in query if one != pair])
         url = f"{address}{'&' if others else ''}{others}#pairs"
-        chips.append(Chip(_filter_label(*pair, metric, bounds), url))
+        chips.append(Chip(_filter_label(*pair, metric), url))
     found = replace(
-        _filter(dict(query), (left, right), bounds),
+        _filter(dict(query), (left, right), metric.score_range),
         right=rows.filter if rows.filters else None,
         by_label=metric.explained is not None,
     )
-    return PairQuery(found, query, chips, (*_ignored(sent, bounds, ranges), *rows.ignored))
+    return PairQuery(found, query, chips, (*_ignored(sent, ranges), *rows.ignored))
 
 
-def _ignored(
-    sent: Sequence[Pair], bounds: tuple[float, float] | None, ranges: frozenset[str]
-) -> list[str]:
-    """What is neither of the page nor of the pairs nor of the right line."""
+def _ignored(sent: Sequence[Pair], ranges: frozenset[str]) -> list[str]:
+    """Return the parts of the address that are unknown or cannot be read."""
     told = []
     for name, value in sent:
         known = name in OF_PAGE or name in OF_RIGHT or name in ranges
-        if not value or known or _is_known(name, value, bounds):
+        if not value or known or _is_known(name, value):
             continue
-        own = name in (*OWN, "verdicts", "cell")
+        own = name in (*OWN, "verdicts")
         told.append(ignored_pair(name, value, "it cannot be read" if own else NO_FILTER))
     return told
 
 
-def _is_known(name: str, value: str, bounds: tuple[float, float] | None) -> bool:
-    parts = value.split(",")
+def _is_known(name: str, value: str) -> bool:
     if name == "verdicts":
+        parts = value.split(",")
         return len(parts) == 2 and set(parts) <= set(VERDICTS)
-    if name == "cell":
-        return bounds is not None and _cell(value) is not None
     if name == "left_verdict":
         return value in VERDICTS
     return name in OWN and as_number(value) is not None
 
 
-def _cell(value: str) -> tuple[int, int, int] | None:
-    """(column, row, cells of a side); None where it is none."""
-    numbers = [int(one) for one in value.split(",") if PLACE.fullmatch(one)]
-    if len(numbers) != value.count(",") + 1 or len(numbers) not in (2, 3):
-        return None
-    x, y, grid = (*numbers, GRID)[:3]
-    return (x, y, grid) if grid in GRIDS and max(x, y) < grid else None
-
-
-def _filter_label(
-    name: str, value: str, metric: MetricContract, bounds: tuple[float, float] | None
-) -> str:
+def _filter_label(name: str, value: str, metric: MetricContract) -> str:
     if name == "verdicts":
-        return " → ".join(value.split(","))
-    if name == "cell" and bounds is not None:
-        x, y = _grid_bounds(value, bounds)
-        return f"left {x[0]:.3f} to {x[1]:.3f}, right {y[0]:.3f} to {y[1]:.3f}"
+        return " → ".join(value.replace("_", " ").split(","))
     if name == "verdict":
-        return f"right verdict: {value}"
+        return f"right verdict: {value.replace('_', ' ')}"
     if name in OWN:
         return f"{OWN[name]} {value}"
     return filter_label(HERE.get(name, name), value, metric.name)
-
-
-def _grid_bounds(value: str, bounds: tuple[float, float]) -> tuple[Bounds, Bounds]:
-    *places, grid = _cell(value) or (0, 0, GRID)
-    x, y = (grid_bounds(place, bounds, grid) for place in places)
-    return x, y
 
 
 def _filter(
@@ -214,10 +179,7 @@ def _filter(
     batches: tuple[Batch, Batch],
     bounds: tuple[float, float] | None,
 ) -> PairFilter:
-    """A cell goes before numbers, and `verdicts` before `left_verdict`."""
-    scores = _between(chosen, "left"), _between(chosen, "right")
-    if "cell" in chosen and bounds is not None:
-        scores = _grid_bounds(chosen["cell"], bounds)
+    """`verdicts` goes before `left_verdict`."""
     verdicts: tuple[str | None, str | None] = (chosen.get("left_verdict"), None)
     if "verdicts" in chosen:
         first, second = chosen["verdicts"].split(",")
@@ -226,7 +188,7 @@ def _filter(
         batches[0].tenant,
         (batches[0].id, batches[1].id),
         verdicts=verdicts,
-        scores=scores,
+        scores=(_between(chosen, "left"), _between(chosen, "right")),
         differences=_between(chosen, "change"),
         top=None if bounds is None else float(bounds[1]),
     )
@@ -302,7 +264,7 @@ def _refused(
 async def _form(
     request: Request, gateway: State, caller: Caller, fault: tuple[int, str] | None = None
 ) -> Response:
-    """fault: (place of the side that there is not, why); what was typed is shown again."""
+    """Show the form with its input. fault: (place of the unknown side, reason)."""
     wanted = Slice(RECENT, tenant=caller.tenant)
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     ended_ones = [one for one in recent if one.is_final and one.metric in metrics()]
@@ -407,7 +369,7 @@ async def _result_page(
 
 
 async def _left_out(gateway: State, chosen: PairQuery) -> list[tuple[str, list[UnpairedLine]]]:
-    """(side, its lines without a partner), whatever pairs are chosen."""
+    """Return each side's lines without a partner, whatever pairs are chosen."""
     whole = replace(chosen.filter, right=None)
 
     def read(connection: Connection) -> list[tuple[str, list[UnpairedLine]]]:

@@ -1,15 +1,13 @@
-"""A finished comparison as its page shows it: one sentence, pictures as data, pairs in words.
+"""A finished comparison as its page shows it: a decision in one sentence, and pairs in words.
 
-Nothing is computed that is not the report's. Every difference is, as over the API and on the
-command line, the new one minus the baseline: right - left, since the right batch is the report's
-own and the left one its `against`. "Better" is said only where the interval excludes 0, and
-"smaller than 0.02" even then.
+The report's numbers are shown as they are. Every difference is the new one minus the baseline:
+right - left, since the right batch is the report's own and the left one its `against`. A side is
+called better only where the corrected test says so, and no problem is more frequent on it.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,17 +17,15 @@ from services.gateway.pages.result_query import value_name
 from services.gateway.pages.terms import Term, terms
 from services.gateway.results.result_pairs import ComparedJob
 from shared.contracts.service import MetricContract
-from shared.reports.pages.page_text import MarkedText, counted, significant
+from shared.reports.pages.page_text import MarkedText, counted, p_value, significant
 from shared.reports.pages.report_design import Forest, ForestRow
 from shared.reports.pages.word_changes import WordChange, changes
 
 Json = Mapping[str, Any]
-SMALL = 0.02  # of a score: a difference below it is said to be small
-GRID = 40
-GRIDS = (GRID, GRID // 2, GRID // 4)
-MOST_CELLS = 120  # links of a page, which has 150 kB; where more are filled, four are joined
-SIDE = 400  # of the scatter, in units of its picture
-SHADES = 8
+LEVEL = 0.05
+WIDTH = 3.92  # of a 95 % interval, in standard errors
+POWER = 2.8  # standard errors from 0 of a difference that is found with power 0.8
+MOST_TEXTS = 1_000_000  # more are not suggested
 MOST_DIFFERENCES = 12_000  # characters of a page about what changed in explanations
 AROUND = 60  # characters that stay before and after a change
 
@@ -48,48 +44,20 @@ class ComparedPart:
     def title(self) -> str:
         return self.name if self.term is None else self.term.name
 
-    def place(self, value: float | None) -> float | None:
-        """Where a mean lies on the part's range, [0, 1]."""
-        bounds = (0.0, 1.0) if self.term is None or self.term.range is None else self.term.range
-        if value is None:
-            return None
-        return min(max((value - bounds[0]) / (bounds[1] - bounds[0]), 0.0), 1.0)
-
 
 @dataclass(frozen=True)
-class GridCell:
-    """What of the scatter leads to its pairs; x from the left, y from the top, in units of the
-    picture. left, right: scores."""
-
-    x: int
-    y: int
-    size: int
-    pairs: int
-    address: str
-    left: str
-    right: str
-
-
-@dataclass(frozen=True)
-class Shade:
-    """The cells of the finest grid with about as many pairs. path: as SVG draws them."""
-
-    opacity: float
-    path: str
-
-
-@dataclass(frozen=True)
-class DifferenceBar:
-    """Pairs by their difference. share: of the largest bar, [0, 1]."""
+class ProblemRow:
+    """A problem, and the pairs where only one side has it. p: after Holm."""
 
     name: str
-    pairs: int
-    share: float
+    only_left: int
+    only_right: int
+    p: float | None
 
 
 @dataclass(frozen=True)
 class PairRow:
-    """A pair, with what is different in it. line: of the right batch."""
+    """A pair and its differences. line: of the right batch."""
 
     custom_id: str | None
     line: int | None
@@ -105,11 +73,8 @@ class CompareContext:
 
     sentences: Sequence[str]
     parts: Sequence[ComparedPart]
+    problems: Sequence[ProblemRow]
     verdicts: Mapping[tuple[str, str], int]
-    cells: Sequence[GridCell]
-    shades: Sequence[Shade]
-    dots: str  # of the pairs that differ most, as SVG draws them
-    bars: Sequence[DifferenceBar]
     slices: Forest
     found: Json
     address: str
@@ -133,168 +98,110 @@ def compare_context(
 ) -> CompareContext:
     """found: a `SystemComparison` whose first system is the right one. names: left, right."""
     known = terms().of(metric.name)
-    bounds = metric.score_range
     return CompareContext(
         sentences=_sentences(found, names, metric),
         parts=[
             ComparedPart(one["component"], known.get(one["component"]), one)
             for one in found["differences"]
         ],
+        problems=[
+            ProblemRow(
+                metric.problems.get(one["problem"], one["problem"]),
+                one["only_second"],
+                one["only_first"],
+                one["p_adjusted"],
+            )
+            for one in found.get("problems", ())
+        ],
         verdicts={(one["second"], one["first"]): one["pairs"] for one in found["verdicts"]},
-        cells=_cells(found["density"], bounds, address) if bounds else (),
-        shades=_shades(found["density"]) if bounds else (),
-        dots=_dots(found["changes"], bounds) if bounds else "",
-        bars=_bars(found["histogram"]),
-        slices=_slices(found["slices"], bounds),
+        slices=_slices(found["slices"], metric.score_range),
         found=found,
         address=address,
     )
 
 
 def _sentences(found: Json, names: tuple[str, str], metric: MetricContract) -> list[str]:
+    """Return the decision, then the numbers behind it."""
     score = found["differences"][0]
     gap = score["difference"]
-    higher_is_better = metric.report.model_fields["direction"].default != "lower_is_better"
-    said = [_first(score, gap, names, higher_is_better)]
-    gone = found["undefined_a"], found["undefined_b"]
-    if gone[0] or gone[1]:
-        lines = " and ".join(
-            f"{counted(count, 'pair')} {'is' if count == 1 else 'are'} {how}"
-            for count, how in zip(
-                gone, ("undefined on the right only", "undefined on the left only"), strict=True
-            )
-            if count
-        )
-        said.append(f"{lines}.")
-    bounds = found["bounds"]
-    if bounds is not None and (gone[0] or gone[1]):
-        said.append(
-            "Had every undefined one a score, whatever it were, the mean difference over these "
-            f"{counted(bounds['pairs'], 'pair')} would lie between {significant(bounds['low'])} "
-            f"and {significant(bounds['high'])}. That is of these pairs alone: it leaves out "
-            "chance, so it does not tell whether other texts would show a difference."
-        )
-    return said
-
-
-def _first(score: Json, gap: Json, names: tuple[str, str], higher_is_better: bool) -> str:
     if gap["value"] is None:
-        return "There is no line that both scored."
-    low, high = gap["low"], gap["high"]
-    ends = "" if low is None else f" (95 % interval {significant(low)} to {significant(high)})"
-    texts = gap.get("clusters")
-    of = "" if texts is None else f" of {counted(texts, 'text')}"
-    lead = f"On {counted(score['pairs'], 'line')}{of} that both scored, "
-    moved = f": {score['better']:,} up, {score['worse']:,} down."
+        return ["No line has a score on both sides."]
     old, new = (f"“{name}”" for name in names)
-    if low is None or low <= 0 <= high:
-        said = f"it cannot be told whether {new} or {old} explains better"
-        size = significant(gap["value"])
-        return f"{lead}{said}: {new} differs by {size}{ends}{moved}"
-    way, size = "higher" if gap["value"] > 0 else "lower", significant(abs(gap["value"]))
-    better, other = (new, old) if (gap["value"] > 0) == higher_is_better else (old, new)
-    small = ", which is smaller than 0.02" if abs(gap["value"]) < SMALL else ""
-    judged = f"{better} explains better than {other} by {size}{small}."
-    return f"{lead}{new} is {size} {way}{ends}{moved} {judged}"
-
-
-def _cells(density: Sequence[Json], bounds: tuple[float, float], address: str) -> list[GridCell]:
-    for grid in GRIDS:  # the finest of which a page has room for every link
-        counts: Counter[tuple[int, int]] = Counter()
-        for one in density:
-            counts[one["second"] * grid // GRID, one["first"] * grid // GRID] += one["pairs"]
-        if len(counts) <= MOST_CELLS:
-            break
-    size, joined = SIDE // grid, "" if grid == GRID else f",{grid}"
-    found = []
-    for (left, right), pairs in counts.items():
-        ends = [grid_bounds(place, bounds, grid) for place in (left, right)]
-        said = [f"{significant(low)} to {significant(high)}" for low, high in ends]
-        found.append(
-            GridCell(
-                x=size * left,
-                y=SIDE - size * (right + 1),
-                size=size,
-                pairs=pairs,
-                address=f"{address}&cell={left},{right}{joined}#pairs",
-                left=said[0],
-                right=said[1],
-            )
-        )
-    return found
-
-
-def _shades(density: Sequence[Json]) -> list[Shade]:
-    """The picture, as fine as the report: cells side by side are drawn in one stroke."""
-    most = max((one["pairs"] for one in density), default=1)
-    size, paths = SIDE // GRID, [""] * (SHADES + 1)
-    places = {
-        (one["first"], one["second"]): math.ceil(SHADES * one["pairs"] / most) for one in density
-    }
-    for (right, left), shade in sorted(places.items()):
-        if places.get((right, left - 1)) == shade:
-            continue
-        end = left + 1
-        while places.get((right, end)) == shade:
-            end += 1
-        width = size * (end - left)
-        paths[shade] += f"M{size * left} {SIDE - size * (right + 1)}h{width}v{size}h-{width}z"
+    p = max((p for name in P_VALUES if (p := score.get(name)) is not None), default=None)
+    decision = _decision(found, old, new, metric, is_clear=p is not None and p <= LEVEL)
+    missing = found["pairs"] - score["pairs"]
     return [
-        Shade(round(0.25 + 0.75 * shade / SHADES, 2), path)
-        for shade, path in enumerate(paths)
-        if path
+        decision,
+        _numbers(score, gap, old, new, p),
+        *([_missing(missing, found["pairs"], found["bounds"])] if missing else []),
+        *([_needed(gap)] if decision.startswith("No clear") and _texts_needed(gap) else []),
     ]
 
 
-def grid_bounds(place: int, bounds: tuple[float, float], grid: int = GRID) -> tuple[float, float]:
-    """The scores of a row or column of the grid, as `comparison_details` finds their cells."""
-    step, high = GRID // grid, bounds[1]
-    end = high if place == grid - 1 else _least_score(step * (place + 1), bounds)
-    return _least_score(step * place, bounds), end
+P_VALUES = ("p_systems", "p_adjusted", "p_value")  # of the score: the largest one counts
 
 
-def _least_score(place: int, bounds: tuple[float, float]) -> float:
-    """Of this place in the finest grid: products of floats may be a little beside the border."""
-    low, high = bounds
-
-    def place_of(score: float) -> int:
-        return math.floor((score - low) / (high - low) * GRID)
-
-    if not place:
-        return low
-    border, near = low + (high - low) * place / GRID, (high - low) * 1e-9
-    below, found = border - near, border + near
-    while below < (middle := (below + found) / 2) < found:
-        if place_of(middle) < place:
-            below = middle
-        else:
-            found = middle
-    return found
-
-
-def _dots(largest: Sequence[Json], bounds: tuple[float, float]) -> str:
-    low, high = bounds
-
-    def place(score: float) -> float:
-        return round(SIDE * (score - low) / (high - low), 1)
-
-    return "".join(f"M{place(one['second']):g} {SIDE - place(one['first']):g}h0" for one in largest)
-
-
-def _bars(histogram: Json | None) -> list[DifferenceBar]:
-    if histogram is None:
-        return []
-    counts = histogram["counts"]
-    low, width = histogram["low"], (histogram["high"] - histogram["low"]) / len(counts)
-    most = max(counts)
-    return [
-        DifferenceBar(
-            f"{significant(low + width * place)} to {significant(low + width * (place + 1))}",
-            count,
-            count / most if most else 0.0,
-        )
-        for place, count in enumerate(counts)
+def _decision(found: Json, old: str, new: str, metric: MetricContract, *, is_clear: bool) -> str:
+    more = [
+        one
+        for one in found.get("problems", ())
+        if one["p_adjusted"] is not None
+        and one["p_adjusted"] <= LEVEL
+        and one["only_first"] > one["only_second"]
     ]
+    higher_is_better = metric.report.model_fields["direction"].default != "lower_is_better"
+    is_better = (found["differences"][0]["difference"]["value"] > 0) == higher_is_better
+    if is_clear and not is_better:
+        return f"Do not switch: {old} explains better than {new}."
+    if more:
+        phrase = metric.problems.get(more[0]["problem"], more[0]["problem"])
+        only_new, only_old = more[0]["only_first"], more[0]["only_second"]
+        return (
+            f"Do not switch yet: {new} has the problem “{phrase}” in {only_new:,} pairs where "
+            f"{old} has not, and {old} in {only_old:,} where {new} has not."
+        )
+    if is_clear:
+        return f"{new} explains better than {old}."
+    return f"No clear difference between {old} and {new}."
+
+
+def _numbers(score: Json, gap: Json, old: str, new: str, p: float | None) -> str:
+    ends = (
+        f"; 95 % interval {significant(gap['low'])} to {significant(gap['high'])}"
+        if gap["low"] is not None
+        else ""
+    )
+    told = f"; p = {p_value(p)} after correction".replace("= <", "<") if p is not None else ""
+    way = "higher" if gap["value"] > 0 else "lower"
+    return (
+        f"On {counted(score['pairs'], 'pair')} the mean score of {new} is "
+        f"{significant(abs(gap['value']))} {way} than that of {old}{ends}{told}: "
+        f"{score['better']:,} up, {score['worse']:,} down."
+    )
+
+
+def _missing(missing: int, pairs: int, bounds: Json | None) -> str:
+    lead = f"{missing:,} of {counted(pairs, 'pair')} lack a score on at least one side"
+    if bounds is None:
+        return f"{lead}."
+    low, high = significant(bounds["low"]), significant(bounds["high"])
+    return f"{lead}. With them, the difference could be anything from {low} to {high}."
+
+
+def _texts_needed(gap: Json) -> int:
+    """Return how many texts would show this difference with power 0.8; 0 if nobody can say."""
+    if gap["low"] is None:
+        return 0
+    texts, error = gap.get("clusters") or gap["of"], (gap["high"] - gap["low"]) / WIDTH
+    size = abs(gap["value"])
+    if size * math.sqrt(MOST_TEXTS / texts) < POWER * error:
+        return 0
+    return math.ceil(texts * (POWER * error / size) ** 2) if size else 0
+
+
+def _needed(gap: Json) -> str:
+    texts, size = _texts_needed(gap), significant(abs(gap["value"]))
+    return f"To tell whether a difference of {size} is real, about {texts:,} texts are needed."
 
 
 def _slices(found: Sequence[Json], bounds: tuple[float, float] | None) -> Forest:
@@ -363,7 +270,7 @@ def _words(left: ComparedJob, right: ComparedJob) -> tuple[WordChange, ...]:
 
 
 def _excerpt(found: Sequence[WordChange], most: int) -> list[WordChange]:
-    """What changed with some words around it, so many characters of it; empty: nothing did."""
+    """Return the changes with some words around them, cut to `most` characters."""
     shown, left = [], most
     if all(one.how == "same" for one in found):
         return []

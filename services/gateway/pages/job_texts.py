@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from services.gateway.judgement_views import field_of
 from services.gateway.state import State
@@ -37,34 +37,40 @@ def plain_text(text: JobText) -> str:
 
 @dataclass(frozen=True)
 class RowDetail:
-    """A line with its texts; none where they were not kept."""
+    """A line with the decision that is explained, and its other texts; none if not kept."""
 
     line: int
     job: Job
+    decision: str | None
     texts: list[JobText]
 
 
 async def load_row_detail(gateway: State, batch: Batch, line: int) -> RowDetail:
     """Raises UnknownJob where the batch has no such line, or none with a job any more."""
 
-    def read(connection: Connection) -> Job | None:
-        found = connection.execute(
-            select(result_facts.c.job_id).where(
-                result_facts.c.tenant == batch.tenant,
-                result_facts.c.batch_id == batch.id,
-                result_facts.c.line == line,
+    def read(connection: Connection) -> RowDetail | None:
+        facts = result_facts.c
+        row = connection.execute(
+            select(facts.job_id, func.coalesce(facts.label_sent, facts.label_stated)).where(
+                facts.tenant == batch.tenant, facts.batch_id == batch.id, facts.line == line
             )
-        ).scalar_one_or_none()
-        return None if found is None else jobs.find(connection, found, tenant=batch.tenant)
+        ).one_or_none()
+        if row is None or row.job_id is None:
+            return None
+        job = jobs.find(connection, row.job_id, tenant=batch.tenant)
+        contract = metrics().get(batch.metric)
+        choices = {one.name for one in contract.form if one.choices} if contract else set()
+        texts = [] if job is None else [one for one in texts_of(job) if one.name not in choices]
+        return None if job is None else RowDetail(line, job, row[1], texts)
 
-    job = await gateway.in_ledger(read)
-    if job is None:
+    detail = await gateway.in_ledger(read)
+    if detail is None:
         raise UnknownJob(f"line {line} of this batch has no job")
-    return RowDetail(line, job, texts_of(job))
+    return detail
 
 
 def texts_of(job: Job) -> list[JobText]:
-    """The judged text first; each marked with the evidence that lies in it."""
+    """Return the texts, the judged one first, each with its evidence marked."""
     contract = metrics().get(job.metric)
     if contract is None:
         return _elicited_texts(job)
@@ -79,7 +85,7 @@ def texts_of(job: Job) -> list[JobText]:
 
 
 def _elicited_texts(job: Job) -> list[JobText]:
-    """What a model was asked about, and its answer, in which the conclusion is marked."""
+    """Return the texts of a question and the model's answer, with its conclusion marked."""
     contract = reported().get(job.metric)
     asked = () if contract is None or contract.facts is None else contract.facts.more_texts
     told = (job.result or {}).get("elicitation") or {}

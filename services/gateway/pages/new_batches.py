@@ -28,7 +28,7 @@ from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.results import saved_views
 from services.gateway.routes import files as file_routes
 from services.gateway.state import Gateway, State
-from services.gateway.table_mapping import ID, TableError
+from services.gateway.table_mapping import AS_UTF_8, ID, PARTS, TableError
 from services.registry import metrics
 from shared.contracts.elicitation import is_needed
 from shared.contracts.errors import BadInput, QuotaExceeded
@@ -41,6 +41,7 @@ from shared.ledger.jobs import check_file_limit
 
 PASTED_BYTES = 400_000
 FORM_BYTES = 64_000
+WORKBOOKS = (".xlsx", ".xls", ".ods", ".numbers")
 MOST_FIELDS = 500  # a box a column, a choice a field, one a cell that is mapped
 
 router = page_router()
@@ -136,6 +137,10 @@ def _table(form: FormData) -> tuple[str, BinaryIO]:
     """(its name, its bytes): what is uploaded, else what is pasted. Raises InvalidBody."""
     sent, pasted = form.get("file"), str(form.get("rows", ""))
     if isinstance(sent, UploadFile) and sent.filename:
+        if sent.filename.lower().endswith(WORKBOOKS):
+            raise InvalidBody.at_root(
+                f"{sent.filename[-LONGEST_NAME:]} is a workbook, which is not read; {AS_UTF_8}"
+            )
         return sent.filename.replace("\0", "")[: file_routes.LONGEST_NAME], sent.file
     if pasted.strip():
         return "pasted.csv", BytesIO(pasted.replace("\r\n", "\n").encode("utf-8", "replace"))
@@ -195,6 +200,9 @@ def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]
     known = {name: is_needed(contract.request, name) for name in contract.request.model_fields}
     needed = [name for name, one in known.items() if one or name in choices]
     rest = [name for name in known if name not in needed and name not in hidden]
+    parts = [one for one in PARTS if one.partition(".")[0] in known]
+    rest += parts
+    known |= dict.fromkeys(parts, False)
     return [
         (ID, False, ()),
         *((name, known[name], choices.get(name, ())) for name in (*needed, *rest)),
@@ -217,7 +225,7 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
         kept = [
             list(pair)
             for pair in sent
-            if pair[1] and (pair[0][:2] in ("c.", "v.") or pair[0] == "m")
+            if pair[1] and (pair[0][:2] in ("c.", "v.", "k.") or pair[0] == "m")
         ]
         kind = f"columns {contract.name}"
         await gateway.in_ledger(

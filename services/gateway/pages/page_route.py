@@ -6,6 +6,7 @@ A page that is open learns by server-sent events when it should be fetched again
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.sse import EventSourceResponse, format_sse_event
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 
 from services.gateway.auth import Look
 from services.gateway.pages.templates import FIELD, Pair, SentForm, form_of, page, pairs_of
@@ -37,6 +38,7 @@ PAGE_HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+LEAST_COMPRESSED = 1_000  # bytes
 NO_PAGE = "There is no such page", "No page has this address."
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -65,9 +67,22 @@ class PageRoute(APIRoute):
             for name, value in PAGE_HEADERS.items():
                 response.headers.setdefault(name, value)  # a picture has a policy of its own
             response.headers.setdefault("Cache-Control", "no-store")
-            return response
+            return _compressed(request, response)
 
         return handle
+
+
+def _compressed(request: Request, response: Response) -> Response:
+    """Return a page as gzip where the browser takes it; streams and small answers stay plain."""
+    accepted = request.headers.get("accept-encoding", "").lower()
+    if not isinstance(response, HTMLResponse) or "gzip" not in accepted:
+        return response
+    if len(response.body) >= LEAST_COMPRESSED:
+        response.body = gzip.compress(response.body, 5, mtime=0)
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers["Content-Length"] = str(len(response.body))
+    response.headers["Vary"] = "Accept-Encoding"
+    return response
 
 
 def page_router() -> APIRouter:
@@ -143,7 +158,7 @@ TYPED = {  # fields that people type into → what they are called
     "reviewer": "Your name",
     "name": "Name",
     "lines": "Lines, at most",
-    "per_line": "People a line",
+    "per_line": "People per line",
     "seed": "Seed",
     "query": "Filters",
     "keep": "Save this mapping as",

@@ -1,6 +1,6 @@
 """The address is the view: filters, order and columns of the results table, and back.
 
-What an address says that cannot be read filters nothing, and is told (`ignored`).
+Parts of an address that cannot be read filter nothing, and are listed in `ignored`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 from services.gateway.pages.terms import terms
-from services.gateway.results.result_pages import COUNTED, ResultFilter, ResultOrder
+from services.gateway.results.result_pages import COUNTED, UNTESTED, ResultFilter, ResultOrder
 from services.registry import reported, surprising_rules, surprising_words
 from shared.contracts.errors import BadInput
 from shared.contracts.language_names import language_name
@@ -31,8 +31,9 @@ LARGEST = 2**31
 NAMES = {  # of a filter → how a chip says it
     "status": "state",
     "verdict": "verdict",
-    "reason": "reason",
+    "reason": "problem",
     "why": "not tested because",
+    "without": "leaves out",
     "label_sent": "label sent",
     "label_stated": "label stated",
     "model": "model",
@@ -45,18 +46,28 @@ NAMES = {  # of a filter → how a chip says it
     "judged": "judged",
     "by": "judged by",
 }
+WHY = {  # a reason for no test in plain words; all others are words already
+    "too-few-places": "too short to test",
+    "too-few-rivals": "too short to test",
+    "language-undecided": "language not recognised",
+    "untrained-language": "our model did not learn the language",
+    "no-rules": "no reader for the language",
+    "conclusion-unread": "unclear wording",
+    "model-disagrees": "our model decides otherwise",
+    "label-unknown": "no decision sent",
+}
 ANSWERS = {"yes": True, "no": False}
 # Names of an address that say nothing of the rows.
-ELSEWHERE = frozenset({"after", "batch", "charts"})
+ELSEWHERE = frozenset({"after", "batch", "charts", "texts"})
 # Of all other names, and keys of metadata, the last counts.
-REPEATED = frozenset({"col", "line", "facet"})
+REPEATED = frozenset({"col", "line", "facet", "without"})
 NO_FILTER = "there is no such filter"
 SAID = 60  # characters of an ignored value that are repeated
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs"})
 SPLIT = re.compile(r"metadata\..{1,64}|model|variant|language|verdict|label_sent|label_stated")
 SORTS = (
     "surprise", "line", "custom_id", "verdict", "score", "chance", "model", "status",
-    "label_stated", "why", "text", "judged",
+    "label_sent", "label_stated", "why", "text", "judged",
 )  # fmt: skip
 Pair = tuple[str, str]
 
@@ -71,9 +82,9 @@ class Chip:
 
 @dataclass(frozen=True)
 class ResultQuery:
-    """What the table shows. pairs: of the address, those that are known, but for `after`.
+    """The view of the table. pairs: the known ones of the address, except `after`.
 
-    ignored: what it says besides, and why that filters nothing.
+    ignored: the other parts of the address, each with the reason.
     """
 
     path: str
@@ -91,17 +102,17 @@ class ResultQuery:
 
     @property
     def split(self) -> str:
-        """What the scores are split by; empty: nothing."""
+        """The key that splits the scores; empty if nothing does."""
         return dict(self.pairs).get("split", "")
 
     @property
     def pairwise(self) -> bool:
-        """Whether the values of the split are compared two by two."""
+        """True if the values of the split are compared two by two."""
         return "pairs" in dict(self.pairs)
 
     @property
     def query(self) -> str:
-        """What a saved view keeps."""
+        """The query that a saved view stores."""
         return urlencode([pair for pair in self.pairs if pair[0] != "line"])
 
     @property
@@ -125,27 +136,41 @@ class ResultQuery:
         ]
 
     def next(self, key: Sequence[Any]) -> str:
-        """Of the page that follows the row with this key."""
+        """Return the address of the page that follows the row with this key."""
         return self._url([*self.pairs, ("after", json.dumps(list(key)))])
 
+    @property
+    def statistics(self) -> str:
+        """The address of the batch's statistics."""
+        return f"{self.path}/statistics"
+
     def charts_from(self, number: int) -> str:
-        """Of this view with the report's charts from this number on."""
-        return f"{self.path}?{urlencode([*self.pairs, ('charts', str(number))])}#report"
+        """Return the address of the statistics with the report's charts from this number on."""
+        return f"{self.statistics}?{urlencode([*self.pairs, ('charts', str(number))])}#report"
 
     @property
     def first(self) -> str:
-        """Of the first page."""
+        """The address of the first page."""
         return self._url(self.pairs)
 
     def sorted_by(self, name: str) -> str:
-        """Of the same rows in another order; by the same column the other way round."""
+        """Return the address of the same rows in another order, or the reverse of the current."""
         others = [pair for pair in self.pairs if pair[0] not in ("sort", "desc")]
         turned = self.order.by == name and not self.order.descending
         return self._url([*others, ("sort", name), *([("desc", "1")] if turned else [])])
 
     def only(self, *pairs: Pair) -> str:
-        """Of these rows of the batch and no other filter."""
+        """Return the address of the batch's rows that pass these filters and no others."""
         return self._url(pairs)
+
+    def query_within(self, *pairs: Pair) -> str:
+        """Return the query of the rows in this view that also pass these filters."""
+        names = {name for name, _ in pairs} - REPEATED
+        return urlencode([*(one for one in self.filters if one[0] not in names), *pairs])
+
+    def within(self, *pairs: Pair) -> str:
+        """Return the address of the rows in this view that also pass these filters."""
+        return f"{self.path}?{self.query_within(*pairs)}#items"
 
     def sort_order(self, name: str) -> str:
         """As `aria-sort` says it; empty where another column sorts."""
@@ -178,10 +203,11 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         equal=equal,
         reason=chosen.get("reason", ""),
         facets=[
-            f"untested={value}" if name == "why" else value
+            f"{UNTESTED}{value}" if name == "why" else value
             for name, value in known
             if name in ("facet", "why")
         ],
+        without=[f"{UNTESTED}{value}" for name, value in known if name == "without"],
         contains=chosen.get("custom_id", ""),
         text=chosen.get("text", ""),
         pairs=[value for name, value in known if name == "meta"],
@@ -201,13 +227,15 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
 
 
 def filled_pairs(sent: Sequence[Pair]) -> list[Pair]:
-    """Without the fields that nobody filled: a form sends them all."""
+    """Return the pairs without the empty fields of a form."""
     return [pair for pair in sent if pair[1]]
 
 
 def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
-    """As `parse_query`, of rows that leave the page: where a part is not understood they would be
-    others than were meant. Raises BadInput."""
+    """Return what `parse_query` does, for rows that leave the page.
+
+    Raises BadInput if a part cannot be read, since other rows would leave than were meant.
+    """
     view = parse_query(batch, tenant, sent)
     if view.ignored:
         raise BadInput(f"these filters cannot be read: {'; '.join(view.ignored)}")
@@ -217,7 +245,7 @@ def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuer
 def _sorted_out(
     pairs: Sequence[Pair], parts: Sequence[str], reasons: Sequence[str]
 ) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
-    """(pairs that are known, what is wrong with the others). Empty values are those of a form."""
+    """Return the known pairs, and the faults of the others. Empty values are a form's."""
     sent = [pair for pair in dict.fromkeys(pairs) if pair[1] and pair[0] not in ELSEWHERE]
     wrong = {pair: _fault(*pair, parts=parts, reasons=reasons) for pair in sent}
     last = {_subject(*pair): pair for pair in sent if not wrong[pair]}
@@ -225,7 +253,7 @@ def _sorted_out(
     for name, value in sent:
         why = wrong[name, value]
         if not why and last[_subject(name, value)] != (name, value):
-            why = "it is said twice, and the last one counts"
+            why = "it occurs twice, and the last one counts"
         if why:
             ignored.append(ignored_pair(name, value, why))
         else:
@@ -234,20 +262,20 @@ def _sorted_out(
 
 
 def _subject(name: str, value: str) -> Pair:
-    """What can be said once only."""
+    """Return the key under which an address may have one pair."""
     if name == "meta":
         return name, value.partition("=")[0]
     return name, value if name in REPEATED else ""
 
 
 def ignored_pair(name: str, value: str, why: str) -> str:
-    """As a page tells it."""
+    """Return the pair with its fault as a page shows it."""
     told = value if len(value) <= SAID else f"{value[:SAID]}…"
     return f"{name[:SAID]} = {told}: {why}"
 
 
 def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str]) -> str:
-    """Why this says nothing about such rows; empty: it does."""
+    """Return why this pair filters nothing; empty if it does filter."""
     if len(value) > LONGEST:
         return f"it is longer than {LONGEST} characters"
     listed = {"status": STATUSES, "verdict": VERDICTS, "reason": reasons, "judged": ANSWERS}
@@ -315,6 +343,8 @@ def value_name(column: str, value: str) -> str:
     """A value of this column as people read it, as a language by its name."""
     if column == "language":
         return language_name(value)
+    if column in ("why", "without"):
+        return WHY.get(value, value.replace("-", " "))
     return value.replace("_", " ") if column == "verdict" else value
 
 

@@ -139,14 +139,14 @@ async def set_name(request: Request, caller: Viewer) -> Response:
 
 @router.post("/jobs/{job_id}/judgements")
 async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """One of the three buttons."""
+    """Store one of the three answers, then return to the page that asked."""
     check_scope(caller, "review")
     form = await checked_form(request, limit=NOTE_BYTES)
     origin = get_origin(request, caller, form.get("reviewer"))
     marked = await read_spans(form, job_id, gateway, caller)
     asked = parse_form(form, form.get("verdict", ""), **marked)
     await judgement_routes.judge(gateway, job_id, asked, origin)
-    response = RedirectResponse(f"/jobs/{job_id}#judgements", 303)
+    response = RedirectResponse(local(form.get("next", f"/jobs/{job_id}#judgements")), 303)
     if not origin.verified:
         set_name_cookie(request, response, origin.reviewer)
     return response

@@ -1,7 +1,7 @@
-"""What a row of the results table has room for: a page has 150 kB, whatever 50 lines say.
+"""Excerpts of long values, so that a page of 50 lines stays below 150 kB.
 
-Two lines of a text are shown, so no more of it is sent: the part that a filter has found, else the
-beginning. What is left out stands on the job's page.
+A row shows two lines of a text: the part that a filter has found, or the beginning. The job's page
+has the whole text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CUT = "…"
 
 
 def fitted_rows(rows: Sequence[ResultRow], view: ResultQuery) -> list[ResultRow]:
-    """The same rows, each text of them as far as there is room."""
+    """Return the rows with their texts cut to the room of a row."""
     room = METADATA // max(1, len(view.columns))
     return [
         row._replace(
@@ -41,7 +41,7 @@ def fitted_rows(rows: Sequence[ResultRow], view: ResultQuery) -> list[ResultRow]
 
 
 def excerpt(text: str, columns: int, sought: str = "") -> str:
-    """So much of a text around what was sought; letters of East Asian scripts are two wide."""
+    """Return `columns` of a text around the match. East Asian letters are two columns wide."""
     place = text.lower().find(sought.lower()) if sought else 0
     start = max(0, place - BEFORE) if place + len(sought) > columns // 2 else 0
     end, left = start, columns
@@ -54,7 +54,7 @@ def excerpt(text: str, columns: int, sought: str = "") -> str:
 def offered(
     values: Mapping[str, int], chosen: str | None = None, room: int = OFFERED
 ) -> dict[str, int]:
-    """The values of a filter that a page has room for; the chosen one is among them."""
+    """Return the values of a filter that fit on a page, the chosen one among them."""
     found, left = {}, room
     for value, count in values.items():
         left -= len(value)

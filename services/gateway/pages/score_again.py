@@ -1,7 +1,6 @@
-"""Lines of a batch that are scored again, under another metric or model: a new batch of them.
+"""Lines of a batch that are scored again, under another metric, model or language: a new batch.
 
-Texts are taken over by the name of their field; spans that HateXScore found quoted are ICE's
-rationale. Nothing is invented: what is missing is said.
+Texts keep the name of their field. Spans that HateXScore found quoted become ICE's rationale.
 """
 
 from __future__ import annotations
@@ -54,6 +53,8 @@ NOUNS = {
     "human": "what people chose of them",
 }
 AT_ONCE = 500  # lines that are read
+SETTINGS = ("model", "language", "reader_model", "accept_untrained_languages")  # of the form
+Settings = Mapping[str, Any]
 router = page_router()
 
 
@@ -71,10 +72,13 @@ def request_for(
     source: str,
     request: Mapping[str, Any],
     result: Mapping[str, Any] | None = None,
-    model: str | None = None,
+    settings: Settings | None = None,
 ) -> OtherRequest:
-    """This request as one of `target`. source: its own metric. model: in place of its own; None: it
-    keeps its own for the same metric, and else takes the default."""
+    """Return this request as one of `target`.
+
+    source: the request's own metric. settings: fields in place of its own. Without a model there,
+    the request keeps its own for the same metric and takes the default of another one.
+    """
     fields = target.request.model_fields
     if source == target.name:
         body = {name: value for name, value in request.items() if name in fields}
@@ -82,8 +86,10 @@ def request_for(
         body = {name: request[name] for name in COMMON if name in fields and request.get(name)}
         body |= _rationale(target, result) | page_details(target.name)
     body = {name: value for name, value in body.items() if name not in NEVER and value is not None}
-    if model:
-        body["model"] = model
+    foreign = [name for name in settings or () if name not in fields]
+    if foreign:
+        return OtherRequest(target.name, None, f"takes no {foreign[0].replace('_', ' ')}")
+    body |= settings or {}
     missing = [name for name in fields if is_needed(target.request, name) and not body.get(name)]
     if missing:
         *named, last = (NOUNS.get(name, f"a {name.replace('_', ' ')}") for name in missing)
@@ -99,10 +105,11 @@ def request_for(
 def build_requests(
     gateway: State, source: str, request: Mapping[str, Any], result: Mapping[str, Any] | None
 ) -> list[OtherRequest]:
-    """Of every metric: its request, or what is missing, a model too."""
+    """Return for every metric its request, or what is missing for one."""
 
     def request_of(target: MetricContract, model: str | None = None) -> OtherRequest:
-        return request_for(target, source, request, result, model)
+        settings = None if model is None else {"model": model}
+        return request_for(target, source, request, result, settings)
 
     return [
         _check_model(gateway, target, found)
@@ -118,7 +125,7 @@ def _with_any_model(
     found: OtherRequest,
     request_of: Callable[[str], OtherRequest],
 ) -> OtherRequest:
-    """What lacks nothing but a model gets the first configured one that it can ask."""
+    """Return the request with the first configured model that fits, if only a model is missing."""
     if target.default_model is not None or request_of(ANY_MODEL).body is None:
         return found
     kinds = target.model_kinds
@@ -166,7 +173,7 @@ def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict
 async def choose_metric(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Under which metric and model the chosen lines are to be scored again."""
+    """Ask for the metric and the settings under which the chosen lines are scored again."""
     check_scope(caller, "batch")
     batch = await find_batch(batch_id, gateway, caller.tenant)
     sent = request.query_params.multi_items()
@@ -196,7 +203,7 @@ async def _choice(
         metrics=list(metrics()),
         metric=sent.get("metric") or request.query_params.get("metric", batch.metric),
         models=names,
-        model=sent.get("model", ""),
+        sent=sent,
         like=sent.get("like", ""),
         wrong="" if error is None else error.detail,
     )
@@ -227,9 +234,14 @@ async def score_selected(
         if side.batch.metric != target.name:
             raise BadInput(f"{side.name} was scored by {side.batch.metric}")
         like = await gateway.in_ledger(lambda connection: settings_of(connection, side))
+    settings: dict[str, Any] = {
+        name: value for name in SETTINGS if (value := form.get(name, "").strip())
+    }
+    if "accept_untrained_languages" in settings:
+        settings["accept_untrained_languages"] = True
     made = BatchInput(
         target,
-        _selected_lines(gateway, view, SelectedLines(batch, target, form.get("model"), like)),
+        _selected_lines(gateway, view, SelectedLines(batch, target, settings, like)),
         f"{batch.id}.jsonl",
         {"scored_again": batch.id},
         caller.accepts_untrained_languages,
@@ -244,12 +256,14 @@ async def score_selected(
 
 @dataclass(frozen=True)
 class SelectedLines:
-    """Lines of a batch as requests of `target`. like: `ALIKE` in place of their own; None: as they
-    are."""
+    """Lines of a batch as requests of `target`, with these settings in place of their own.
+
+    like: the settings of another batch, `ALIKE`; None: the lines keep theirs.
+    """
 
     batch: Batch
     target: MetricContract
-    model: str | None
+    settings: Settings
     like: Mapping[str, Any] | None = None
 
     def request(self, row: RequestRow) -> OtherRequest:
@@ -257,11 +271,11 @@ class SelectedLines:
         if self.like is not None:
             own = {name: value for name, value in sent.items() if name not in ALIKE}
             sent = {**own, **self.like}
-        return request_for(self.target, self.batch.metric, sent, row.result, self.model or None)
+        return request_for(self.target, self.batch.metric, sent, row.result, self.settings)
 
 
 def _selected_lines(gateway: State, view: ResultQuery, chosen: SelectedLines) -> Iterator[Line]:
-    """What lacks something is left out. Raises BadInput where nothing is left."""
+    """Yield the lines, without those that lack a field. Raises BadInput if none is left."""
     lacks, made, last = "", 0, 0
     while True:
         with transaction(gateway.engine) as connection:
@@ -277,5 +291,5 @@ def _selected_lines(gateway: State, view: ResultQuery, chosen: SelectedLines) ->
                 made += 1
                 yield one.custom_id, other.body
     if not made:
-        why = f"it {lacks}" if lacks else "no text of theirs is kept"
-        raise BadInput(f"none of these lines can be scored by {chosen.target.name}: {why}")
+        why = f"the request {lacks}" if lacks else "their texts were not kept"
+        raise BadInput(f"None of these lines can be scored by {chosen.target.name}: {why}.")

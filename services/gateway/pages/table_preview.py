@@ -1,5 +1,6 @@
-"""What an uploaded table would become: how its columns become fields, its first rows and requests,
-and what is wrong by line, equal faults once. What is shown and what is scored are read alike.
+"""The preview of an uploaded table: its mapping, its first rows and requests, and its faults.
+
+Equal faults are listed once. The preview and the scored lines use the same code.
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from services.gateway.http_requests import OWN_KEY
 from services.gateway.state import State
 from services.gateway.table_mapping import (
     ID,
+    SYNONYMS,
     Row,
     TableError,
     TableMapping,
@@ -39,6 +41,7 @@ SHORTEST = 12  # characters of a cell that a sentence of ours does not hold by c
 INSTEAD = "keep that column as metadata instead, and choose another column or none as custom id"
 MOST_TOLD = 20  # lines that were left out
 SHOWN, REQUESTS = 20, 3
+TRIED = 50  # rows whose cells tell whether a column is a field
 GUESSED_FROM, GUESSED_FROM_CHARACTERS = 500, 1_000_000  # rows, and what they hold
 CHECK_SECONDS = 2.0
 LONGEST_REQUEST = 4_000  # characters that are shown
@@ -49,12 +52,12 @@ Pair = tuple[str, str]
 
 @dataclass
 class CustomIds:
-    """Those of the rows so far: each names one line of a batch."""
+    """The custom ids of the rows so far. Each names one line of a batch."""
 
     seen: set[str] = field(default_factory=set)
 
     def fault(self, custom_id: str) -> str:
-        """What is wrong with one more; empty: nothing."""
+        """Return what is wrong with a further id; empty if nothing is."""
         if len(custom_id) > LONGEST_ID:
             return f"custom_id: it is longer than {LONGEST_ID} characters; {INSTEAD}"
         if custom_id in self.seen:
@@ -65,11 +68,15 @@ class CustomIds:
 
 @dataclass
 class TableFaults:
-    """Of the rows so far. missing: needed fields that no column is chosen for. lines: that are
-    wrong; by_kind: (what is wrong) → the first line and how many have it. quoting: of these, what
-    may repeat a cell, and is blurred. is_broken: one cannot be read on behind the last."""
+    """The faults of the rows so far.
+
+    models: configured ones. missing: needed fields without a column. lines: with a fault.
+    by_kind: fault → its first line, and the number of lines that have it. quoting: faults that may
+    repeat a cell, and are blurred. is_broken: the file cannot be read behind the last line.
+    """
 
     contract: MetricContract
+    models: Collection[str]
     missing: dict[str, None] = field(default_factory=dict)
     lines: int = 0
     by_kind: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -83,8 +90,9 @@ class TableFaults:
     def check_row(
         self, number: int, row: Row, body: dict[str, Any], how: TableMapping, custom_id: str
     ) -> None:
-        """One row more. number: its line of the file; body: the row as a request."""
-        error, said = validation_error(self.contract, body), self.ids.fault(custom_id)
+        """Check a further row. number: its line of the file. body: the row as a request."""
+        error = validation_error(self.contract, body)
+        said = unknown_model(body, self.models) or self.ids.fault(custom_id)
         if error is None:
             if said:
                 self._count(number, said)
@@ -109,7 +117,7 @@ class TableFaults:
             self._count(number, told)
 
     def add(self, fault: TableError) -> None:
-        """Of a line that is no row."""
+        """Add the fault of a line that is no row."""
         self._count(fault.line, fault.reason)
 
     def _count(self, number: int, said: str) -> None:
@@ -120,7 +128,7 @@ class TableFaults:
 
 
 def validation_error(contract: MetricContract, body: dict[str, Any]) -> ValidationError | None:
-    """Why it is no request."""
+    """Return why the body is no request."""
     try:
         contract.request.model_validate_json(json.dumps(body))
     except ValidationError as error:
@@ -128,15 +136,25 @@ def validation_error(contract: MetricContract, body: dict[str, Any]) -> Validati
     return None
 
 
+def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
+    """Return what is wrong with the model that a request names; empty if nothing is."""
+    if "model" not in body or body["model"] in models:
+        return ""
+    return (
+        "model: no such model is configured; keep the column as metadata if it names the model "
+        f"that decided. Configured are: {', '.join(sorted(models)) or 'none'}"
+    )
+
+
 def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
-    """(field, what is wrong with it)."""
+    """Return the field, and its fault."""
     first = validation_problem(error, body)["errors"][0]
     place = first["pointer"].lstrip("#/")
     return place.partition("/")[0], f"{place}: {first['detail']}"
 
 
 def _cell(row: Row, column: str | None) -> str:
-    """What kind of value the cell holds; never the value."""
+    """Return the kind of value in the cell, never the value."""
     if column is None:
         return ""
     value = row.get(column)
@@ -164,9 +182,10 @@ def _kind(value: Any) -> str:
 def read_preview(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
 ) -> TablePreview:
-    """Blocks, for two seconds at most; the rest of a large file is checked when it is sent."""
+    """Read the file for at most two seconds; the rest is checked when it is scored. Blocks."""
     until = time.monotonic() + CHECK_SECONDS
-    seen = TablePreview(contract, _read_mapping(gateway, file, contract, sent))
+    mapping = _read_mapping(gateway, file, contract, sent)
+    seen = TablePreview(contract, mapping, model_names(gateway))
     try:
         for number, row in _rows_of_batch(gateway, file):
             seen.add_row(number, row)
@@ -180,9 +199,16 @@ def read_preview(
     return seen
 
 
+def model_names(gateway: State) -> list[str]:
+    """Return the names of the configured models."""
+    return [one.name for one in gateway.catalogue.entries]
+
+
 def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
-    """(line of the file, row), as many as a batch may have. Raises TableError at the next one, and
-    where a line is no row."""
+    """Yield (line of the file, row), as many as a batch may have.
+
+    Raises TableError at a line that is no row, and at the first one too many.
+    """
     most = gateway.settings.max_batch_lines
     with gateway.files.open_read(file.id) as stream:
         for count, (number, row) in enumerate(pause_between(rows_of(stream)), 1):
@@ -192,15 +218,17 @@ def _rows_of_batch(gateway: State, file: File) -> Iterator[tuple[int, Row]]:
 
 
 def upload_key(file: File, sent: Sequence[tuple[str, str]], *, skips: bool) -> str:
-    """Of these columns of this file: pressed twice, they are one batch."""
+    """Return the key of a file with a mapping. The same key gives the same batch."""
     chosen = json.dumps([sorted(pair for pair in sent if pair[0] != "keep"), skips])
     return f"{OWN_KEY} table {file.id} {hashlib.sha256(chosen.encode()).hexdigest()}"
 
 
 @dataclass
 class TableLines:
-    """The lines of a batch, read from a table. skips: leave out faulty lines. is_private: whether a
-    text of the lines read so far must not be stored."""
+    """The lines of a batch, read from a table.
+
+    skips: leave out faulty lines. is_private: a text read so far must not be stored.
+    """
 
     gateway: State
     file: File
@@ -214,10 +242,12 @@ class TableLines:
         the first faulty line unless it is skipped, and where no line is left."""
         mapping = _read_mapping(self.gateway, self.file, self.contract, self.sent)
         ids, left_out, count = CustomIds(), list[int](), 0
+        models = model_names(self.gateway)
         for count, (number, row) in enumerate(_rows_of_batch(self.gateway, self.file), 1):
             body, custom_id = mapping.body(row, self.contract), mapping.custom_id(row, count)
             error = validation_error(self.contract, body)
-            fault = named_fault(error, body)[1] if error else ids.fault(custom_id)
+            fault = unknown_model(body, models) or ids.fault(custom_id)
+            fault = named_fault(error, body)[1] if error else fault
             if not fault:
                 self.is_private |= bool(body.get("do_not_store_text"))
                 yield custom_id, body
@@ -231,12 +261,14 @@ class TableLines:
             first = ", ".join(map(str, left_out[:MOST_TOLD]))
             more = "" if len(left_out) <= MOST_TOLD else " …"
             metadata["left_out"] = f"{len(left_out)} lines of the file: {first}{more}"
+        if not self.is_private:
+            metadata["table"] = self.file.id
 
 
 def _read_mapping(
     gateway: State, file: File, contract: MetricContract, sent: Sequence[Pair]
 ) -> TableMapping:
-    """As the address or the form says; where it says nothing, guessed."""
+    """Return the mapping of the address or the form, or a guess where they have none."""
     is_told = any(name.startswith("c.") for name, _ in sent)
     rows = _first_rows(gateway, file, 1 if is_told else GUESSED_FROM)
     names = list(rows[0]) if rows else []
@@ -244,12 +276,18 @@ def _read_mapping(
     metadata = [value for name, value in sent if name == "m" and value in names]
     if not is_told:
         chosen = {one.name for one in contract.form if one.choices}
+        guessed = guess_columns(contract, names)
+        wrong = _invalid_fields(TableMapping(guessed), rows[:TRIED], contract, gateway)
+        wrong -= {ID, *SYNONYMS, *(one.name for one in contract.form)}
         columns = {
             name: column
-            for name, column in guess_columns(contract, names).items()
-            if name not in chosen
-            or column.lower() == name
-            or has_few_values([row.get(column) for row in rows], MOST_VALUES)
+            for name, column in guessed.items()
+            if name.partition(".")[0] not in wrong
+            and (
+                name not in chosen
+                or column.lower() == name
+                or has_few_values([row.get(column) for row in rows], MOST_VALUES)
+            )
         }
         metadata = metadata or guess_metadata(names, rows, columns.values())
     values: dict[str, dict[str, str]] = {}
@@ -257,18 +295,38 @@ def _read_mapping(
         field_name, _, cell = name[2:].partition(".")
         if name.startswith("v.") and value and field_name in columns:
             values.setdefault(field_name, {})[cell] = value
-    return TableMapping(columns, values, list(dict.fromkeys(metadata)))
+    of_all = {
+        name[2:]: value.strip()
+        for name, value in sent
+        if name[:2] == "k." and value.strip() and name[2:] in contract.request.model_fields
+    }
+    return TableMapping(columns, values, list(dict.fromkeys(metadata)), of_all)
+
+
+def _invalid_fields(
+    mapping: TableMapping, rows: Sequence[Row], contract: MetricContract, gateway: State
+) -> set[str]:
+    """Return the fields that the cells of some row are not valid for."""
+    models, invalid = model_names(gateway), set[str]()
+    for row in rows:
+        body = mapping.body(row, contract)
+        error = validation_error(contract, body)
+        if unknown_model(body, models):
+            invalid.add("model")
+        for one in error.errors(include_url=False) if error else ():
+            invalid.update(map(str, one["loc"][:1]))
+    return invalid
 
 
 def _first_rows(gateway: State, file: File, most: int) -> list[Row]:
-    """With the beginnings of their cells; up to the first line that is no row."""
+    """Return the first rows, up to the first line that is no row."""
     found: list[Row] = []
     size = 0
     with gateway.files.open_read(file.id) as stream:
         try:
             for _, row in pause_between(rows_of(stream)):
                 size += sum(len(cell) for cell in row.values() if isinstance(cell, str))
-                found.append({name: _cut(cell, LONG_CELL) for name, cell in row.items()})
+                found.append(row)
                 if len(found) == most or size > GUESSED_FROM_CHARACTERS:
                     break
         except TableError:
@@ -278,10 +336,11 @@ def _first_rows(gateway: State, file: File, most: int) -> list[Row]:
 
 @dataclass
 class TablePreview:
-    """What would be scored of the rows read so far. complete: whether every line was read."""
+    """The rows read so far as requests. complete: every line was read."""
 
     contract: MetricContract
     mapping: TableMapping
+    models: Collection[str]
     names: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
@@ -290,12 +349,12 @@ class TablePreview:
     faults: TableFaults = field(init=False)
 
     def __post_init__(self) -> None:
-        self.faults = TableFaults(self.contract)
+        self.faults = TableFaults(self.contract, self.models)
         self._cells: dict[str, dict[str, None]] = {one.name: {} for one in self.contract.form}
 
     @property
     def cells(self) -> dict[str, list[str]]:
-        """Field with choices → what its column holds, where that is few values."""
+        """Field with choices → the values of its column, if they are few."""
         return {name: list(one) for name, one in self._cells.items() if len(one) <= MOST_VALUES}
 
     @property
@@ -310,7 +369,7 @@ class TablePreview:
         }
 
     def add_row(self, number: int, row: Row) -> None:
-        """One row more."""
+        """Add a further row."""
         if not self.lines:
             self.names = list(row)
         self.lines += 1

@@ -2,8 +2,9 @@
 
 A form counts only if it carries the token that its own page gave it. The token is derived from a
 random cookie that other sites cannot read: the session's, or, before anybody has logged in, the
-visit's. Source: OWASP, "Signed Double-Submit Cookie". TLS may have ended in front of this service:
-a proxy's header tells the scheme.
+visit's. Each page masks it anew, since the size of a compressed page must not tell it (BREACH).
+Source: OWASP, "Signed Double-Submit Cookie". TLS may have ended in front of this service: a proxy's
+header tells the scheme.
 """
 
 from __future__ import annotations
@@ -180,6 +181,7 @@ def language(text: Iterable[MarkedText] | str | None) -> str:
 SESSION_COOKIE = "touchstone_session"
 VISIT_COOKIE = "touchstone_visit"
 FIELD = "csrf"
+TOKEN_BYTES = 32
 HEADER = "x-csrf-token"  # htmx sends it, from the page's head
 
 
@@ -205,7 +207,23 @@ def token_of(request: Request) -> str:
         if not hasattr(request.state, "visit"):
             request.state.visit = secrets.token_urlsafe(32)
         secret = str(request.state.visit)
-    return _derive_token(secret)
+    token, mask = _derive_token(secret), secrets.token_bytes(TOKEN_BYTES)
+    return mask.hex() + _mask(token, mask).hex()  # another text each time: pages are compressed
+
+
+def _mask(token: bytes, mask: bytes) -> bytes:
+    return bytes(one ^ other for one, other in zip(token, mask, strict=True))
+
+
+def _unmasked(sent: str) -> bytes:
+    """Return the token that a form carries; empty if it is none."""
+    try:
+        raw = bytes.fromhex(sent)
+    except ValueError:
+        return b""
+    if len(raw) != 2 * TOKEN_BYTES:
+        return b""
+    return _mask(raw[TOKEN_BYTES:], raw[:TOKEN_BYTES])
 
 
 def check_csrf(request: Request, form: Mapping[str, str]) -> None:
@@ -215,7 +233,7 @@ def check_csrf(request: Request, form: Mapping[str, str]) -> None:
     if (
         secret is None
         or sent is None
-        or not hmac.compare_digest(_derive_token(secret).encode(), sent.encode())
+        or not hmac.compare_digest(_derive_token(secret), _unmasked(sent))
         or not is_same_origin(request.headers)
     ):
         raise Forbidden("this form is out of date; load the page again and repeat")
@@ -235,8 +253,8 @@ def set_cookie(
     )
 
 
-def _derive_token(secret: str) -> str:
-    return hmac.new(secret.encode(), b"touchstone form", "sha256").hexdigest()
+def _derive_token(secret: str) -> bytes:
+    return hmac.new(secret.encode(), b"touchstone form", "sha256").digest()
 
 
 def is_https(request: Request) -> bool:

@@ -172,7 +172,6 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
         else build_requests(gateway, kept.metric, kept.request, kept.result),
         source=kept,
         done={row.metric for row in rows},
-        names={name: list(contract.parts) for name, contract in metrics().items()},
     )
 
 

@@ -15,6 +15,7 @@ from shared.ledger.tables import jobs, result_facts
 
 class ExportedRow(NamedTuple):
     row: ResultRow
+    request: dict[str, Any] | None
     result: dict[str, Any] | None
     error: dict[str, Any] | None
 
@@ -25,14 +26,15 @@ def exported(
     """The next rows in the order of the file."""
     width = len(ResultRow._fields)
     query = (
-        select(*(FACTS[name] for name in ResultRow._fields), jobs.c.result, jobs.c.error)
+        select(*(FACTS[name] for name in ResultRow._fields))
+        .add_columns(jobs.c.request, jobs.c.result, jobs.c.error)
         .select_from(result_facts.outerjoin(jobs, jobs.c.id == FACTS.job_id))
         .where(*filters(wanted), FACTS.line > after_line)
         .order_by(FACTS.line)
         .limit(limit)
     )
     return [
-        ExportedRow(ResultRow(*row[:width]), row.result, row.error)
+        ExportedRow(ResultRow(*row[:width]), row.request, row.result, row.error)
         for row in connection.execute(query)
     ]
 

@@ -1,7 +1,7 @@
 """The results table of a batch: filtered, sorted, counted, and paged by key.
 
-A page begins after the last row of the one before, wherever that stands by now: no OFFSET counts
-50,000 rows again. Every query names the tenant, and reads one batch by an index.
+A page begins after the last row of the previous page, so no OFFSET counts 50,000 rows again. Every
+query names the tenant, and reads one batch by an index.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from sqlalchemy import (
     select,
     true,
     type_coerce,
+    union_all,
 )
 
 from shared.ledger.judgements import JudgementFilter, is_judged, opinions_of
@@ -40,6 +41,8 @@ INFINITE = literal_column("'Infinity'::float8", Double)
 COUNTED = ("verdict", "status", "label_sent", "label_stated", "model", "language", "variant")
 UNTESTED = "untested="  # facets of results that could not be tested
 MOST_VALUES = 50  # of a column that are offered as filters
+MOST_CELLS = 1_000  # different ones of a metadata key whose values are counted
+SEPARATORS = r"\s*[,;|]\s*"  # of several values in one cell of metadata
 MOST_SIGNS = 8  # in a pair, which may end its key
 FIRST_LINES = 100  # of which one tells what answered
 
@@ -71,7 +74,7 @@ class ResultRow(NamedTuple):
 class ResultFilter:
     """Which rows of a batch. Empty: any.
 
-    equal: column of `COUNTED` → value. facets: words of the result, which a row has all of.
+    equal: column of `COUNTED` → value. facets: words of the result, all of which a row has.
     contains: of the custom id; text: of the snippet. metadata: key → value; pairs: the same as
     people write it, `key=value`. ranges: `score`, `chance` or a part → bounds, the lower
     inclusive, the upper not, unless it is `top`.
@@ -84,6 +87,7 @@ class ResultFilter:
     equal: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     facets: Sequence[str] = ()
+    without: Sequence[str] = ()  # words of the result, of which a row has none
     contains: str = ""
     text: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict)
@@ -112,8 +116,10 @@ class ResultOrder:
 
 @dataclass(frozen=True)
 class SortColumn:
-    """A value to sort by that is never null: what is undefined stands last. is_private: no key
-    holds it, since a key stands in an address; the row that it is of tells it."""
+    """A value to sort by that is never null; undefined values come last.
+
+    is_private: a key is part of an address, so it does not hold this value.
+    """
 
     value: ColumnElement[Any]
     descending: bool = False
@@ -184,7 +190,7 @@ def sort_columns(wanted: ResultFilter, order: ResultOrder) -> list[SortColumn]:
 
 
 def _reason() -> ColumnElement[Any]:
-    """What stands out, then the sentence, as a row says them; all of it is our own."""
+    """Return the problems, then the sentence, as a row shows them. All words are ours."""
     named = func.array_to_string(FACTS.reasons, " ")
     return func.concat(named, " ", FACTS.sentence, type_=Text).collate("C")
 
@@ -207,7 +213,7 @@ def _numbers(parts: Sequence[str]) -> dict[str, ColumnElement[Any]]:
 def _last_values(
     wanted: ResultFilter, columns: Sequence[SortColumn], key: Sequence[Any]
 ) -> list[ColumnElement[Any]]:
-    """Of the row with this key, whose last value is its line."""
+    """Return the sort values of the row with this key, which ends with the line."""
     named = iter(key)
     found: list[ColumnElement[Any]] = []
     row = FACTS.tenant == wanted.tenant, FACTS.batch_id == wanted.batch_id, FACTS.line == key[-1]
@@ -224,7 +230,7 @@ def _last_values(
 def _after_row(
     columns: Sequence[SortColumn], last: Sequence[ColumnElement[Any]]
 ) -> ColumnElement[bool]:
-    """Whether a row comes after the one with these values."""
+    """Return the condition that a row comes after the one with these values."""
     found: ColumnElement[bool] = false()
     for column, value in zip(reversed(columns), reversed(last), strict=True):
         found = or_(column.after(value), and_(column.value == value, found))
@@ -238,6 +244,7 @@ def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
     if wanted.reason:
         found.append(literal(wanted.reason) == func.any(FACTS.reasons))
     found += [literal(one) == func.any(FACTS.facets) for one in wanted.facets]
+    found += [literal(one) != func.all(FACTS.facets) for one in wanted.without]
     for column, sought in ((FACTS.custom_id, wanted.contains), (FACTS.snippet, wanted.text)):
         if sought:
             found.append(func.strpos(func.lower(column), func.lower(literal(sought))) > 0)
@@ -252,9 +259,15 @@ def filters(wanted: ResultFilter) -> list[ColumnElement[bool]]:
 
 
 def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
-    """Any way to read it: a key may hold the sign."""
+    """Yield conditions, one of which holds: the cell is the value, or lists it.
+
+    A key may hold the sign, so every reading of the pair counts.
+    """
     for key, value in readings_of(pair):
         yield FACTS.metadata.contains({key: value})
+        yield literal(value) == func.any(
+            func.regexp_split_to_array(FACTS.metadata[key].astext, SEPARATORS)
+        )
 
 
 def readings_of(pair: str) -> list[tuple[str, str]]:
@@ -294,9 +307,11 @@ def count_of(connection: Connection, wanted: ResultFilter) -> int:
 
 @dataclass(frozen=True)
 class ResultCounts:
-    """Of a whole batch. values: column → value → rows, the most frequent first. bins: rows by bin
-    of the score, lowest first. reasons: reason → rows. numbers: `chance` or a part → rows that have
-    it."""
+    """Counts over a whole batch.
+
+    values: column → value → rows, most frequent first. bins: rows by bin of the score, lowest
+    first. reasons: reason → rows. numbers: `chance` or a part → rows that have it.
+    """
 
     rows: int
     scored: int
@@ -368,15 +383,26 @@ def metadata_keys(connection: Connection, wanted: ResultFilter) -> dict[str, int
 def metadata_values(
     connection: Connection, wanted: ResultFilter, keys: Mapping[str, int]
 ) -> dict[str, dict[str, int]]:
-    """Key → value → rows of the batch, of the keys that have few enough to choose from."""
-    found: dict[str, dict[str, int]] = {k: {} for k, n in keys.items() if 1 < n <= MOST_VALUES}
+    """Return key → value → rows of the batch, for keys with 2 to 50 values to choose from.
+
+    A cell may list several values, as `women, migrants`; each counts by itself.
+    """
+    some = [key for key, values in keys.items() if 1 < values <= MOST_CELLS]
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
-    both, some = (pair.c.key, pair.c.value), pair.c.key.in_(list(found))
-    each = select(*both, func.count()).select_from(result_facts.join(pair, true()))
-    counted = each.where(*filters(wanted.batch_filter), some).group_by(*both)
-    for key, value, rows in connection.execute(counted):
-        found[key][value] = rows
-    return {key: _most_common(values) for key, values in found.items()}
+    parts = func.regexp_split_to_table(pair.c.value, SEPARATORS).label("part")
+    each = (
+        select(pair.c.key, parts)
+        .select_from(result_facts.join(pair, true()))
+        .where(*filters(wanted.batch_filter), pair.c.key.in_(some))
+        .subquery("each")
+    )
+    both = each.c.key, each.c.part
+    found: dict[str, dict[str, int]] = {}
+    for key, value, rows in connection.execute(select(*both, func.count()).group_by(*both)):
+        found.setdefault(key, {})[value] = rows
+    return {
+        key: _most_common(found[key]) for key in some if 1 < len(found.get(key, ())) <= MOST_VALUES
+    }
 
 
 class SplitCount(NamedTuple):
@@ -389,7 +415,7 @@ class SplitCount(NamedTuple):
 
 
 def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[SplitCount]:
-    """Of the whole batch, the lowest mean first. by: `metadata.<key>`, or one of `COUNTED`."""
+    """Count the whole batch by value, lowest mean first. by: `metadata.<key>`, or of `COUNTED`."""
     key = by.removeprefix("metadata.")
     value = (FACTS[by] if key == by else FACTS.metadata[key].astext).label("value")
     mean = func.avg(FACTS.score).label("mean")
@@ -401,6 +427,39 @@ def split_counts(connection: Connection, wanted: ResultFilter, by: str) -> list[
         .limit(MOST_VALUES + 1)
     )
     return [SplitCount(*row) for row in rows]
+
+
+class CardCounts(NamedTuple):
+    """Rows of a filter by verdict, by state, by problem, and by the first reason for no test."""
+
+    verdicts: Mapping[str, int]
+    states: Mapping[str, int]
+    problems: Mapping[str, int]
+    untested: Mapping[str, int]
+
+
+def card_counts(connection: Connection, wanted: ResultFilter) -> CardCounts:
+    """Count the rows that the filter leaves, most frequent first, in one statement."""
+    named: tuple[ColumnElement[Any], ...] = (
+        FACTS.verdict, FACTS.status, func.unnest(FACTS.reasons), func.unnest(FACTS.facets),
+    )  # fmt: skip
+    each = union_all(
+        *(
+            select(literal(place).label("kind"), value.label("value")).where(*filters(wanted))
+            for place, value in enumerate(named)
+        )
+    ).subquery("each")
+    rows = connection.execute(
+        select(each.c.kind, each.c.value, func.count())
+        .where(or_(each.c.kind < len(named) - 1, each.c.value.startswith(UNTESTED)))
+        .where(each.c.value.is_not(None))
+        .group_by(each.c.kind, each.c.value)
+        .order_by(func.count().desc(), each.c.value)
+    )
+    found: list[dict[str, int]] = [{} for _ in named]
+    for kind, value, count in rows:
+        found[kind][value.removeprefix(UNTESTED)] = count
+    return CardCounts(*found)
 
 
 def count_untested(connection: Connection, wanted: ResultFilter, most: int) -> dict[str, int]:
@@ -418,8 +477,10 @@ def count_untested(connection: Connection, wanted: ResultFilter, most: int) -> d
 
 
 def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any]:
-    """Of the first result of the batch that a model answered, as far as the beginning tells; else
-    of the first; empty without one."""
+    """Return the provenance of the first result that used a model, or of the first one, or {}.
+
+    Only the first `FIRST_LINES` results are searched.
+    """
     found = jobs.c.result["provenance"]
     query = (
         select(found.label("provenance"), found["models"][0].is_(None).label("alone"), FACTS.line)
@@ -435,8 +496,11 @@ def provenance_of(connection: Connection, wanted: ResultFilter) -> dict[str, Any
 
 @dataclass(frozen=True)
 class ResultSummary:
-    """Of a whole batch, whatever is filtered. why: reason code → results not tested. keys: of
-    metadata → values. provenance: of the first result. choices: as of `metadata_values`."""
+    """The summary of a whole batch, whatever is filtered.
+
+    why: reason code → results not tested. keys: metadata key → number of values. provenance: of the
+    first result. choices: as `metadata_values` returns them.
+    """
 
     counts: ResultCounts
     why: Mapping[str, int]
@@ -467,16 +531,17 @@ def summary_of(
 
 
 def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, str]:
-    """Job → the beginning of the explanation that a model gave; none where none is kept."""
-    told = jobs.c.result["elicitation"]["explanation"].as_string()
-    query = select(jobs.c.id, func.left(told, SNIPPET)).where(
+    """Return the beginning of each job's explanation: the one sent, else the one a model gave."""
+    given = jobs.c.result["elicitation"]["explanation"].as_string()
+    written = func.coalesce(func.nullif(jobs.c.request["explanation"].as_string(), ""), given)
+    query = select(jobs.c.id, func.left(written, SNIPPET)).where(
         jobs.c.id.in_(list(ids)), jobs.c.tenant == tenant
     )
     return {job: written for job, written in connection.execute(query) if written}
 
 
 def has_missing_rows(connection: Connection, batch_id: str) -> bool:
-    """Whether ended lines of this batch have no row yet."""
+    """Return True if an ended line of this batch has no row yet."""
     missing = select(literal(1)).where(
         batch_lines.c.batch_id == batch_id,
         ~batch_lines.c.has_facts,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from services.gateway.pages.batch_outcome import BatchOutcome, outcome_of
+from services.gateway.pages.batches import _seconds_left
 from services.gateway.pages.result_query import (
     ResultQuery,
     parse_query,
@@ -57,20 +58,10 @@ def test_the_sentences_count_the_rows_that_the_page_shows() -> None:
     assert told.sentences[0] == "Of 123 explanations 120 hold up and 3 could not be tested."
     assert told.sentences[1] == "The problem: misquotes the post (2)."
     assert told.sentences[2].startswith("The most frequent reason for no test: label unknown (3).")
-    assert told.problems[0].address == f"/batches/{ID}?reason=misquoted#items"
 
 
 class TestPictures:
-    """Bars lead to their lines and add up."""
-
-    def test_verdicts_fill_the_bar(self) -> None:
-        bars = found(
-            60, 20, verdicts={"problem_found": 15, "holds_up": 45, "not_tested": 20}
-        ).verdicts
-        assert [bar.name for bar in bars] == ["holds_up", "problem_found", "not_tested"]
-        assert sum(bar.share for bar in bars) == pytest.approx(1)
-        assert bars[1].start == pytest.approx(45 / 80)
-        assert bars[1].address == f"/batches/{ID}?verdict=problem_found#items"
+    """Bars lead to their lines; parts are the report's."""
 
     def test_every_bin_leads_to_a_filter_that_its_page_understands(self) -> None:
         histogram = found().histogram
@@ -155,7 +146,7 @@ class TestAddresses:
     def test_of_two_values_the_last_one_counts_and_the_first_is_told(self) -> None:
         shown = view(("verdict", "holds_up"), ("verdict", "not_tested"), ("after", "[1]"))
         assert [chip.text for chip in shown.chips] == ["verdict: not tested"]
-        assert shown.ignored == ("verdict = holds_up: it is said twice, and the last one counts",)
+        assert shown.ignored == ("verdict = holds_up: it occurs twice, and the last one counts",)
 
     def test_an_empty_field_of_the_form_says_nothing(self) -> None:
         assert view(("score_from", ""), ("meta", ""), ("batch", ID)).ignored == ()
@@ -166,3 +157,11 @@ class TestAddresses:
         assert first.sort_order("score") == "ascending"
         second = view(*parse_qsl(urlsplit(first.sorted_by("score")).query))
         assert second.sort_order("score") == "descending"
+
+
+@pytest.mark.parametrize(("done", "left"), [(0, None), (4, None), (10, 90.0), (100, 0.0)])
+def test_the_time_left_follows_from_the_pace_so_far(done: int, left: float | None) -> None:
+    began = datetime.now(UTC) - timedelta(seconds=10)
+    open_batch = replace(batch(), total=100, completed=done, failed=0, in_progress_at=began)
+    found = _seconds_left(open_batch)
+    assert found == (None if left is None else pytest.approx(left, abs=5))

@@ -12,18 +12,17 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import httpx
-import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import Engine, String, cast, event, func, select, update
 
-from services.gateway.pages import comparison_view
 from services.gateway.pages.comparison_view import compare_context
 from services.gateway.results import result_pairs
 from services.gateway.results.result_pairs import PairFilter
 from services.hatexscore.contract import CONTRACT
 from shared.ledger.tables import DEFAULT_TENANT, batch_lines, idempotency_keys, jobs
 from shared.ledger.tables import batches as ledger_batches
-from shared.reports.comparison_details import density_of
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.pages.test_pages import entered
@@ -63,11 +62,8 @@ def test_a_filter_that_cannot_be_read_is_told(
     assert "right minus left from 0.1" in html
 
 
-def test_the_numbers_are_the_reports_and_cells_lead_to_their_pairs(
-    client: httpx.Client,
-    engine: Engine,
-    batches: tuple[str, str],
-    monkeypatch: pytest.MonkeyPatch,
+def test_the_numbers_are_the_reports_and_verdicts_lead_to_their_pairs(
+    client: httpx.Client, engine: Engine, batches: tuple[str, str]
 ) -> None:
     html = compared(client, engine, *batches)
     with engine.connect() as connection:
@@ -77,38 +73,13 @@ def test_the_numbers_are_the_reports_and_cells_lead_to_their_pairs(
     assert score["difference"]["value"] == pytest.approx(sum((0.3, 0.3, 0.3, 0.05, 0.4, 0.4)) / 6)
     assert (score["first"] - score["second"]) == pytest.approx(score["difference"]["value"])
     assert f"is {score['difference']['value']:.3f} higher" in html
-    assert "1 pair is undefined on the right only and 1 pair is undefined on the left only." in html
+    assert "2 of 8 pairs lack a score on at least one side" in html
     bounds = found["bounds"]
     assert bounds["low"] == pytest.approx((1.75 - 0.6 - 0.3) / 8)
     assert bounds["high"] == pytest.approx((1.75 + 0.4 + 0.7) / 8)
     assert sum(one["pairs"] for one in found["verdicts"]) == 8
-    cells = re.findall(r'href="(/compare[^"]*cell=[^"]*)"', html)
-    assert len(set(cells)) == len(found["density"]) == 6
-    page = client.get(cells[0].replace("&amp;", "&").partition("#")[0]).text
-    assert page.count('class="card pair"') == 1
-    monkeypatch.setattr(comparison_view, "MOST_CELLS", 5)  # then four cells are one, or sixteen
-    page = client.get("/compare", params={"left": batches[0], "right": batches[1]}).text
-    joined = set(re.findall(r'href="(/compare[^"]*cell=[0-9]+,[0-9]+,(?:20|10)#pairs)"', page))
-    assert 1 <= len(joined) <= 6
-    for cell in joined:
-        page = client.get(cell.replace("&amp;", "&").partition("#")[0]).text
-        assert page.count('class="card pair"') >= 1
     verdicts = next(iter(re.findall(r'href="(/compare[^"]*verdicts=[^"]*)"', html)))
     assert "card pair" in client.get(verdicts.replace("&amp;", "&").partition("#")[0]).text
-
-
-@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 1.0), (0.0, 5.0), (-0.1, 0.7)])
-@pytest.mark.parametrize("grid", [40, 20, 10])
-def test_a_cell_leads_to_the_scores_that_the_report_counts_in_it(
-    bounds: tuple[float, float], grid: int
-) -> None:
-    low, high = bounds
-    for step in range(2_001):
-        score = low + (high - low) * step / 2_000
-        [cell] = density_of(np.array([[score, score]]), bounds)
-        least, end = comparison_view.grid_bounds(cell.first * grid // 40, bounds, grid)
-        assert least <= score
-        assert score < end or score >= high
 
 
 def test_pairs_are_filtered_and_exported(
@@ -142,7 +113,7 @@ def test_pairs_are_filtered_and_exported(
         rows = list(csv.DictReader(io.StringIO(file, newline="")))
         assert len(rows) == count, filters
         assert "is quite friendly" not in file
-    strange = {"change_from": "much", "left_verdict": "fine", "cell": "99,1", "verdicts": "a,b"}
+    strange = {"change_from": "much", "left_verdict": "fine", "verdicts": "a,b"}
     assert "remove this filter" not in client.get("/compare", params=asked | strange).text
     refused = client.get("/compare/pairs.csv", params=asked | strange)  # others than were meant
     assert refused.status_code == 422
@@ -229,29 +200,71 @@ def test_batches_are_called_by_their_files_and_by_their_ids_where_these_are_equa
     ends = [f" (…{one[-6:]})" if len(set(files)) == 1 else "" for one in batches]
     old, new = (f"“{file}{end}”" for file, end in zip(files, ends, strict=True))
     html = compared(client, engine, *batches)
-    assert f"{new} explains better than {old} by 0.292" in html
+    assert f"the mean score of {new} is 0.292 higher than that of {old}" in html
 
 
-def test_an_interval_that_holds_none_tells_of_neither() -> None:
-    gap = {"value": 0.01, "low": -0.2, "high": 0.3, "clusters": 9}
-    found = {
+def a_comparison(value: float, p: float, *problems: tuple[str, int, int, float]) -> dict[str, Any]:
+    """Of 300 pairs, 166 with a score on both sides. problems: code, new alone, old alone, p."""
+    gap = {"value": value, "low": value - 0.024, "high": value + 0.028, "clusters": 166, "of": 166}
+    named = ("problem", "only_first", "only_second", "p_adjusted")
+    return {
+        "pairs": 300, "verdicts": [], "slices": [],
+        "bounds": {"pairs": 300, "low": -0.41, "high": 0.43},
+        "problems": [dict(zip(named, one, strict=True)) for one in problems],
         "differences": [
-            {"component": "score", "difference": gap, "pairs": 9, "better": 5, "worse": 4}
+            {"component": "score", "difference": gap, "pairs": 166, "better": 12, "worse": 9}
+            | {"p_value": p / 3, "p_adjusted": p}
         ],
-        "verdicts": [], "density": [], "changes": [], "histogram": None, "slices": [],
-        "undefined_a": 1, "undefined_b": 0, "bounds": {"pairs": 10, "low": 0.004, "high": 0.473},
     }  # fmt: skip
-    first, _, bounds = compare_context(CONTRACT, found, ("old", "new"), "/compare").sentences
-    assert "it cannot be told whether “new” or “old” explains better" in first
-    assert "would lie between 0.004 and 0.473. That is of these pairs alone" in bounds
+
+
+def sentences(found: dict[str, Any]) -> list[str]:
+    return list(compare_context(CONTRACT, found, ("A", "B"), "/compare").sentences)
+
+
+def test_no_winner_is_called_that_the_corrected_test_does_not_find() -> None:
+    decision, numbers, missing, needed = sentences(a_comparison(0.0241, 0.191))
+    assert decision == "No clear difference between “A” and “B”."
+    assert "p = 0.191 after correction: 12 up, 9 down." in numbers
+    assert missing.startswith("134 of 300 pairs lack a score on at least one side. With them")
+    assert re.search(r"about [\d,]+ texts are needed", needed)
+    assert sentences(a_comparison(0.2, 0.001))[0] == "“B” explains better than “A”."
+    assert sentences(a_comparison(-0.2, 0.001))[0].startswith("Do not switch: “A” explains better")
+
+
+@given(st.floats(-1, 1).filter(bool), st.floats(0, 1), st.integers(0, 30), st.integers(0, 30))
+def test_a_side_with_more_of_a_problem_is_never_called_better(
+    value: float, p: float, new: int, old: int
+) -> None:
+    decision = sentences(a_comparison(value, p, ("opposite-decision", new, old, 0.014)))[0]
+    if "“B” explains better" in decision:
+        assert (p <= 0.05, value > 0, new <= old) == (True, True, True)
+    if new > old and (p > 0.05 or value > 0):
+        problem = f"“B” has the problem “says the opposite” in {new}"
+        assert decision.startswith(f"Do not switch yet: {problem}")
+
+
+def test_problems_of_one_side_are_counted_and_tested(client: httpx.Client, engine: Engine) -> None:
+    sides = [make_batch(engine, [0.5] * 12)[0] for _ in range(2)]
+    with engine.begin() as connection:
+        for side, numbers in ((sides[0], {1}), (sides[1], set(range(1, 12)))):
+            mine = jobs.c.batch_id == side
+            rows = connection.execute(select(jobs).where(mine).order_by(jobs.c.id)).all()
+            for number, row in enumerate(rows):
+                own = ["opposite-decision"] if number in numbers else []
+                values = {"result": row.result | {"problems": own}}
+                connection.execute(update(jobs).where(jobs.c.id == row.id).values(values))
+    html = compared(client, engine, *sides)
+    assert "Do not switch yet" in html
+    table = html.partition('id="problems"')[2].partition("</table>")[0]
+    assert re.findall(r'class="number" data-h="Only (?:left|right)">(\d+)', table) == ["0", "10"]
 
 
 def test_swapped_sides_say_the_opposite(
     client: httpx.Client, engine: Engine, batches: tuple[str, str]
 ) -> None:
     html = compared(client, engine, *reversed(batches))
-    assert "0.292 lower" in html
-    assert f"{_name(batches[1])} explains better than {_name(batches[0])} by 0.292" in html
+    assert f"{_name(batches[0])} is 0.292 lower than that of {_name(batches[1])}" in html
 
 
 def test_two_models_of_one_batch_and_several_rights(
@@ -311,8 +324,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
             connection.execute(update(batch_lines).where(line).values(caller=caller))
     sides = [f"{batch}:metadata.writer={one}" for one in "ab"]
     html = compared(client, engine, *sides)
-    [found] = re.findall(r"<p class=\"first\">(.*?)</p>", html)
-    assert "“b” explains better than “a” by 0.5." in found
+    assert "the mean score of “b” is 0.5 higher than that of “a”" in html
     assert html.count('class="card pair"') == 3
     chosen = {"left": batch, "left_part": "metadata.writer=a", "right": sides[1]}
     moved = client.get("/compare", params=chosen, follow_redirects=False)

@@ -142,7 +142,7 @@ def test_answers_are_texts_between_dashes_or_json(typed: str, value: object) -> 
 
 
 def test_more_is_folded_until_something_of_it_is_said(client: httpx.Client) -> None:
-    folded = "<details><summary>More</summary>"
+    folded = "<details><summary>Advanced</summary>"
     page = client.get("/try?metric=hatexscore")
     assert folded in page.text
     form = {"csrf": token(page), "metric": "hatexscore", "text": "a", "explanation": "b"}
@@ -151,7 +151,7 @@ def test_more_is_folded_until_something_of_it_is_said(client: httpx.Client) -> N
     for more in ({"weights.htc": "2"}, {"tau": "high"}):
         filled = {f"{PREFIX}{name}": value for name, value in more.items()}
         told = client.post("/try", data=form | filled).text
-        assert "<details open><summary>More</summary>" in told
+        assert "<details open><summary>Advanced</summary>" in told
 
 
 def test_a_hint_is_a_clause_with_its_brackets() -> None:

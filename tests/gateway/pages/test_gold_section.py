@@ -48,7 +48,7 @@ def test_a_page_and_its_file_say_how_far_decisions_agree(
     client: httpx.Client, engine: Engine
 ) -> None:
     batch_id, _ = make_batch(engine, [0.9, 0.2, 0.5, 0.7])
-    client.get(f"/batches/{batch_id}")
+    client.get(f"/batches/{batch_id}/statistics")
     [report_id] = run_reports(engine)
     one = {"value": 0.75, "low": 0.3, "high": 0.9, "of": 4}
     none = {"value": None, "low": None, "high": None, "of": 0}
@@ -57,7 +57,7 @@ def test_a_page_and_its_file_say_how_far_decisions_agree(
         accuracy=one, kappa=one, macro_f1=none, chance=0.5,
     )  # fmt: skip
     changed(engine, report_id, **own)
-    for path in (f"/batches/{batch_id}", f"/batches/{batch_id}/report.html"):
+    for path in (f"/batches/{batch_id}/statistics", f"/batches/{batch_id}/report.html"):
         page = client.get(path).text
         section = page.partition('aria-labelledby="gold"')[2].partition("</section>")[0]
         assert "3 of 4 decisions are those of the gold label" in section

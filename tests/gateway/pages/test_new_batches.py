@@ -124,6 +124,82 @@ def test_columns_are_guessed_and_json_lines_are_read(scene: Scene) -> None:
     assert one["body"] == {"text": "text", "explanation": "hateful", "tau": 0.25}
 
 
+NATURAL = "post,reason,decision,model\n" + "".join(
+    f"a text {number},it is hateful,hateful,hermes-{number % 2}\n" for number in range(6)
+)
+
+
+def test_the_natural_table_is_scored_as_it_is_uploaded(scene: Scene) -> None:
+    address = uploaded(scene.client, NATURAL.encode())
+    answer = confirmed(scene.client, address, **{"k.language": "en"})
+    assert answer.status_code == 303, answer.text
+    made = requests_of(scene, answer.headers["location"].rpartition("/")[2])
+    assert made[1]["body"] == {
+        "text": "a text 1",
+        "explanation": "it is hateful",
+        "predicted_label": "hateful",
+        "language": "en",
+        "metadata": {"model": "hermes-1"},
+    }
+    batch = scene.read({"id": answer.headers["location"].rpartition("/")[2]})
+    assert batch["status"] == "in_progress"
+    assert scene.client.get(f"/batches/new/{batch['metadata']['table']}?metric=hatexscore")
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "is_field"),
+    [
+        ("model", ("embedded-hate", "embedded-hate"), True),
+        ("model", ("embedded-hate", "hermes"), False),
+        ("language", ("en", "pt-BR"), True),
+        ("language", ("English!", "English!"), False),
+        ("policy", ("hate v2", "hate v2"), False),
+        ("seed", ("1", "2"), True),
+        ("prompt", ("Is it hateful?", "Is it?"), False),
+    ],
+)
+def test_a_column_is_a_field_only_if_its_values_are_valid_there(
+    scene: Scene, column: str, cells: tuple[str, ...], is_field: bool
+) -> None:
+    rows = "".join(f"a,b,{cell}\n" for cell in cells)
+    shown = scene.client.get(uploaded(scene.client, f"text,reason,{column}\n{rows}".encode()))
+    assert (sent_by(shown).get(f"c.{column}") == column) == is_field
+    assert "cannot be scored" not in shown.text
+
+
+def test_a_model_that_is_not_configured_is_told_before_anything_is_scored(scene: Scene) -> None:
+    address = uploaded(scene.client, NATURAL.encode())
+    mapped = "&c.text=post&c.explanation=reason&c.model=model"
+    shown = scene.client.get(address + mapped).text
+    assert "6 lines cannot be scored" in shown
+    assert re.search(r"Line 2: model: no such model is configured.*\(and 5 more lines\)", shown)
+
+
+def test_probabilities_of_the_callers_own_model_are_two_columns(scene: Scene) -> None:
+    table = "text,reason,probabilities.original,probabilities.masked\na,b,0.9,0.25\n"
+    answer = confirmed(scene.client, uploaded(scene.client, table.encode()))
+    [one] = requests_of(scene, answer.headers["location"].rpartition("/")[2])
+    assert one["body"]["probabilities"] == {"original": 0.9, "masked": 0.25}
+
+
+def test_columns_of_several_words_are_guessed(scene: Scene) -> None:
+    head = "Tweet Body,LLM Rationale v2,Moderator verdict,Post id"
+    rows = "".join(f"a{n},b,hateful,{n}\n" for n in range(4))
+    sent = sent_by(scene.client.get(uploaded(scene.client, f"{head}\n{rows}".encode())))
+    assert sent["c.text"] == "Tweet Body"
+    assert sent["c.explanation"] == "LLM Rationale v2"
+    assert sent["c.predicted_label"] == "Moderator verdict"
+
+
+def test_a_workbook_is_refused_by_its_name(scene: Scene) -> None:
+    form = {"csrf": token(scene.client.get("/batches/new")), "metric": "hatexscore", "rows": ""}
+    files = {"file": ("posts.XLSX", b"PK\x03\x04")}
+    refused = scene.client.post("/batches/new", data=form, files=files)
+    assert refused.status_code == 422
+    assert "posts.XLSX is a workbook" in refused.text
+    assert "CSV UTF-8" in refused.text
+
+
 def test_what_people_say_is_kept_as_metadata_by_itself(scene: Scene) -> None:
     said = {"gold": "hateful", "gold_rationale": [[0, 4]], "rating_anna": 4}
     row = {"text": "text", "explanation": "hateful", "market": "de", **said}
@@ -264,11 +340,12 @@ def test_columns_are_asked_for_before_any_line_is_called_wrong(scene: Scene) -> 
 
 def test_equal_faults_are_told_once_with_what_the_cell_holds(scene: Scene) -> None:
     content = b"text,explanation,tau\n" + b"a,b,x\n" * 29 + b",b,0.5\n" + b"a,b,7\n"
-    shown = scene.client.get(uploaded(scene.client, content)).text
-    assert "31 lines cannot be scored as they are" in shown
+    mapped = "&c.text=text&c.explanation=explanation&c.tau=tau"
+    shown = scene.client.get(uploaded(scene.client, content) + mapped).text
+    assert "31 lines cannot be scored" in shown
     told = shown[shown.index('id="faults"') :]
     assert told[: told.index("</section>")].count("<li>") == 3
-    assert re.search(r"Line 2: .*tau.*the cell holds a text.*; 28 more lines the same", told)
+    assert re.search(r"Line 2: .*tau.*the cell holds a text.*and 28 more lines", told)
     assert re.search(r"Line 31: .*text.*\(the cell is empty\)", told)
     assert re.search(r"Line 32: .*tau.*the cell holds a number", told)
     assert "sensitive" not in told.partition("</section>")[0]  # why it fails is never blurred
@@ -355,7 +432,7 @@ def test_what_is_selected_is_scored_whether_it_was_shown_again_or_not(scene: Sce
     before = scene.client.get("/v1/batches").json()["data"]
     refused = confirmed(scene.client, address, **{"c.predicted_label": "note"})
     assert refused.status_code == 422
-    assert "2 lines cannot be scored as they are" in refused.text
+    assert "2 lines cannot be scored" in refused.text
     assert '<option value="note" selected>note</option>' in refused.text
     assert scene.client.get("/v1/batches").json()["data"] == before
 
@@ -367,7 +444,7 @@ def test_a_custom_id_that_comes_twice_is_told_before_anything_is_stored(
     address = uploaded(scene.client, content)
     ids = f"{address}&c.text=text&c.explanation=explanation&c.custom_id=post_id"
     shown = scene.client.get(ids).text
-    assert "4 lines cannot be scored as they are" in shown
+    assert "4 lines cannot be scored" in shown
     assert re.search(r"Line 3: custom_id: .* keep that column as metadata instead", shown)
     assert "&#34;custom_id&#34;: &#34;p1&#34;" in shown
     monkeypatch.setattr(table_preview, "CHECK_SECONDS", -1)  # a line behind those that are shown

@@ -54,7 +54,7 @@ def test_no_address_is_our_fault(client: httpx.Client, engine: Engine) -> None:
         f"{compared}:model=%00",
         f"{compared}:model={'a' * 500}",
         f"{compared}&by=metadata.a%0Ab",
-        f"/batches/{batch_id}?split=metadata.%0A",
+        f"/batches/{batch_id}/statistics?split=metadata.%0A",
         f"/batches/{batch_id}?sort=custom_id&after=%5B%22%5Cu0000%22,1%5D",
         f"/batches/{batch_id}?sort=custom_id&after=%5B%22%5Cud800%22,1%5D",
     ):
@@ -105,7 +105,7 @@ def test_who_only_judges_makes_no_comparison(opens: Opens, engine: Engine) -> No
     batch_id, _ = make_batch(engine, SCORES, tenant="a")
     reviewer = entered(opens, "a", "review")
     assert reviewer.get(f"/compare?left={batch_id}&right={batch_id}").status_code == 403
-    assert reviewer.get(f"/batches/{batch_id}?split=verdict").status_code == 200
+    assert reviewer.get(f"/batches/{batch_id}/statistics?split=verdict").status_code == 200
 
 
 @pytest.mark.parametrize("scope", ["score", "batch", "review"])

@@ -78,6 +78,9 @@ PANELS = {  # the function that asks → the panel; the one that is deepest coun
     "provenance_of": "who answered",
     "summary_of": "whether these still hold",
     "_results": "lines",
+    "card_counts": "the answer",
+    "explanations_of": "explanations",
+    "of_job": "judgements of the opened line",
     "load_row_detail": "the opened line",
     "saved_views": "tabs",
     "judgement_state": "how far people agree",
@@ -116,7 +119,7 @@ class Look:
 
 SORTED = ("score", "verdict", "model", "qf", "custom_id", "why", "text", "judged")
 BATCH_PAGES = {
-    "finding, verdicts, histogram, rows": PATH,
+    "answer and lines": PATH,
     "judged": f"{PATH}?judged=yes&by=Ann",
     "later": f"{PATH}?sort=line&after=[60]",
     "later by text": f"{PATH}?sort=text&desc=1&after=[60]",
@@ -135,8 +138,9 @@ BATCH_PAGES = {
     "text": f"{PATH}?text=number+19",
 }
 PAGES = {
-    **{name: Look(address, "how far people agree") for name, address in BATCH_PAGES.items()},
-    "split": Look(f"{SECOND}?split=metadata.market", "split"),
+    **{name: Look(address) for name, address in BATCH_PAGES.items()},
+    "statistics": Look(f"{PATH}/statistics", "how far people agree"),
+    "split": Look(f"{SECOND}/statistics?split=metadata.market", "split"),
     "compare": Look(COMPARE, "the comparison"),
     "compare: verdicts": Look(f"{COMPARE}&verdicts=holds_up,holds_up", "the comparison"),
     "compare: text": Look(f"{COMPARE}&text=number+19", "the comparison"),

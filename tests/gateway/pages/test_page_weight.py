@@ -12,6 +12,7 @@ from bench.pages import COMPARE, LEFT, MADE, comparison, fill_comparison
 from services.gateway.pages.row_excerpts import excerpt, offered
 
 MOST_HTML = 150_000
+MOST_SENT = 40_000  # compressed
 KEYS = [f"said of it {number}" for number in range(8)]
 LONG = text(  # as long as may be; texts in letters of three bytes
     "UPDATE result_facts SET custom_id = repeat('c', 250) || line, snippet = repeat('文章', 80), "
@@ -41,15 +42,19 @@ def test_pages_are_light_whatever_lines_and_texts_say(client: httpx.Client, engi
         "lines": base,
         "columns": f"{base}?{columns}",
         "filtered": f"{base}?col={KEYS[0]}&verdict=not_tested&text=文章&score_from=0",
-        "split": f"{base}?{urlencode({'split': f'metadata.{KEYS[0]}'})}",
+        "statistics": f"{base}/statistics",
+        "split": f"{base}/statistics?{urlencode({'split': f'metadata.{KEYS[0]}'})}",
         "compared": COMPARE,
         "pairs": f"{COMPARE}&change_from=-1",
         "start": "/",
     }
-    weights = {
-        name: len(client.get(path).raise_for_status().content) for name, path in pages.items()
-    }
+    weights, sent = {}, {}
+    for name, path in pages.items():
+        answer = client.get(path, headers={"Accept-Encoding": "gzip"}).raise_for_status()
+        assert answer.headers["content-encoding"] == "gzip"
+        weights[name], sent[name] = len(answer.content), answer.num_bytes_downloaded
     assert max(weights.values()) < MOST_HTML, weights
+    assert max(sent.values()) < MOST_SENT, sent
 
 
 def test_an_excerpt_shows_what_was_sought() -> None:

@@ -25,11 +25,11 @@ from tests.gateway.pages.parsed import FormFields
 from tests.gateway.test_scores import GOOD, URL
 
 HOSTILE = "<script>alert(1)</script> \" ' \u202eright-to-left\u202c \U0001f600 &amp;"
-META = re.compile(r'<meta name="csrf" content="([0-9a-f]{64})">')
+META = re.compile(r'<meta name="csrf" content="([0-9a-f]{128})">')
 SCRIPT = re.compile(r"""<script src="\{\{ asset\('([\w./-]+)'\)""")
 NO_LIVE = "{% block live %}{% endblock %}"
 MOST_SCRIPTS = 70_000  # bytes
-CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
+CSRF = re.compile(r'name="csrf" value="([0-9a-f]{128})"')
 
 
 def token(page: httpx.Response) -> str:

@@ -44,16 +44,16 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     parts = {"htc": 1.0, "qf": 0.5, "tgi": None, "cc": 1.0}
     changed(engine, ids[2], components=parts, not_applicable={"tgi": "the text names no group"})
     path = f"/batches/{batch_id}"
-    assert "The report is being made" in client.get(path).text
+    assert "The report is being made" in client.get(f"{path}/statistics").text
     run_reports(engine)
-    page = client.get(path).text
+    page = client.get(f"{path}/statistics").text
     link = f"{path}?facet=quotes%3Dsome+missing#items"
     assert f'<a href="{link}"><bdi>quote something that is not in the text</bdi></a>' in page
     assert "1 of 4 lines" in client.get(link.removesuffix("#items")).text
     named = client.get(f"{path}?language=en").text
     assert "<bdi>language: English (en)</bdi>" in named
     assert '<option value="en" selected>English (en) (4)</option>' in named
-    assert "Quotations of the texts: " in page  # spoken
+    assert "Quotations: " in page  # spoken
     assert f'<a href="{path}?language=en#items"><bdi>English (en)</bdi></a>' in page
     assert page.count('scope="col" class="number">Does not apply') == 1
     row = page.partition("Names who is targeted")[2].partition("</tr>")[0]
@@ -107,9 +107,9 @@ def test_counts_of_words_lead_to_exactly_their_lines(
         found = connection.execute(jobs.select().where(mine).order_by(jobs.c.id)).all()
     for job, result in zip(found, own, strict=True):
         changed(engine, job.id, **result)
-    client.get(path)
+    client.get(f"{path}/statistics")
     run_reports(engine, metric)
-    led = LED.findall(client.get(path).text)
+    led = LED.findall(client.get(f"{path}/statistics").text)
     assert len(led) == bars
     for address, count in led:
         page = client.get(unescape(address)).text
@@ -134,9 +134,9 @@ def test_stances_of_each_of_several_groups_lead_to_their_lines(
     path = f"/batches/{batch_id}"
     for job in found:
         changed(engine, job.id, stance="toxic")
-    client.get(path)
+    client.get(f"{path}/statistics")
     run_reports(engine, "haf")
-    led = LED.findall(client.get(path).text)
+    led = LED.findall(client.get(f"{path}/statistics").text)
     assert [count for _, count in led] == ["1", "2"]
     for address, count in led:
         assert f"{count} of 3 lines:" in client.get(unescape(address)).text

@@ -108,7 +108,7 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
     assert (
         "2 versions, the best has 0.75" in client.get(f"/jobs/{first}").text
     )  # its parent says so
-    assert page.index('id="versions"') < page.index("How this score came about")
+    assert page.index('id="versions"') < page.index("Provenance")
     assert client.get(f"/v1/jobs/{second}").json()["metadata"]["edited_from"] == first
     after = page.partition('id="versions"')[2]
     probability = after.partition("P(hateful) of the text as sent")[2].partition("</tr>")[0]

@@ -32,7 +32,7 @@
     detail.isError = false;
     if (!isForm(detail) && (isWrong || new URL(xhr.responseURL).pathname !== path)) {
       detail.shouldSwap = false;  // a log-in, a refusal
-      return !isWrong && detail.target.matches("details > a") ? reload() : leave(detail);
+      return leave(detail);
     }
     pathInfo.anchor = undefined;  // the page stays where it is
     const texts = /data-texts="(\w)/.exec(xhr.responseText)?.[1];
@@ -51,10 +51,4 @@
   on("historyCacheMissLoad", () => kept.set("content", keep(content())));
   on("historyCacheMissLoadError", reload);
   on("historyRestore", () => swapped(content()));
-
-  // A row opens in place: what its link leads to takes the link's place.
-  document.addEventListener("toggle", ({ target }) => {
-    const link = target.open && target.querySelector(":scope > a");
-    if (link) htmx.ajax("GET", link.href, { source: link, target: link, select: ".texts", swap: "outerHTML" });
-  }, true);
 }

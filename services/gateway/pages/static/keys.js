@@ -1,6 +1,6 @@
 // Keys, off inside fields; they can be switched off (WCAG 2.1.4).
 const OFF = "touchstone-keys-off";  // a setting: the only thing that is kept in the browser
-const KEYS = [  // the one list: [keys, what they do, action]
+const KEYS = [  // [keys, what they do, action]
   ["?", "this help", () => help()],
   ["g h", "start page", () => go("/")],
   ["g b", "batches", () => go("/batches")],
@@ -10,6 +10,9 @@ const KEYS = [  // the one list: [keys, what they do, action]
   ["k", "row before", () => move(-1)],
   ["Enter", "open the row", () => follow()],
   ["x", "choose the row", () => row()?.querySelector("input[type=checkbox]")?.click()],
+  ["a", "agree", () => judge("a")],
+  ["d", "disagree", () => judge("d")],
+  ["u", "unsure", () => judge("u")],
   ["e", "export", () => focusOn("#files ~ ul a")],
   ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
   ["Esc", "close, leave a field", () => here(null)],
@@ -36,10 +39,13 @@ const move = (step) => {
   if (!next) return;
   here(next);
   (next.querySelector("a, input") ?? next).focus();
+  if (document.querySelector("#desk > *")) follow();
 };
-const follow = () => {
-  const link = row()?.querySelector("th a");
-  if (link) go(link.href);
+const follow = () => row()?.querySelector("th a")?.click();
+const judge = (key) => {
+  const button = document.querySelector(`#desk [data-key=${key}]`);
+  if (document.documentElement.hasAttribute("data-revealed")) button?.click();
+  else if (button) document.getElementById("news").textContent = "Show the texts first: press t.";
 };
 const isOff = () => localStorage.getItem(OFF) !== null;
 const element = (name, text = "") => {

@@ -1,0 +1,117 @@
+"""The answer at the top of a batch: one sentence, the worst problems, and what to do next.
+
+It counts the lines that the page's filter leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from services.gateway.pages.result_query import ResultQuery, value_name
+from services.gateway.results.result_pages import CardCounts
+from shared.contracts.checks import ACTIONS
+from shared.contracts.service import ReportedContract
+from shared.reports.pages.report_summary import verdict_phrase
+
+MOST_SHOWN = 3  # problems, and reasons for no test
+OPPOSITE = "opposite-decision"  # the problem that the first sentence counts by itself
+NO_RESULT = {"failed": "failed", "cancelled": "cancelled", "expired": "not scored in time"}
+
+Control = Literal["language", "accept_untrained_languages", "reader_model", "model", "without"]
+CONTROLS: Mapping[str, Control] = {  # reason for no test → the field of the form that resolves it
+    "language-undecided": "language",
+    "untrained-language": "accept_untrained_languages",
+    "no-rules": "reader_model",
+    "conclusion-unread": "reader_model",
+    "model-disagrees": "model",
+    "too-few-places": "without",
+    "too-few-rivals": "without",
+}
+
+
+@dataclass(frozen=True)
+class CardItem:
+    """Lines with one problem, or with one reason for no test.
+
+    query: filters of these lines. control: the field that resolves it; None: no form does.
+    """
+
+    name: str
+    count: int
+    address: str
+    code: str = ""
+    query: str = ""
+    action: str = ""
+    control: Control | None = None
+
+
+@dataclass(frozen=True)
+class AnswerCard:
+    """The sentence, and lists of what is wrong and what could not be tested."""
+
+    sentence: str
+    missing: Sequence[CardItem]
+    problems: Sequence[CardItem]
+    untested: Sequence[CardItem]
+
+
+def card_of(view: ResultQuery, contract: ReportedContract | None, counts: CardCounts) -> AnswerCard:
+    """Build the card from the counts of the filtered lines."""
+    phrases = {} if contract is None else contract.problems
+    problems = {code: counts.problems[code] for code in counts.problems if code in phrases}
+    return AnswerCard(
+        _sentence(counts),
+        [
+            CardItem(name, counts.states[state], view.within(("status", state)))
+            for state, name in NO_RESULT.items()
+            if state in counts.states
+        ],
+        [
+            CardItem(phrases[code], count, view.within(("reason", code)))
+            for code, count in list(problems.items())[:MOST_SHOWN]
+        ],
+        [
+            _untested(view, contract, code, count)
+            for code, count in list(counts.untested.items())[:MOST_SHOWN]
+        ],
+    )
+
+
+def _sentence(counts: CardCounts) -> str:
+    whole = sum(counts.verdicts.values())
+    opposite = counts.problems.get(OPPOSITE, 0)
+    holding, wrong = (counts.verdicts.get(word, 0) for word in ("holds_up", "problem_found"))
+    if not whole:
+        return "No line has a result."
+    if not holding + wrong:
+        return f"None of {whole:,} explanations could be checked."
+    parts = [
+        verdict_phrase("holds_up", holding) if holding else "",
+        verdict_phrase("problem_found", wrong - opposite) if wrong > opposite else "",
+        f"{opposite:,} {'says' if opposite == 1 else 'say'} the opposite of the decision"
+        if opposite
+        else "",
+    ]
+    *first, last = [part for part in parts if part]
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"We checked {holding + wrong:,} of {whole:,} explanations: {listed}."
+
+
+def _untested(
+    view: ResultQuery, contract: ReportedContract | None, code: str, count: int
+) -> CardItem:
+    control = CONTROLS.get(code)
+    fields = {} if contract is None else contract.request.model_fields
+    if control != "without" and control not in fields:
+        control = None
+    return CardItem(
+        value_name("why", code),
+        count,
+        view.within(("why", code)),
+        code,
+        view.query_within(("why", code)),
+        ACTIONS.get(code, ""),
+        control,
+    )

@@ -1,0 +1,202 @@
+"""The tasks of an analyst, each within a number of clicks, on a wide screen and on a phone."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Locator, Page, ViewportSize, expect
+from sqlalchemy import Engine, text
+
+from services.registry import fact_plan
+from shared.ledger import result_facts
+from tests.browser.conftest import Visits
+from tests.browser.keyboard import grave
+from tests.gateway.judged import make_batch, run_reports
+
+WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
+SCREENS = [pytest.param(WIDE, id="wide"), pytest.param(PHONE, id="phone")]
+LINES = 300
+MIXED = (  # verdict, problem, reason for no test, lines
+    ("problem_found", "opposite-decision", None, 7),
+    ("problem_found", "misquoted", None, 43),
+    ("problem_found", "group-not-named", None, 40),
+    ("not_tested", None, "too-few-places", 40),
+    ("not_tested", None, "language-undecided", 18),
+    ("not_tested", None, "model-disagrees", 2),
+    ("holds_up", None, None, 150),
+)
+TABLE = "post,reason,decision,model\n" + "a text,it is hateful,hateful,hermes\n" * 2
+
+
+@dataclass
+class Analyst:
+    """A visitor whose clicks are counted."""
+
+    page: Page
+    clicks: int = 0
+
+    def click(self, where: Locator) -> None:
+        where.click()
+        self.clicks += 1
+
+    def choose(self, where: Locator, value: str) -> None:
+        where.select_option(value)
+        self.clicks += 1
+
+
+@pytest.fixture(params=SCREENS)
+def analyst(request: pytest.FixtureRequest, open_gateway: str, visits: Visits) -> Analyst:
+    return Analyst(visits(open_gateway, viewport=request.param))
+
+
+@pytest.fixture
+def mixed(engine: Engine) -> str:
+    """The address of a batch of 300 lines with every kind of result."""
+    path = f"/batches/{make_batch(engine, [0.1 + 0.8 * n / LINES for n in range(LINES)])[0]}"
+    with engine.begin() as connection:
+        result_facts.write_of_lines(connection, fact_plan, LINES)
+    first = 1
+    change = text(
+        "UPDATE result_facts SET verdict = :verdict, reasons = :problems, facets = :facets, "
+        "surprise = :surprise, metadata = jsonb_build_object('target', CAST(:target AS text)) "
+        "WHERE batch_id = :batch AND line >= :first"
+    )
+    with engine.begin() as connection:
+        for place, (verdict, problem, why, lines) in enumerate(MIXED):
+            connection.execute(
+                change,
+                {
+                    "verdict": verdict, "problems": [problem] if problem else [],
+                    "facets": [f"untested={why}"] if why else [], "surprise": place,
+                    "target": "Women, Islam" if place % 2 else "Women",
+                    "batch": path.rpartition("/")[2], "first": first,
+                },
+            )  # fmt: skip
+            first += lines
+    return path
+
+
+def bottom(where: Locator) -> float:
+    box = where.bounding_box()
+    assert box is not None
+    return box["y"] + box["height"]
+
+
+def test_the_first_screen_answers(analyst: Analyst, mixed: str) -> None:
+    page = analyst.page
+    page.goto(mixed)
+    expect(page.locator("#finding")).to_have_text(
+        "We checked 240 of 300 explanations: 150 hold up, 83 have a problem and 7 say the opposite "
+        "of the decision."
+    )
+    expect(page.locator(".actions ol li")).to_have_count(3)
+    expect(page.locator(".actions form")).to_have_count(3)
+    assert grave(page) == []
+    if page.viewport_size == WIDE:
+        assert bottom(page.locator(".actions form").last) <= WIDE["height"]
+        row = page.locator(".results tbody tr").first.bounding_box()
+        assert row is not None
+        assert row["y"] <= 2 * WIDE["height"]
+
+
+def test_the_worst_lines_say_why_without_a_click(analyst: Analyst, mixed: str) -> None:
+    page = analyst.page
+    page.goto(mixed)
+    rows = page.locator(".results tbody tr")
+    for place in range(7):
+        expect(rows.nth(place)).to_contain_text("Says the opposite")
+    expect(rows.nth(0)).to_contain_text("non-hateful")
+    expect(rows.nth(0).locator(".said")).to_contain_text("greets its readers")
+    expect(rows.nth(7)).to_contain_text("Misquotes the post")
+    assert analyst.clicks == 0
+
+
+def test_the_share_that_misquotes_leads_to_its_lines(analyst: Analyst, mixed: str) -> None:
+    page = analyst.page
+    page.goto(mixed)
+    analyst.click(page.get_by_role("link", name="43: misquotes the post"))
+    expect(page.locator(".chips")).to_contain_text("43 of 300 lines")
+    expect(page.locator("#finding")).to_contain_text("We checked 43 of 43")
+    assert analyst.clicks == 1
+
+
+def test_the_answer_follows_a_group(analyst: Analyst, mixed: str) -> None:
+    page = analyst.page
+    page.goto(mixed)
+    analyst.click(page.locator("[role=search] summary"))
+    target = page.locator("select[name=meta]")
+    analyst.choose(target, "target=Islam")
+    analyst.click(page.get_by_role("button", name="Filter"))
+    expect(page.locator("#finding")).to_contain_text("We checked 43 of 85")
+    assert analyst.clicks == 3
+
+
+def test_lines_in_no_known_language_are_scored_again(analyst: Analyst, mixed: str) -> None:
+    page = analyst.page
+    page.goto(mixed)
+    form = page.locator("form", has=page.get_by_label("They are in"))
+    form.get_by_label("They are in").fill("en")
+    analyst.click(form.get_by_role("button", name="Score again"))
+    expect(page.locator("h1")).to_contain_text("Batch")
+    expect(page.locator("#live")).to_contain_text("validating")
+    assert analyst.clicks == 1
+
+
+def test_short_posts_are_left_out(analyst: Analyst, mixed: str) -> None:
+    page = analyst.page
+    page.goto(mixed)
+    analyst.click(page.get_by_role("button", name="Leave them out"))
+    expect(page.locator("#finding")).to_contain_text("We checked 240 of 260")
+    assert analyst.clicks == 1
+
+
+def test_a_line_is_disagreed_with_and_the_judgement_exported(analyst: Analyst, mixed: str) -> None:
+    page = analyst.page
+    page.goto(mixed)
+    analyst.click(page.locator(".results tbody th a").first)
+    desk = page.locator("#desk")
+    desk.get_by_label("Your name").fill("Ann")
+    analyst.click(desk.get_by_role("button", name="Disagree"))
+    expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree.")
+    with page.expect_download() as download:
+        analyst.click(page.locator("li", has_text="Judgements").get_by_role("link", name="CSV"))
+    with download.value.path().open(encoding="utf-8") as file:
+        assert [row["verdict"] for row in csv.DictReader(file)] == ["disagree"]
+    assert analyst.clicks == 3
+
+
+def test_the_natural_table_is_scored(analyst: Analyst) -> None:
+    page = analyst.page
+    page.goto("/batches/new")
+    page.get_by_label("Or paste rows").fill(TABLE)
+    analyst.click(page.get_by_role("button", name="Next: choose columns"))
+    analyst.click(page.get_by_role("button", name="Score 2 lines"))
+    expect(page.locator("h1")).to_contain_text("pasted.csv")
+    assert analyst.clicks == 2
+
+
+def test_two_systems_are_decided_on(analyst: Analyst, engine: Engine) -> None:
+    page = analyst.page
+    old, new = (make_batch(engine, [0.5, 0.5, 0.6, value])[0] for value in (0.4, 0.5))
+    page.goto("/compare")
+    analyst.choose(page.locator("#left"), old)
+    analyst.choose(page.locator("#right"), new)
+    analyst.click(page.get_by_role("button", name="Compare"))
+    run_reports(engine)
+    expect(page.locator(".finding .first")).to_contain_text("No clear difference between")
+    assert grave(page) == []
+    assert analyst.clicks == 3
+
+
+def test_a_link_shows_a_colleague_the_same_lines(
+    analyst: Analyst, mixed: str, open_gateway: str, visits: Visits
+) -> None:
+    page = analyst.page
+    page.goto(f"{mixed}?reason=misquoted&sort=score")
+    other = visits(open_gateway)
+    other.goto(page.url)
+    shown = [one.locator(".results tbody th").all_inner_texts() for one in (page, other)]
+    assert shown[0] == shown[1]
+    assert len(shown[0]) == 43

@@ -1,0 +1,182 @@
+"""The answer at the top of a batch: its counts add up, follow the filter, and lead to a remedy."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine, text
+
+from services.gateway.pages.answer_card import CONTROLS, card_of
+from services.gateway.results.result_pages import (
+    CardCounts,
+    ResultFilter,
+    card_counts,
+    count_of,
+    metadata_keys,
+    metadata_values,
+)
+from services.registry import metrics
+from shared.contracts.checks import ACTIONS
+from shared.ledger.tables import jobs
+from tests.gateway.judged import make_batch
+from tests.gateway.pages.parsed import FormFields
+from tests.gateway.pages.test_batch_outcome import view
+from tests.gateway.pages.test_new_batches import confirmed, uploaded
+from tests.gateway.pages.test_pages import token
+
+HATEXSCORE = metrics()["hatexscore"]
+COUNTS = CardCounts(
+    {"holds_up": 150, "problem_found": 90, "not_tested": 60},
+    {"succeeded": 300, "failed": 2},
+    {"misquoted": 40, "group-not-named": 30, "opposite-decision": 7, "no-score": 9},
+    {"too-few-places": 40, "language-undecided": 18, "one-of-two": 2, "no-words": 1},
+)  # fmt: skip
+
+
+def test_the_sentence_counts_contradictions_by_themselves() -> None:
+    card = card_of(view(), HATEXSCORE, COUNTS)
+    assert card.sentence == (
+        "We checked 240 of 300 explanations: 150 hold up, 83 have a problem and 7 say the opposite "
+        "of the decision."
+    )
+    assert [(one.name, one.count) for one in card.problems] == [
+        ("misquotes the post", 40), ("group missing", 30), ("says the opposite", 7),
+    ]  # fmt: skip
+    assert [one.control for one in card.untested] == ["without", "language", None]
+    assert [one.name for one in card.missing] == ["failed"]
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9))
+def test_the_sentence_is_whole_whatever_is_counted(holding: int, wrong: int, opposite: int) -> None:
+    verdicts = {"holds_up": holding, "problem_found": wrong + opposite, "not_tested": 1}
+    counts = CardCounts(verdicts, {}, {"opposite-decision": opposite} if opposite else {}, {})
+    sentence = card_of(view(), HATEXSCORE, counts).sentence
+    assert sentence.endswith(".")
+    assert ", ." not in sentence
+    assert sum(int(word) for word in sentence.partition(":")[2].split() if word.isdigit()) == (
+        holding + wrong + opposite
+    )
+
+
+def test_a_link_keeps_the_filters_in_force() -> None:
+    shown = view(("meta", "market=nl"), ("why", "no-words"))
+    [short, *_] = card_of(shown, HATEXSCORE, COUNTS).untested
+    for address in (short.address, f"?{short.query}"):
+        pairs = parse_qsl(urlsplit(address).query)
+        assert pairs == [("meta", "market=nl"), ("why", "too-few-places")]
+
+
+def test_every_control_resolves_a_known_reason() -> None:
+    assert CONTROLS.keys() <= ACTIONS.keys()
+    assert {one for one in CONTROLS.values() if one != "without"} <= set(
+        HATEXSCORE.request.model_fields
+    )
+
+
+@pytest.fixture
+def untested(client: httpx.Client, engine: Engine) -> str:
+    """A batch of six lines, two of them in no known language."""
+    batch_id, _ = make_batch(engine, [0.9, 0.8, 0.7, 0.2, None, None])
+    client.get(f"/batches/{batch_id}").raise_for_status()
+    with engine.begin() as connection:
+        change = "UPDATE result_facts SET facets = '{untested=language-undecided}' WHERE line > 4"
+        connection.execute(text(change))
+    return batch_id
+
+
+def test_the_card_counts_the_lines_that_the_filter_leaves(
+    client: httpx.Client, engine: Engine, untested: str
+) -> None:
+    whole = ResultFilter(tenant="default", batch_id=untested)
+    with engine.connect() as connection:
+        counts = card_counts(connection, whole)
+        assert sum(counts.verdicts.values()) == count_of(connection, whole) == 6
+    assert counts.untested == {"language-undecided": 2}
+    page = client.get(f"/batches/{untested}").text
+    assert "We checked 4 of 6 explanations: 3 hold up and 1 has a problem." in page
+    filtered = client.get(f"/batches/{untested}?verdict=holds_up").text
+    assert "We checked 3 of 3 explanations: 3 hold up." in filtered
+    assert "They are in" not in filtered
+
+
+def test_one_form_sets_the_language_of_its_lines_and_scores_them_again(
+    client: httpx.Client, engine: Engine, untested: str
+) -> None:
+    page = client.get(f"/batches/{untested}").text
+    form = page.partition(f'action="/batches/{untested}/again"')[2].partition("</form>")[0]
+    sent = FormFields(f"<form>{form}").sent
+    assert sent["query"] == "why=language-undecided"
+    made = client.post(f"/batches/{untested}/again", data=sent | {"language": "pt"})
+    assert made.status_code == 303
+    lines = client.get(f"/v1/batches/{made.headers['location'].rpartition('/')[2]}").json()
+    content = client.get(f"/v1/files/{lines['input_file_id']}/content").text.splitlines()
+    assert len(content) == 2
+    assert all('"language": "pt"' in one or '"language":"pt"' in one for one in content)
+    with engine.connect() as connection:  # the old lines stay as they are
+        [old] = connection.execute(jobs.select().where(jobs.c.batch_id == untested).limit(1)).all()
+        assert old.request["language"] == "auto"
+
+
+def test_a_language_that_is_none_is_refused_in_place(client: httpx.Client, untested: str) -> None:
+    page = client.get(f"/batches/{untested}")
+    sent = {
+        "csrf": token(page), "metric": "hatexscore", "query": "why=language-undecided",
+        "language": "no tag",
+    }  # fmt: skip
+    refused = client.post(f"/batches/{untested}/again", data=sent)
+    assert refused.status_code == 422
+    assert 'value="no tag"' in refused.text
+
+
+def test_a_file_with_texts_becomes_the_same_requests_again(
+    client: httpx.Client, engine: Engine, untested: str
+) -> None:
+    path = f"/batches/{untested}/results"
+    assert "quite friendly" not in client.get(f"{path}.csv").text
+    rows = list(csv.DictReader(io.StringIO(client.get(f"{path}.csv?texts=1").text, newline="")))
+    assert rows[0]["text"] == "post number 1 is quite friendly"
+    assert rows[0]["explanation"].startswith("Post 1 greets")
+    assert "states-a-decision: passed" in rows[0]["checks"]
+    for row in rows:
+        row |= {"probabilities.original": "0.9", "probabilities.masked": "0.2"}
+    table = io.StringIO(newline="")
+    writer = csv.DictWriter(table, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    answer = confirmed(client, uploaded(client, table.getvalue().encode()))
+    assert answer.status_code == 303, answer.text
+    batch = client.get(f"/v1/batches/{answer.headers['location'].rpartition('/')[2]}").json()
+    content = client.get(f"/v1/files/{batch['input_file_id']}/content").text.splitlines()
+    bodies = [json.loads(one)["body"] for one in content]
+    assert [one["text"] for one in bodies] == [row["text"] for row in rows]
+    assert bodies[0]["predicted_label"] == "non-hateful"
+    assert bodies[0]["probabilities"] == {"original": 0.9, "masked": 0.2}
+    lines = [json.loads(one) for one in client.get(f"{path}.jsonl?texts=1").text.splitlines()]
+    assert lines[0]["request"]["text"] == rows[0]["text"]
+
+
+def test_a_cell_with_several_values_is_found_by_each(
+    client: httpx.Client, engine: Engine, untested: str
+) -> None:
+    cells = {1: "African, Women", 2: "Women;Islam", 3: "Women of colour", 4: "African"}
+    with engine.begin() as connection:
+        change = (
+            "UPDATE result_facts SET metadata = jsonb_build_object('target', CAST(:cell AS text)) "
+            "WHERE line = :line"
+        )
+        for line, cell in cells.items():
+            connection.execute(text(change), {"cell": cell, "line": line})
+    for value, count in (("African", 2), ("Women", 2), ("Islam", 1), ("African, Women", 1)):
+        page = client.get(f"/batches/{untested}", params={"meta": f"target={value}"}).text
+        assert f"{count} of 6 lines" in page, value
+    whole = ResultFilter(tenant="default", batch_id=untested)
+    with engine.connect() as connection:
+        offered = metadata_values(connection, whole, metadata_keys(connection, whole))
+    assert offered["target"] == {"African": 2, "Women": 2, "Islam": 1, "Women of colour": 1}
