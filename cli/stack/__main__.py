@@ -1,4 +1,5 @@
-"""`python -m cli.stack serve` stays, `python -m cli.stack demo` scores and stops."""
+"""`python -m cli.stack serve` keeps running; `python -m cli.stack demo` scores examples and
+stops."""
 
 from __future__ import annotations
 
@@ -38,10 +39,10 @@ PIPED_WIDTH = 132  # columns, where nobody's terminal says
 
 
 class RobustConsole(Console):
-    """It falls silent when whoever read it has gone; the service goes on."""
+    """Becomes silent when its reader is gone; the service continues."""
 
     def on_broken_pipe(self) -> None:
-        """What is said from now on goes nowhere, and what is logged, where that was read too."""
+        """Discard further output, and the log if it went to the same place."""
         self.quiet = True
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if os.path.sameopenfile(STDOUT, STDERR):
@@ -121,7 +122,7 @@ def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
 
 
 def _check_signal(say: Say) -> Say:
-    """Say it, unless a signal came whose exception was lost."""
+    """Return `say`, which first exits if a signal came whose exception was lost."""
 
     def said(*waited_for: str) -> None:
         if _came:
@@ -146,7 +147,7 @@ def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
 
 
 def _handle_signal(number: int, _frame: object) -> None:
-    """Unwind whatever stands, once: a second signal must not break the unwinding."""
+    """Exit once; a second signal must not interrupt the shutdown."""
     with suppress(OSError):  # whoever read it has gone; no buffer may be in use here
         os.write(STDERR, b"\nstopping; processes end their work first\n")
     for name in SIGNALS:

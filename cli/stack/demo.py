@@ -1,4 +1,4 @@
-"""The examples through the real API: send all, watch them end, print a table."""
+"""Scores the examples over the API: sends all, waits for them, and prints a table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def _lines(examples: Path) -> list[Json]:
 
 
 class Patience:
-    """No deadline while a job ends or a process of the service works; a pipe is told who waits."""
+    """Waits without a deadline while a job ends or a process works; a pipe is told about the
+    wait."""
 
     def __init__(self, stack: Stack, console: Console) -> None:
         logs = stack.folder / "logs"
@@ -64,7 +65,7 @@ class Patience:
         )  # or a bar says it
 
     def check(self, waited_for: str) -> None:
-        """To be called while waiting. Raises DemoFailed where nothing has moved for long."""
+        """Check the progress while waiting. Raises DemoFailed if nothing has changed for long."""
         self._say(waited_for)
         if any(
             [movement.has_changed(waited_for) for movement in self._movements]
@@ -134,7 +135,7 @@ def _number(value: float | None) -> str:
 
 
 def summary_line(result: Json) -> str:
-    """The one line that says most about this score."""
+    """Return the line that says most about this score."""
     parts = []
     if result["verdict"] != "holds_up":
         parts.append(result["reason"].rstrip("."))

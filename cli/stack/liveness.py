@@ -1,7 +1,7 @@
-"""A process is asked over and over how it is; one that stays silent is killed, to start anew.
+"""Probes a process periodically; one that stays silent is killed, to be restarted.
 
-Until a process was ready once it may be silent for as long as it moves: its log grows, or it uses
-processor time. The limits are generous: a busy machine must not cause restarts.
+Before a process was ready once, it may be silent while it makes progress: its log grows, or it uses
+processor time. The limits are generous, since a busy machine must not cause restarts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ logger = telemetry.logger(__name__)
 
 
 class ProcessProgress:
-    """Whether a process gets on: it says something new, its log grows, it uses processor time."""
+    """The progress of a process: new reasons, a growing log, or processor time."""
 
     def __init__(self, child: Child, logs: Path, seconds: float) -> None:
         self._child = child
@@ -39,7 +39,7 @@ class ProcessProgress:
         self._seen: tuple[int | None, int, tuple[str, ...]] | None = None
 
     def has_changed(self, *said: str) -> bool:
-        """Whether anything moved since the last time that something did."""
+        """Return True if there was progress since the last progress."""
         pid = self._child.process.pid if self._child.process else None
         now = (pid, self._log.stat().st_size if self._log.exists() else 0, said)
         used = cpu_time(pid)
@@ -50,7 +50,7 @@ class ProcessProgress:
 
 
 def cpu_time(pid: int | None) -> float:
-    """Seconds that the process and its children have used; 0 of one that is gone."""
+    """Return the processor seconds of the process and its children; 0 if it is gone."""
     try:
         process = psutil.Process(pid) if pid else None
         family = [process, *process.children(recursive=True)] if process else []
@@ -66,7 +66,8 @@ class ProbeResponse:
 
 
 def reasons(response: httpx.Response) -> tuple[str, ...]:
-    """Why a process is not ready: its models and other obstacles, or its problem; () if it is."""
+    """Return why a process is not ready: its models and other obstacles, or its problem; () if
+    it is."""
     if response.is_success:
         return ()
     try:
@@ -80,7 +81,7 @@ def reasons(response: httpx.Response) -> tuple[str, ...]:
 
 
 def _obstacles(body: dict[str, Any]) -> Iterator[str]:
-    """A worker's: `{name: reason}`, and what `models` says of those that are not ready."""
+    """Yield a worker's obstacles, `{name: reason}`, and its models that are not ready."""
     for name, value in body.items():
         if isinstance(value, str) and name != "status":
             yield value if name == "worker" else f"{name} {value}"
@@ -93,7 +94,7 @@ def _obstacles(body: dict[str, Any]) -> Iterator[str]:
 
 
 class Liveness:
-    """One process under watch, from a thread of its own."""
+    """Watches one process from a separate thread."""
 
     def __init__(
         self, child: Child, probe: Probe, logs: Path, silent_seconds: float, stalled_seconds: float
@@ -110,7 +111,7 @@ class Liveness:
         self._failures = 0
 
     def watch(self, stopping: threading.Event) -> None:
-        """Look until told to stop."""
+        """Probe until `stopping` is set."""
         # both halves of the silence must fit twice; no proxy stands between us and our own
         with httpx.Client(timeout=self._silent_seconds / 2, trust_env=False) as client:
             while not stopping.wait(self._next_pause()):
@@ -127,7 +128,7 @@ class Liveness:
         return self._pause
 
     def check(self, client: httpx.Client) -> bool:
-        """Look once; True where it has been silent for too long."""
+        """Probe once; return True if the process has been silent for too long."""
         if self._life is not self.child.process:
             self._begin()
         patience = self._silent_seconds if self.ready else self._stalled_seconds
@@ -139,7 +140,7 @@ class Liveness:
         return self._failures >= FEWEST_FAILURES and silence >= patience
 
     def _begin(self) -> None:
-        """It was started again: nothing is known of this life yet."""
+        """Reset the state for a restarted process."""
         self._life, self._pause = self.child.process, FIRST_PAUSE_SECONDS
         self.ready, self.waits_for = False, NO_ANSWER
         self.moved = self.good = time.monotonic()
@@ -170,8 +171,7 @@ class Liveness:
         return well or (moved and health.status is None)
 
     def _end(self) -> None:
-        """Unless it has ended meanwhile: a look can take long, and the life that was looked at may
-        not be the one that runs now."""
+        """Kill the process, unless it was restarted during the probe, which can take long."""
         if self._life is not self.child.process:
             return
         silence = round(time.monotonic() - self.good)

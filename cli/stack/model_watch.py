@@ -1,6 +1,6 @@
-"""Models while they are loaded, said aloud: a line for each change, and every few seconds.
+"""Reports models while they are loaded: one line per change, and every few seconds.
 
-The service is up before they are; a large one takes what it takes, and nobody gives up on it.
+The service is up before its models are. A large model takes long, and there is no deadline.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ class ModelWatch:
         self._last = 0.0
 
     def watch(self, until: Callable[[], bool]) -> None:
-        """Say what is not ready."""
+        """Report models that are not ready."""
         while not until():
             time.sleep(LOOK_SECONDS)
             self.update()
 
     def wait(self) -> None:
-        """Until a worker has answered and no model is on its way any more."""
+        """Wait until a worker has responded and no model is being loaded."""
         while any(one["state"] in COMING for one in self.update().values()) or not self._answers:
             time.sleep(LOOK_SECONDS)
 
     def update(self) -> dict[str, ModelReport]:
-        """How each model is, as its best worker says; what is new of them is said."""
+        """Return each model's state in its best worker, and report changes."""
         found = self._reports()
         unready = {name: one for name, one in found.items() if one["state"] != "ready"}
         now = {name: (one["state"], one["reason"]) for name, one in unready.items()}
@@ -61,7 +61,7 @@ class ModelWatch:
         return found
 
     def _reports(self) -> dict[str, ModelReport]:
-        """A worker that does not answer now, being busy or started again, is as it last said."""
+        """Return the states; a worker that does not respond counts with its last report."""
         with httpx.Client(timeout=LOOK_SECONDS * 4, trust_env=False) as client:
             for url in self._probes:
                 with suppress(httpx.HTTPError, ValueError, AttributeError):

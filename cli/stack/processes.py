@@ -1,6 +1,6 @@
-"""Our own processes, and where each answers probes: gateway, scheduler, one worker or several.
+"""Our processes and their probe addresses: gateway, scheduler, one or more workers.
 
-Who dies or falls silent is started again: the little that Kubernetes does elsewhere.
+Restarts processes that exit or stop responding. In a cluster Kubernetes does this.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ logger = telemetry.logger(__name__)
 
 
 def without_progress(*_waited_for: str) -> None:
-    """Nobody looks on."""
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True)
 class ServiceNames:
-    """The services to run, no names: all; and whether each has a worker of its own.
+    """The services to run (none: all), and whether each has its own worker.
 
-    Separate workers ask for models by queue, as in a cluster.
+    Separate workers call models through the queue, as in a cluster.
     """
 
     names: tuple[str, ...] = ()
@@ -46,9 +46,9 @@ class ServiceNames:
 def service_processes(
     servers: dict[str, str], chosen: Settings, port: int, served: ServiceNames
 ) -> list[Child]:
-    """All processes, in the order in which they start.
+    """Return all processes in the order of their start.
 
-    servers: where Redis, PostgreSQL and the files are, as environment.
+    servers: environment variables with the addresses of Redis, PostgreSQL and the files.
     """
     probe = Probe(f"http://{chosen.host}:{port}", obeyed=False)
     gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=probe)
@@ -63,7 +63,7 @@ def service_processes(
 def _process_with_health(
     name: str, servers: dict[str, str], chosen: Settings, *arguments: str
 ) -> Child:
-    """A process that answers probes on a port of its own."""
+    """Return a process that answers probes on a separate port."""
     port = free_port()
     environment = servers | {"TOUCHSTONE_METRICS_PORT": str(port)}
     probe = Probe(f"http://{chosen.metrics_host}:{port}")
@@ -76,7 +76,7 @@ def _module(name: str, environment: dict[str, str], *arguments: str, probe: Prob
 
 
 class Supervisor:
-    """Watches the children and PostgreSQL from a thread of its own, and asks from others."""
+    """Watches the children and PostgreSQL, in separate threads."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Supervisor:
         silent_seconds: float,
         stalled_seconds: float = STALLED_SECONDS,
     ) -> None:
-        """`silent_seconds`: a ready process that answers nothing for this long is killed."""
+        """`silent_seconds`: a ready process that is silent for this long is killed."""
         self.children: list[Child] = []
         self.watched: list[Liveness] = []  # those that can be asked how they are
         self._postgres = postgres
@@ -95,7 +95,7 @@ class Supervisor:
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
 
     def start(self, *children: Child) -> None:
-        """Start these and keep them running from now on."""
+        """Start these processes and keep them running."""
         for child in children:
             child.start(self._logs)
             self.children.append(child)  # from here on it is watched
@@ -110,8 +110,8 @@ class Supervisor:
             self._thread.start()
 
     def stop(self, say: Say = without_progress) -> None:
-        """Stop our processes at once, then Redis, then PostgreSQL: they need both to end their
-        work. Says who is waited for, where that takes longer than a moment."""
+        """Stop our processes together, then Redis, then PostgreSQL, which our processes need to
+        the end. Reports what it waits for if that takes long."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -133,7 +133,7 @@ class Supervisor:
                 child.process.wait()
 
     def _await_ends(self, children: Sequence[Child], say: Say) -> None:
-        """Until none runs any more, or those that do have had their time."""
+        """Wait until none runs, or until their time is over."""
         begun = time.monotonic()
         while running := [child.name for child in children if child.is_running]:
             waited = time.monotonic() - begun

@@ -1,10 +1,10 @@
-"""Real servers as processes that we start and end: Redis and PostgreSQL.
+"""Redis and PostgreSQL as child processes.
 
-PostgreSQL comes in a wheel. So does Redis, unless the operating system has a Valkey or Redis.
+PostgreSQL comes in a wheel, as does Redis, unless the operating system has Valkey or Redis.
 
-PostgreSQL listens on a Unix socket. Redis, on a free port and with an AOF, asks for a password,
-since every user of this machine reaches its port; the password stands in a file that only we can
-read, not on a command line that everybody can.
+PostgreSQL listens on a Unix socket. Redis listens on a free port, with an AOF and a password, since
+every user of this machine can reach the port. The password is in a file that only we can read, not
+on a command line.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def _die_with_parent() -> None:
-    """Linux: end when the process that started us is gone, however it went."""
+    """End this process when its parent is gone (Linux)."""
     if _libc is not None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Where a process answers `/readyz` and `/healthz`."""
+    """The address of a process's `/readyz` and `/healthz`."""
 
     url: str
     # whether a refusal asks for a restart; else any answer is a sign of life: a flood of strangers
@@ -55,7 +55,7 @@ class Probe:
 
 @dataclass
 class Child:
-    """A command with a name; started, watched and stopped by the supervisor."""
+    """A named command that the supervisor starts, watches and stops."""
 
     name: str
     command: tuple[str, ...]
@@ -67,7 +67,7 @@ class Child:
     fate: str = "died"  # how its last life ended
 
     def start(self, logs: Path) -> None:
-        """Start it in a session of its own, so that Ctrl-C reaches us first."""
+        """Start it in a new session, so that Ctrl-C reaches us first."""
         log: IO[bytes]
         with (logs / f"{self.name}.log").open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - our own command line
@@ -86,7 +86,7 @@ class Child:
         return self.process is not None and self.process.poll() is None
 
     def stop(self) -> None:
-        """Ask it to end, and insist after a while."""
+        """Ask it to end; kill it after a while."""
         if self.process is None or not self.is_running:
             return
         self.process.terminate()
@@ -97,7 +97,7 @@ class Child:
             self.process.wait()
 
     def kill(self) -> None:
-        """End it at once, and what it started: its session is a group of its own."""
+        """Kill it and its children: its session is a process group."""
         if self.process is not None and self.is_running:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
@@ -117,10 +117,10 @@ LOOK_SECONDS = 0.5
 
 
 class Postgres:
-    """A real server on a Unix socket; it runs as another user where we are root."""
+    """PostgreSQL on a Unix socket; it runs as another user if we are root."""
 
     def __init__(self, folder: Path, *, private: bool = False) -> None:
-        """private: the folder above the data is this server's and ours alone."""
+        """private: the folder above the data, for this server and us only."""
         folder.parent.mkdir(parents=True, exist_ok=True)
         # who else used this server is no matter: the stack holds the folder alone, and a process
         # that died without a word would keep the server from ever being stopped
@@ -147,11 +147,11 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """Where it listens, as libpq understands it."""
+        """Return its address for libpq."""
         return str(self._server.get_uri())
 
     def ensure_running(self) -> None:
-        """Start it again where it died; one that is still starting is left alone."""
+        """Restart it if it died; leave it alone while it starts."""
         try:
             self._server.ensure_postgres_running()
         except NOT_YET:
@@ -172,7 +172,7 @@ class Postgres:
         return True
 
     def _is_starting(self) -> bool:
-        """Whether a server lives in this folder, ready or not."""
+        """Return True if a server runs in this folder, ready or not."""
         try:
             number = int((self._folder / "postmaster.pid").read_text().split()[0])
         except (OSError, ValueError, IndexError):
@@ -182,7 +182,7 @@ class Postgres:
 
 @contextlib.contextmanager
 def _restrict_access(folder: Path) -> Iterator[None]:
-    """As root the wheel opens all folders above its data to everybody; here all but the nearest."""
+    """Keep the folders above the data closed, which the wheel opens to everybody if we are root."""
     open_above = postgres_server.ensure_prefix_permissions
 
     def open_less(path: Path) -> None:
@@ -204,8 +204,10 @@ TRIES = 100
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on right now. Whoever is to listen takes it seconds later, and
-    in the system's own range each connection of the machine may be given it meanwhile."""
+    """Return a free TCP port outside the system's own range.
+
+    In that range any connection of the machine might take it before its server listens.
+    """
     for port in secrets.SystemRandom().sample(QUIET_PORTS, TRIES):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind((HOST, port))
@@ -214,7 +216,7 @@ def free_port() -> int:
 
 
 def redis_url(port: int, password: str) -> str:
-    """How processes of ours reach it."""
+    """Return the address for our processes."""
     return f"redis://:{password}@{HOST}:{port}/0"
 
 
@@ -235,7 +237,7 @@ def redis_server() -> str:
 
 
 def redis_child(folder: Path, port: int, password: str) -> Child:
-    """Redis as a process of ours; what it holds survives its death in `folder`."""
+    """Return Redis as a child process; its data in `folder` survive a crash."""
     folder.mkdir(parents=True, exist_ok=True)
     options = {
         "bind": HOST,

@@ -1,4 +1,4 @@
-"""The whole service on one machine, from nothing to ready."""
+"""Starts the whole service on one machine."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def running(
 ) -> Iterator[Stack]:
     """Start everything, wait until it is ready, and stop everything at the end.
 
-    There is no deadline while anything moves. Raises NotReady, with the reason, where it cannot be.
+    There is no deadline while there is progress. Raises NotReady with the reason.
     """
     folder = folder.resolve()
     logs = folder / "logs"
@@ -102,7 +102,7 @@ def running(
 
 
 def check(chosen: Settings) -> None:
-    """Raises NotReady for faults that show before anything starts."""
+    """Raises NotReady for faults that show before the start."""
     try:
         load_catalogue(chosen.models_file)
     except ValueError as error:
@@ -114,7 +114,7 @@ def check(chosen: Settings) -> None:
 
 
 def check_exposure(chosen: Settings, database_url: str) -> None:
-    """Raises NotReady where the gateway would refuse to serve other machines without keys."""
+    """Raises NotReady if the gateway would refuse to serve other machines without keys."""
     engine = connect(database_url)
     try:
         keys_needed(chosen, engine)
@@ -126,7 +126,7 @@ def check_exposure(chosen: Settings, database_url: str) -> None:
 
 @contextmanager
 def _stack_file(stack: Stack) -> Iterator[None]:
-    """A note for other processes while the stack runs: the addresses, in `stack.json`."""
+    """Write the addresses to `stack.json` for other processes while the stack runs."""
     note = {"url": stack.url, "redis_url": stack.redis_url, "database_url": stack.database_url}
     target = stack.folder / "stack.json"
     target.unlink(missing_ok=True)
@@ -141,7 +141,8 @@ def _stack_file(stack: Stack) -> Iterator[None]:
 def _servers(
     folder: Path, chosen: Settings, postgres: Postgres | None, supervisor: Supervisor
 ) -> dict[str, str]:
-    """Where Redis and PostgreSQL are, as environment; ours are started, and the ledger migrated."""
+    """Return environment variables with the addresses of Redis and PostgreSQL. Start our own
+    servers if none are named, and migrate the ledger."""
     redis_url = chosen.redis_url.get_secret_value()
     database_url = chosen.database_url.get_secret_value()
     if postgres is not None:

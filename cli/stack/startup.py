@@ -1,7 +1,7 @@
-"""The wait for processes that start: no deadline while they move, and a word about whom it is for.
+"""Waits for starting processes, without a deadline while they make progress, and reports.
 
-A start ends when a process dies, or when one does nothing for long; a large model on a busy machine
-takes what it takes.
+A start fails when a process dies, or when one makes no progress for long. A large model on a busy
+machine takes as long as it needs.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ TAIL_LINES, TAIL_CHARACTERS = 12, 4_000
 
 
 def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -> None:
-    """Returns when every process that can be asked was ready once. Raises NotReady.
+    """Wait until every process with probes was ready once. Raises NotReady.
 
-    patience: seconds without a movement of a process that is waited for.
+    patience: seconds without progress of a process.
     """
     while True:
         for child in supervisor.children:
@@ -45,7 +45,7 @@ def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -
 
 
 def tail(child: Child, logs: Path) -> str:
-    """The path of its log, and the last lines."""
+    """Return the path of its log and the last lines."""
     log = logs / f"{child.name}.log"
     text = log.read_text("utf-8", "replace") if log.exists() else ""
     last = "\n".join(text.splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]
@@ -53,7 +53,7 @@ def tail(child: Child, logs: Path) -> str:
 
 
 class Reporter:
-    """Says what is waited for and for how long: in a terminal on one line that changes, in a pipe
+    """Reports what is waited for and for how long: in a terminal on one changing line, in a pipe
     as a line for each change and every few seconds."""
 
     def __init__(self, console: Console, update: Callable[[str], None] | None = None) -> None:
@@ -64,12 +64,12 @@ class Reporter:
         self._lock = threading.Lock()
 
     def __call__(self, *waited_for: str) -> None:
-        """To be called as often as somebody looks."""
+        """Report the present reasons; call it at each look."""
         with self._lock:
             self._report(waited_for)
 
     def repeat(self, stop: threading.Event, over: Callable[[], bool]) -> None:
-        """Say it again now and then while nobody looks, as during the start of PostgreSQL."""
+        """Repeat the report while nobody looks, as during the start of PostgreSQL."""
         while not (stop.wait(SAID_EVERY_SECONDS) or over()):
             with self._lock:
                 if self._since:
@@ -106,8 +106,8 @@ def _process(waited_for: str) -> str:
 def progress_reporter(
     console: Console, over: Callable[[], bool] = lambda: False
 ) -> Iterator[Reporter]:
-    """A reporter for as long as something is waited for. over: nobody waits any more, though what
-    was begun is still being ended."""
+    """Yield a reporter for the block. over: True once nobody waits, though processes may still
+    be ending."""
     with ExitStack() as held:
         reporter = Reporter(console)
         if console.is_terminal:

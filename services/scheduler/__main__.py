@@ -32,12 +32,12 @@ from shared.queue.priority import NICENESS
 
 DUTY_SECONDS = 3_600.0  # a duty that took longer than this makes the scheduler unhealthy
 PURGE_EVERY_SECONDS = 600
-CLOCK_EVERY_SECONDS = 2.5  # a quarter of what a note of the clock is recent for
+CLOCK_EVERY_SECONDS = 2.5  # a quarter of the time for which a note of the clock is recent
 STORE_EVERY_SECONDS = 10.0
 FACTS_EVERY_SECONDS = 2.0
 PRIVATE_EVERY_SECONDS = 5.0
 BUSY_SECONDS = 0.01
-FIRST_SECONDS = 1.0  # after the start; who restarts often must purge too
+FIRST_SECONDS = 1.0  # after the start, so that frequent restarts do not prevent purges
 
 logger = telemetry.logger(__name__)
 
@@ -47,7 +47,7 @@ class PeriodicTask:
     """A step repeated in its own thread, so that no task blocks another."""
 
     name: str
-    work: Callable[[], int | None]  # how much was done: a duty that has more to do does not rest
+    work: Callable[[], int | None]  # returns the work done; a task with more to do does not rest
     every_seconds: float
 
     def run_until(self, stop: threading.Event, rounds: TaskMonitor) -> None:
@@ -111,7 +111,7 @@ def main() -> None:
     rounds = TaskMonitor(DUTY_SECONDS)
     if chosen.metrics_port is not None:
         start_server(rounds, chosen.metrics_host, chosen.metrics_port)
-    os.nice(NICENESS)  # reading and filing batches leaves the processor to interactive jobs
+    os.nice(NICENESS)  # interactive jobs go before reading and writing of batches
     stop = threading.Event()
     end = setting(stop)
     for name in (signal.SIGTERM, signal.SIGINT):

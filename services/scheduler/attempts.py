@@ -19,8 +19,8 @@ from shared.ledger.engine import transaction
 from shared.process import telemetry
 
 MOST = 3  # processes that one step may kill
-PAUSE = timedelta(seconds=2)  # between an attempt that did not come back and the next
-TRIAL_SECONDS = 10.0  # that others wait while a suspect is tried, and it for them: stores hang
+PAUSE = timedelta(seconds=2)  # between an attempt that did not return and the next
+TRIAL_SECONDS = 10.0  # limit of waiting for a trial to end or begin, since stores may hang
 
 logger = telemetry.logger(__name__)
 
@@ -36,7 +36,7 @@ class TrialGate:
         self._patience = patience
         self._moved = threading.Condition()
         self._running = 0
-        self._suspects = 0  # under way, or waiting for the others to end
+        self._suspects = 0  # running, or waiting for the others to end
 
     @contextmanager
     def enter(self, *, suspect: bool) -> Iterator[None]:
@@ -64,7 +64,7 @@ class Attempts:
         self._pause = pause
         self._gate = TrialGate()
         self._under_way: set[str] = set()
-        self._owed: set[str] = set()  # came back while the ledger was away
+        self._owed: set[str] = set()  # returned while the ledger was away
 
     @contextmanager
     def one(self, batch_id: str) -> Iterator[bool]:

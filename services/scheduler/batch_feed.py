@@ -30,7 +30,7 @@ from shared.process.settings import Settings
 from shared.queue import broker
 
 CANCEL_PATIENCE = timedelta(minutes=10)  # for jobs that run when their batch is cancelled
-LINES_AT_ONCE = 250  # that become jobs in one transaction
+LINES_AT_ONCE = 250  # made into jobs in one transaction
 LEAST_WAITING = 16  # in a metric's batch queue
 SECONDS_AHEAD = 3.0  # a few rounds of feeding, so that no worker is idle
 
@@ -87,7 +87,7 @@ class Feeder:
     def _window(self, metric: str, loads: list[Load]) -> int:
         """Return the maximum of jobs in the queue: the setting, or less if its workers are slow."""
         open_now, waiting = sum(load.jobs for load in loads), sum(load.queued for load in loads)
-        with suppress(Unavailable):  # fetched by a worker or lost: it is nobody's turn to wait
+        with suppress(Unavailable):  # the recovery sends lost messages
             waiting = min(waiting, broker.queue_length(metric, batch=True))
         bound = self._pace.bound(metric, open_now, waiting)
         return min(self._chosen.batch_window, open_now + bound - waiting)
@@ -161,7 +161,7 @@ class MetricRate:
         ended, bound = 0.0, self._least
         if before is not None and at > before.at:
             latest = max(0, before.open_jobs + fed - open_jobs) / (at - before.at)
-            ended = max(latest, (before.ended + latest) / 2)  # quickly up, slowly down
+            ended = max(latest, (before.ended + latest) / 2)  # rises quickly, falls slowly
             bound = round(ended * SECONDS_AHEAD)
             if waiting == 0 and fed:
                 bound = max(bound, 2 * before.bound)

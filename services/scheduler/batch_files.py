@@ -55,12 +55,12 @@ from shared.process import telemetry
 from shared.process.settings import Settings
 
 KINDS: tuple[Kind, ...] = ("output", "error")
-STEPS_AT_ONCE = 8  # of each of the two
+STEPS_AT_ONCE = 8  # of each task
 PATIENCE_SECONDS = 0.25
 LINES_AT_ONCE = 500
 BYTES_AT_ONCE = 4_000_000  # at least one line, however long
 SECONDS_AT_ONCE = 1.0  # from a slow store at least one line, too
-ENVELOPE_BYTES = 4_096  # what a line may have beside its body
+ENVELOPE_BYTES = 4_096  # of a line, in addition to its body
 CALLER = ("metadata", "context", "trace")  # given back; the score does not depend on them
 NOTHING: dict[str, Any] = {"metadata": {}, "context": None, "trace": None}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -230,7 +230,7 @@ def _failed(batch: Batch, fault: Fault) -> ValidationStep:
 def _line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
     try:
         return output_line(batch, answer)
-    except Exception:  # one answer that cannot be shown does not keep the others back
+    except Exception:  # an answer that cannot be shown does not stop the others
         logger.exception("batch.answer_crashed", batch=batch.id, line=answer.number)
         return error_line(batch, answer)
 
@@ -294,8 +294,8 @@ class Reader:
     most_lines: int
     most_body_bytes: int
     work_limit: WorkLimit
-    accept_untrained_languages: bool = False  # of lines that do not state it
-    language: str | None = None  # of lines that state none
+    accept_untrained_languages: bool = False  # default for lines
+    language: str | None = None  # default for lines
 
     def step(self, stream: IO[bytes], batch: Batch) -> ValidationStep:
         """Read some lines from the batch's position on."""
@@ -352,9 +352,9 @@ class Reader:
             )
         except InvalidLine as error:
             return Fault(error.slug, error.detail, number, error.pointer)
-        except Unavailable:  # says nothing about the line: it is read again
+        except Unavailable:  # no fault of the line: it is read again
             raise
-        except Exception as error:  # whatever a line can hold, it is this line's fault alone
+        except Exception as error:  # any other error is a fault of this line only
             told = untold(error) if PRIVATE.search(raw) else error
             logger.error("batch.line_crashed", line=number, exc_info=told)
             return Fault("unreadable_line", "this line cannot be read", number, "#")

@@ -18,7 +18,7 @@ from shared.ledger.engine import single_statements, transaction
 from shared.process import telemetry
 from shared.process.settings import Settings
 
-SLOW_SECONDS = 2.0  # a question that took longer says nothing about the clock
+SLOW_SECONDS = 2.0  # a slower query says nothing about the clock
 
 logger = telemetry.logger(__name__)
 
@@ -49,7 +49,7 @@ class ClockWatch:
             return
         if not is_noted:
             if self._last is None and ours - self._began < TOLERANCE.total_seconds():
-                return  # the schedulers that ran before a step know more about it
+                return  # schedulers that ran before the step handle it
             self._resume(self._step(now, ours))
         self._last = (now, ours)
 

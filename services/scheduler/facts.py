@@ -9,7 +9,7 @@ from services.registry import fact_plan, reported
 from shared.ledger import result_facts
 from shared.ledger.engine import transaction
 
-AT_ONCE = 500  # rows a transaction
+AT_ONCE = 500  # rows per transaction
 
 
 class Facts:

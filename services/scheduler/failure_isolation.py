@@ -24,12 +24,12 @@ from shared.ledger.batches import Fault, find
 from shared.ledger.engine import transaction
 from shared.process import telemetry
 
-TRIES = 3  # a batch's step may fail so often; a store that answers with nonsense may be mended
+TRIES = 3  # of a batch's step
 REST_SECONDS = 1.0  # after the first, then longer
 LONGEST_REST_SECONDS = 60.0
 SCHEMA = {"42703", "42704", "42883", "42P01"}  # SQLSTATE: no such column, type, function, table
 MOST_DOUBLINGS = 16  # of the first pause: a store may be away for a day
-MOST_REMEMBERED = 10_000  # batches in trouble; who comes after them is tried anew
+MOST_REMEMBERED = 10_000  # batches with errors; the oldest are forgotten
 
 logger = telemetry.logger(__name__)
 
@@ -44,9 +44,9 @@ def is_schema_error(error: Exception) -> bool:
 class StepErrors:
     """The latest errors in a batch's step."""
 
-    away: int = 0  # times that the file store was
+    away: int = 0  # how often the file store was away
     errors: int = 0
-    until: float = 0.0  # it rests
+    until: float = 0.0  # end of the pause
 
     def postpone(self, first_seconds: float) -> None:
         """Delay the next try; each delay is twice the one before."""
@@ -113,7 +113,7 @@ class FailureIsolation:
         except Exception as error:
             if is_schema_error(error):
                 raise
-            self._failed(step, batch_id, error)  # whatever it is, it is this batch's
+            self._failed(step, batch_id, error)  # any other error is this batch's
         else:
             with self._lock:
                 self._troubles.pop((step, batch_id), None)
@@ -169,7 +169,7 @@ class FailureIsolation:
         try:
             with transaction(self._engine) as connection:
                 status = batches.fail(connection, batch_id, fault)
-                batch_attempts.clear(connection, [batch_id])  # the next step is another one
+                batch_attempts.clear(connection, [batch_id])  # the count belongs to one step
         except Unavailable:
             raise
         except Exception:

@@ -24,7 +24,7 @@ from shared.ledger.retention import FinishedInput
 from shared.process import telemetry
 from shared.process.settings import Settings
 
-IDEMPOTENCY_TERM = timedelta(hours=24)  # how long an `Idempotency-Key` is remembered
+IDEMPOTENCY_TERM = timedelta(hours=24)  # retention of an `Idempotency-Key`
 FILES_AT_ONCE = 100
 STRAY_AGE = timedelta(days=1)  # older than any upload takes
 PIECE_BYTES = 1_048_576
@@ -173,7 +173,7 @@ class PrivateInputs:
     def __init__(self, engine: Engine, chosen: Settings) -> None:
         self._engine = engine
         self._store = FileStore(chosen.files_url, engine)
-        self._after = ""  # the last batch of a full round: files that are away block no others
+        self._after = ""  # the last batch of a round, so that files that are away block no others
 
     def round(self) -> int:
         """Delete such files; return how many. Raises Unavailable."""

@@ -23,7 +23,7 @@ class Steps:
         self._most = most
         self._running: dict[DueBatch, threading.Thread] = {}
         self._raised: list[BaseException] = []
-        self._new: list[threading.Thread] = []  # nobody has waited for them
+        self._new: list[threading.Thread] = []  # not yet waited for
 
     def can_start(self, turn: DueBatch) -> bool:
         """Return True if there is a thread for this batch's next step."""

@@ -19,9 +19,7 @@ from shared.process import telemetry
 from shared.queue import broker
 from shared.queue.broker import JobMessage
 
-ROUNDS = (
-    3  # a message is under way, or held by a worker, for less; if not, one too many is harmless
-)
+ROUNDS = 3  # messages travel faster than this; a surplus message is harmless
 MOST_AT_ONCE = 1_000
 
 logger = telemetry.logger(__name__)

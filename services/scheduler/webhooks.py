@@ -54,16 +54,16 @@ from shared.process import telemetry
 from shared.process.encryption import Sealer, Unreadable, sealer_of
 from shared.process.settings import SERVICE_VERSION, Settings
 
-MOST_ADDRESSES = 8  # that are tried one after the other
+MOST_ADDRESSES = 8  # tried one after the other
 MOST_ANSWER_BYTES = 65_536
 DRAIN_SECONDS = 2.0
 USER_AGENT = f"Touchstone/{SERVICE_VERSION}"
 Headers = list[tuple[bytes, bytes]]
 ATTEMPTS_AT_ONCE = 64  # of all endpoints
 ATTEMPTS_OF_AN_ENDPOINT = 4  # at a time
-TENANTS_SHARE = 4  # a tenant may use one in so many of all attempts
-WRITING_SECONDS = 10.0  # how long the outcome is tried to be written
-LEASE_BEYOND_SECONDS = 20.0  # the attempt's own limit: reading what is left, and writing
+TENANTS_SHARE = 4  # a tenant may use one in four of all attempts
+WRITING_SECONDS = 10.0  # of retries to write the outcome
+LEASE_BEYOND_SECONDS = 20.0  # added to the attempt's limit, for reading the rest and writing
 patiently = retry(
     retry=retry_if_exception_type(Unavailable),
     wait=wait_random_exponential(multiplier=0.2, max=5),
@@ -146,7 +146,7 @@ class Deliverer:
 
         try:
             await asyncio.to_thread(patiently(write))
-        except Unavailable as away:  # who asked is told that nothing came back
+        except Unavailable as away:  # the caller of the test gets no outcome
             logger.warning("webhook.not_written", delivery=test.id, detail=away.detail)
             return
         logger.info("webhook.tested", endpoint=test.endpoint_id, status=found.status)
@@ -159,7 +159,7 @@ class Deliverer:
         first = together[0]
         try:
             after = await asyncio.to_thread(self._save_outcome, together, found)
-        except Unavailable as error:  # the lease will run out, and it is attempted again
+        except Unavailable as error:  # it is attempted again after its lease
             logger.warning("webhook.not_written", delivery=first.id, detail=error.detail)
             return
         except Exception:
@@ -221,7 +221,7 @@ class Deliverer:
                 return take(connection)
         except Unavailable as error:
             logger.warning("webhooks.wait", detail=error.detail)
-        except Exception:  # attempts that are under way go on
+        except Exception:  # running attempts continue
             logger.exception("webhooks.crashed")
         return []
 

@@ -28,7 +28,7 @@ from shared.ledger.tables import batch_lines, batches
 from shared.ledger.webhooks import batch_changed
 
 STORED = ("number", "custom_id", "fingerprint", "request", "caller")
-MOST_FAULTS = 100  # the rest of a file with so many is not worth reading
+MOST_FAULTS = 100  # validation stops here
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class ValidationStep:
     read_bytes: int
     read_lines: int
     at_end: bool
-    fatal: bool = False  # nothing that follows is worth reading
-    keeps_text: bool = True  # whether no line, good or faulty, says that its text must not stay
+    fatal: bool = False  # validation stops here
+    keeps_text: bool = True  # no line, valid or faulty, sets `do_not_store_text`
 
 
 def list_to_validate(connection: Connection) -> list[DueBatch]:

@@ -62,7 +62,7 @@ BatchStatus = Literal[
     "cancelled",
 ]
 OUR_FAULT = 500  # problems from this status on are not the caller's
-NOTICE = func.pg_notify(FINISHED_CHANNEL, batches.c.id)  # who waits for this batch looks again
+NOTICE = func.pg_notify(FINISHED_CHANNEL, batches.c.id)  # wakes those that wait for this batch
 Kind = Literal["output", "error"]
 Only = Sequence[str] | None
 STILL_OPEN = exists().where(batch_lines.c.batch_id == batches.c.id, batch_lines.c.status == "open")
@@ -96,7 +96,7 @@ class Batch:
     accept_untrained_languages: bool
     language: str | None
     report_job_id: str | None
-    waits: str | None  # why its step waits, in words
+    waits: str | None  # why its step waits
     created_at: datetime
     in_progress_at: datetime | None
     finalizing_at: datetime | None
@@ -127,8 +127,8 @@ class NewBatch:
     output_seconds: int | None
     expires_after: timedelta
     tenant: str = DEFAULT_TENANT
-    accept_untrained_languages: bool = False  # of lines that do not state it
-    language: str | None = None  # of lines that state none
+    accept_untrained_languages: bool = False  # default for lines
+    language: str | None = None  # default for lines
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ def page_of(connection: Connection, page: Slice) -> tuple[list[Batch], bool]:
     return [batch_of(row) for row in rows], more
 
 
-RECENT = 5  # batches that say how long a line takes
+RECENT = 5  # batches for the median time of a line
 
 
 def seconds_per_line(connection: Connection, tenant: str, metric: str) -> float | None:
@@ -446,7 +446,7 @@ def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
         fail_batch(connection, batch, errors)
         return "failed"
     _cancel_open(connection, [batch_id], "cancelled", ("queued", "running"))
-    connection.execute(  # what has ended is written, but no longer counted: that may be what fails
+    connection.execute(  # counting may be what fails, so it is skipped
         update(batch_lines)
         .where(
             batch_lines.c.batch_id == batch_id,

@@ -97,7 +97,7 @@ def accept_all(
     Raises StillRunning, KeyReused if the key belongs to another call, QuotaExceeded if not all may
     be open, and Unavailable if a private text has no key.
     """
-    ids = sorted(new_id() for _ in new.requests)  # as if they had come one after the other
+    ids = sorted(new_id() for _ in new.requests)  # in the order of the requests
     earlier = None if key is None else _claimed(connection, new, key, owner, ids)
     if earlier is not None:
         return AcceptedJobs(states_of(connection, earlier), replayed=True)
@@ -128,7 +128,7 @@ def _claimed(
             idempotency_keys.c.tenant == owner.tenant, idempotency_keys.c.key == key
         )
     ).one_or_none()
-    if row is None:  # purged this very moment: as if there had been none
+    if row is None:  # just purged
         return None
     if row.fingerprint != mark or row.job_ids is None:
         raise KeyReused("the first request with this key had another body", pointer="")

@@ -38,7 +38,7 @@ from shared.ledger.tables import IS_QUEUED, IS_RUNNING, jobs
 EXPIRED = (IS_RUNNING, jobs.c.lease_expires_at < func.now(), IS_STEADY)
 NAMED = bindparam("named", type_=String)  # the job of the message
 ALL_NAMED = bindparam("all_named", type_=ARRAY(String))  # the jobs of several messages
-COUNT = bindparam("count", type_=Integer)  # of those messages
+COUNT = bindparam("count", type_=Integer)  # number of messages
 SERVED = bindparam("served", type_=ARRAY(String))
 FULL = bindparam("full", type_=ARRAY(String))
 
@@ -151,7 +151,7 @@ def _turns(waiting: CTE) -> Subquery:
         select(tenant)
         .where(tenant.is_not(None), tenant != func.all(FULL))
         .order_by(func.array_position(SERVED, tenant).nulls_first(), tenant)
-        .offset(0)  # the order is made before jobs are locked: one job is, not one a tenant
+        .offset(0)  # sort before locking, so that one job is locked and not one per tenant
         .subquery("next_tenant")
     )
 

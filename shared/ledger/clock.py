@@ -22,11 +22,11 @@ from shared.ledger.tables import (
     jobs,
 )
 
-TOLERANCE = timedelta(seconds=10)  # a smaller step ends no lease: heartbeats leave more than that
+TOLERANCE = timedelta(seconds=10)  # heartbeats leave more than that before a lease ends
 
 _seen = clock.c.seen_at
 IS_RECENT = _seen.between(func.now() - TOLERANCE, func.now() + TOLERANCE)
-IS_STEADY = ~exists().where(~IS_RECENT)  # also where no scheduler ever looked
+IS_STEADY = ~exists().where(~IS_RECENT)  # also if no scheduler ever compared them
 
 
 def note_steady(connection: Connection) -> tuple[datetime, bool]:

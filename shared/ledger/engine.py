@@ -24,7 +24,7 @@ from shared.contracts.errors import Unavailable
 from shared.process.settings import settings
 
 CONNECT_SECONDS = 5
-REST_SECONDS = 0.1  # in the pool: a connection that rested longer may be dead
+REST_SECONDS = 0.1  # a connection that was idle for longer is checked
 RESTED = "touchstone_rested"
 
 # Escapes in JSON: what PostgreSQL cannot keep stands alone, what comes before it is good.
@@ -32,7 +32,7 @@ ESCAPED = re.compile(
     r"(\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\u(?:0000|d[89a-f][0-9a-f]{2})"
 )
 AWAY = {"25", "53", "57", "58"}  # SQLSTATE classes: read-only, out of resources, stopped, system
-SEAL = "ck_jobs_sealed"  # of a partition of jobs whose day is over: the clock of who writes is late
+SEAL = "ck_jobs_sealed"  # of a past day's partition: the writer's clock is late
 TOO_MUCH = "54"  # SQLSTATE class: a statement or a value beyond the server's limits; not the server
 Order = Literal["asc", "desc"]
 
@@ -60,8 +60,8 @@ def connect(url: str, *, pool_size: int = 10) -> Engine:
         sqlalchemy_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_use_lifo=True,  # the one that rested least is next
-        hide_parameters=True,  # requests and keys do not belong into logs
+        pool_use_lifo=True,  # most recently used first
+        hide_parameters=True,  # keeps requests and keys out of logs
         connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": session_name()},
         json_serializer=encode_json,
     )

@@ -29,7 +29,7 @@ from shared.ledger.engine import transaction
 from shared.process import telemetry
 
 SUFFIX = ".jsonl"
-OURS = re.compile(r"file_[0-9a-f]{32}\.jsonl")  # whatever else lies there is not ours
+OURS = re.compile(r"file_[0-9a-f]{32}\.jsonl")  # other names are not ours
 UNFINISHED = re.compile(r"file_[0-9a-f]{32}\.[0-9a-f]{16}")
 INCOMING = "incoming"
 PIECE_BYTES = 1 << 18
@@ -71,7 +71,7 @@ class FileStore:
         is_folder = "://" not in url or url.startswith(("file://", "local://"))
         self._incoming = f"{self._root}/{INCOMING}" if is_folder else None
         self._engine = engine
-        self._is_known = False  # the database knows the folder
+        self._is_known = False  # the folder is noted in the database
 
     def check(self) -> None:
         """Raise FileStoreAway if the store cannot be used now. Blocks."""

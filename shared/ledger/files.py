@@ -64,7 +64,7 @@ class NewFile:
     bytes: int
     kept_for: timedelta
     tenant: str = DEFAULT_TENANT
-    key: str | None = None  # of the form that brought it
+    key: str | None = None  # of the upload form
 
 
 def insert_file(connection: Connection, new: NewFile) -> File:

@@ -65,16 +65,16 @@ STORED_BYTES = "stored-bytes"
 RETRY_SECONDS = 5
 LONGEST_RETRY_SECONDS = 300
 ROOM_SHARE = 0.01  # of the open jobs
-DELETE_SECONDS = 60  # whoever must delete something first need not ask so soon
+DELETE_SECONDS = 60  # `Retry-After` if something must be deleted first
 
-# Nobody is let in unseen this close below the quota: more than two gateways commit at once.
+# No request skips the count this close to the quota, for several gateways commit at once.
 UNSEEN = 100
 ROOMY = 1_000
 FRESH_SECONDS = 1.0
 
 MADE_AT = re.compile(r"job_([0-9a-f]{12})")
 DAY_MS = 86_400_000
-MOST_DAYS = 100  # as many statements are known at a time
+MOST_DAYS = 100  # bounds the number of cached statements
 _lately: dict[str, tuple[float, int]] = {}  # tenant → when it was counted, and how many were open
 
 
@@ -250,7 +250,7 @@ def is_kept() -> ColumnElement[bool]:
 
 
 def _is_of_batch() -> ColumnElement[bool]:
-    # a value, not EXISTS: of that the planner may make a table of all batches to read one page
+    # a value, since with EXISTS the planner may read all batches for one page
     own = select(batches.c.id).where(batches.c.id == jobs.c.batch_id).correlate(jobs)
     return and_(jobs.c.batch_id.is_not(None), own.scalar_subquery().is_not(None))
 
@@ -269,7 +269,7 @@ def insert_job(
     values: dict[str, Any] = {"id": job_id, "metric": metric, "tenant": tenant, "request": request}
     values |= {"resend_at": func.now() + resend_after, "request_id": request_id()}
     created_at = connection.execute(
-        insert(jobs).values(values).returning(jobs.c.created_at)  # no text travels back
+        insert(jobs).values(values).returning(jobs.c.created_at)  # return no text
     ).scalar_one()
     return Job(
         id=job_id,

@@ -49,7 +49,7 @@ from shared.ledger.tables import Instant, Json, jobs, metadata
 Opinion = Literal["agree", "disagree", "unsure"]
 OPINIONS: tuple[Opinion, ...] = get_args(Opinion)
 WITHDRAWN = "withdrawn"
-SCORE = "score"  # what a judgement is about where it names no part
+SCORE = "score"  # the subject if no part is named
 MOST_NOTE = 2_000  # characters
 MOST_SPANS = 50  # of a judgement
 MOST_OF_JOB = 1_000  # rows, superseded ones too
@@ -65,21 +65,21 @@ judgements = Table(
     Column("job_id", ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False),
     Column("batch_id", String),  # of the job; a trigger writes it
     Column("reviewer", String, nullable=False),
-    Column("verified", Boolean, nullable=False),  # the key says who it is, not the caller
+    Column("verified", Boolean, nullable=False),  # the key names the reviewer, not the caller
     Column("verdict", String, nullable=False),
     Column("about", String, nullable=False, server_default=SCORE),  # or a part
     Column("human_score", Double),
     Column("human_label", String),
-    Column("spans", Json, nullable=False, server_default="[]"),  # that somebody marked
+    Column("spans", Json, nullable=False, server_default="[]"),  # marked by the reviewer
     Column("note", String),
     Column("blind", Boolean, nullable=False),  # the score was hidden
     Column("queue_id", String),
     Column("seconds", Float),
     Column("supersedes", String, unique=True),
     Column("current", Boolean, nullable=False, server_default=text("true")),
-    Column("source", String),  # of one that was made elsewhere
+    Column("source", String),  # of an imported judgement
     Column("key_id", String),
-    Column("address_family", String),  # IPv4 or IPv6: the address itself is nobody's business
+    Column("address_family", String),  # IPv4 or IPv6, without the address
     Column("request_id", String),
     Column("created_at", Instant, nullable=False, server_default=func.now()),
     CheckConstraint("verdict IN ('agree', 'disagree', 'unsure', 'withdrawn')", name="verdict"),
@@ -176,7 +176,7 @@ def write(
             jobs.c.request["do_not_store_text"].as_boolean().label("is_private"),
         )
         .where(jobs.c.id == job_id, jobs.c.tenant == origin.tenant, is_kept())
-        .with_for_update(key_share=True)  # one at a time; a row's lock takes no place in memory
+        .with_for_update(key_share=True)  # one at a time; a row lock needs no memory
     ).one_or_none()
     if job is None or job.status != "succeeded" or not job.is_scored:
         raise NoResultToJudge(f"the job {job_id!r} has no result of a metric")
@@ -265,7 +265,7 @@ def _append(
     ).one_or_none()
     whose = {name: getattr(origin, name) for name in Origin.__dataclass_fields__}
     row = {**values, **whose, "id": new_id(), "job_id": job_id}
-    if before is not None:  # a second thought is one of the queue that asked for the first
+    if before is not None:  # a change belongs to the queue of the first judgement
         row["supersedes"] = before.id
         row["queue_id"] = row.get("queue_id") or before.queue_id
     return _judgement(connection.execute(insert(judgements).values(**row).returning(*SHOWN)).one())
@@ -373,7 +373,7 @@ def list_current(
     order = judgements.c.job_id, judgements.c.reviewer, judgements.c.verified
     rows = connection.execute(query.order_by(*order))
     said = {(row.job_id, row.reviewer): tuple(row)[2:] for row in rows}
-    return [(*whose, *opinion) for whose, opinion in said.items()]  # who proved the name counts
+    return [(*whose, *opinion) for whose, opinion in said.items()]  # verified names count
 
 
 def find_job_ids(connection: Connection, wanted: JudgementFilter) -> list[str]:

@@ -32,7 +32,7 @@ from shared.ledger.tables import Instant, metadata
 Scope = Literal["score", "batch", "review", "admin"]
 
 PREFIX = "tsk_"
-SHOWN_CHARACTERS = 10  # of a key, to tell it from others; the rest is never seen again
+SHOWN_CHARACTERS = 10  # of a key, to recognise it
 FORM = re.compile(r"tsk_[A-Za-z0-9_-]{43}")
 MOST_REVIEWER = 80  # characters of a name
 TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -51,7 +51,7 @@ api_keys = Table(
     Column("created_at", Instant, nullable=False, server_default=func.now()),
     Column("expires_at", Instant),
     Column("revoked_at", Instant),
-    Column("reviewer", String),  # who judges with it; null: whoever says so
+    Column("reviewer", String),  # who judges with it; null: the request says
 )
 
 

@@ -141,7 +141,7 @@ def claim_suspect(connection: Connection, job_id: str, terms: ClaimTerms) -> Cla
     values = _values(job_id, terms)
     if connection.execute(SUSPECT, values).first() is None:
         return None
-    connection.execute(select(ONE_AT_A_TIME))  # the next statement sees who was before us
+    connection.execute(select(ONE_AT_A_TIME))  # the next statement sees earlier commits
     return _claimed(connection, SUSPECT_CLAIM, values)
 
 

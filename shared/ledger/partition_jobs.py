@@ -43,8 +43,8 @@ from shared.ledger.partitions import (
 from shared.process import telemetry
 from shared.process.settings import settings_or_exit
 
-TRIES, WAIT_SECONDS = 600, 1.0  # ten minutes: who holds a lock so long is not one of ours
-AT_ONCE = 16  # statements that look into every partition
+TRIES, WAIT_SECONDS = 600, 1.0  # ten minutes
+AT_ONCE = 16  # statements at a time that read every partition
 FOLLOWING = DAYS_AHEAD * DAY  # how far the first partition reaches beyond today's midnight
 OLDEST_SERVER = 140_000
 

@@ -64,7 +64,7 @@ NOT_LOCKED = {"55P03", "40P01"}  # SQLSTATE: not in time, a deadlock
 DAYS_AHEAD = 2
 DAY = timedelta(days=1)
 SETTLED = timedelta(hours=1)  # after its day's end a partition may be sealed: clocks differ
-GRACE = 2 * DAY  # so long may jobs whose term is over wait for their partition to be dropped
+GRACE = 2 * DAY  # time that expired jobs may wait for the drop of their partition
 
 FIRST, REST = "jobs_first", "jobs_rest"
 BOUNDARY = "ck_jobs_first"  # of a table that is about to become the first partition

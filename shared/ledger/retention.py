@@ -19,7 +19,7 @@ from shared.ledger.tables import (
     jobs,
 )
 
-PORTION = 1_000  # rows a transaction
+PORTION = 1_000  # rows per transaction
 CLOCKS = timedelta(hours=1)  # ids of a gateway whose clock is ahead by no more are purged in time
 
 

@@ -283,7 +283,7 @@ Index(
     postgresql_where=text(f"{LINE_ENDED} AND NOT has_facts"),
 )
 
-result_facts = Table(  # what tables show: a row an ended line, or an ended job of a metric
+result_facts = Table(  # the results table: one row per ended line or job
     "result_facts",
     metadata,
     Column("source", String, primary_key=True),  # the batch, or the job of no batch
@@ -326,7 +326,7 @@ result_facts = Table(  # what tables show: a row an ended line, or an ended job 
 )
 
 
-score_hours = Table(  # numbers of an hour's results, which outlive the jobs
+score_hours = Table(  # sums of an hour's results, which outlive the jobs
     "score_hours",
     metadata,
     Column("tenant", String, primary_key=True),
@@ -345,7 +345,7 @@ score_hours = Table(  # numbers of an hour's results, which outlive the jobs
     Index("ix_score_hours_hour", "tenant", "hour"),
 )
 
-saved_views = Table(  # what a tenant keeps under a name: filters of a table, columns of a file
+saved_views = Table(  # named filters of a table or columns of a file
     "saved_views",
     metadata,
     Column("tenant", String, primary_key=True),
@@ -368,7 +368,7 @@ endpoints = Table(
     Column("earlier_until", Instant),
     Column("created_at", Instant, nullable=False, server_default=func.now()),
     Column("succeeded_at", Instant),  # the last delivery that arrived
-    Column("held_until", Instant),  # the receiver asked to be left alone until then
+    Column("held_until", Instant),  # pause that the receiver asked for
     Column("disabled_at", Instant),
     Column("disabled_reason", String),
     Column("format", String, nullable=False, server_default="standard-webhooks"),
@@ -420,7 +420,7 @@ deliveries = Table(
     Index("ix_webhook_deliveries_ended", "ended_at", postgresql_where=text("status <> 'pending'")),
 )
 
-clock = Table(  # one row: when a scheduler last compared the database's clock with its own
+clock = Table(  # one row: the last comparison of the clocks
     "clock",
     metadata,
     Column("id", Boolean, primary_key=True),
@@ -428,7 +428,7 @@ clock = Table(  # one row: when a scheduler last compared the database's clock w
     CheckConstraint("id", name="one_row"),
 )
 
-webhook_tests = Table(  # of each endpoint the last one, or the one that runs
+webhook_tests = Table(  # the last or running test of each endpoint
     "webhook_tests",
     metadata,
     Column("endpoint_id", ForeignKey("webhook_endpoints.id", ondelete="CASCADE"), primary_key=True),
@@ -470,7 +470,7 @@ review_items = Table(
     metadata,
     Column("queue_id", ForeignKey("review_queues.id", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),  # from 1
-    Column("place", Integer, primary_key=True),  # of those who judge the line, from 1
+    Column("place", Integer, primary_key=True),  # of the reviewers of the line, from 1
     Column("line", Integer, nullable=False),  # of the batch
     Column("job_id", ForeignKey("jobs.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("who", String),  # holds it, or has judged it

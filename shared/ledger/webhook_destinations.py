@@ -31,7 +31,7 @@ from shared.process.settings import Settings
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
-PUBLIC_V6 = ip_network("2000::/3")  # global unicast; all else is special
+PUBLIC_V6 = ip_network("2000::/3")  # global unicast
 MOST_CHARACTERS = 2_048
 RESOLVE_SECONDS = 2.0  # at registration; at an attempt, its own limit
 Resolve = Callable[[str, int], Awaitable[list[str]]]  # host, port → addresses; raises OSError
@@ -81,7 +81,7 @@ class DestinationPolicy:
         it.
         """
         if _parse_host(destination.host) is not None:
-            return  # judged as it is
+            return  # checked as an address
         with suppress(ForbiddenDestination):
             if not is_inside(destination.host):
                 self._check_https_and_port(destination)

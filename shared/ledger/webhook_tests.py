@@ -23,7 +23,7 @@ from shared.ledger.webhook_deliveries import Delivery
 from shared.ledger.webhooks import Endpoint, TestType, body_of, find_endpoint
 
 EVENT: TestType = "endpoint.test"
-STALE = timedelta(minutes=1)  # nobody waits for it any more
+STALE = timedelta(minutes=1)  # no caller waits any more
 
 
 class TestRunning(ScoringError):

@@ -56,7 +56,7 @@ EVENT_COLUMNS = (
     jobs.c.request["webhook"].as_string().label("webhook"),
     jobs.c.result["score"].label("score"),
     jobs.c.error["type"].as_string().label("error_type"),
-    LISTENED.label("listened"),  # without endpoints an end costs no second statement
+    LISTENED.label("listened"),  # without endpoints no second statement is needed
 )
 # an end of this job makes no deliveries: see `job_ended`
 OWES_NOTHING = or_(
@@ -73,7 +73,7 @@ EventType = Literal[
     "judgement.created",
 ]
 EVENT_TYPES: tuple[str, ...] = get_args(EventType)
-TestType = Literal["endpoint.test"]  # sent when it is asked for, and nobody listens to it
+TestType = Literal["endpoint.test"]  # sent on request only
 MOST_BYTES = 20_000
 MOST_ENDPOINTS = 20  # of a tenant: each may hold attempts open
 

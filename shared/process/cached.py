@@ -44,7 +44,7 @@ class cached_property(Generic[Value]):  # noqa: N801 - named after what it stand
         if instance is None:
             return self
         value = self._compute(instance)
-        instance.__dict__[self._name] = value  # found there before this is asked again
+        instance.__dict__[self._name] = value  # the next read finds it there
         return value
 
 
@@ -75,7 +75,7 @@ class CachedFunction(Generic[Asked, Value]):
         value = self._compute(*asked, **named)
         texts = sum(getsizeof(one) for one in (*asked, *named.values()) if isinstance(one, str))
         weight = ENTRY_BYTES + texts + self._weigh(value, *asked, **named)
-        with self._lock, suppress(ValueError):  # larger than all that may be kept
+        with self._lock, suppress(ValueError):  # larger than the cache
             self._kept[key] = value, weight
         return value
 

@@ -36,7 +36,7 @@ OTHER_KERNELS = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"
 # Where bytes are not promised: how far probabilities may lie apart, by dtype. Measured:
 # tests/inference/test_half_precision.py, tests/gpu.
 TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02, "float16": 0.02, "int8": 0.02}
-WIDEST = max(TOLERANCES.values())  # of a dtype that nobody told us
+WIDEST = max(TOLERANCES.values())  # of an unknown dtype
 
 # What a limit of oneDNN's leaves of the flags below; a limit that is not here leaves all of them.
 # Source: oneDNN, "CPU Dispatcher Control".

@@ -14,8 +14,8 @@ from redis.retry import Retry
 from shared.process.settings import Settings, settings
 
 LEAST_WAIT_SECONDS = 0.01  # of a blocking command: less than a millisecond is "for ever" to Redis
-BOARD_SECONDS = 0.5  # who reads a state would rather know nothing than wait
-RETRIES = 1  # of who would rather know nothing than wait; at once
+BOARD_SECONDS = 0.5  # readers of states prefer no answer to a wait
+RETRIES = 1  # at once, for readers that do not wait
 
 
 def timeouts(seconds: float) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def _find_url_error(variable: str, url: str) -> str | None:
     return f"must begin with {', '.join(known[:-1])} or {known[-1]}"
 
 
-NO_ENTRY = {  # what an entry of a list is not
+NO_ENTRY = {  # error types of list entries
     "ip_any_network": "is no network (as in 10.20.0.0/16)",
     "float_parsing": "is no number",
 }
@@ -124,7 +124,7 @@ def format_errors(error: ValidationError) -> Iterator[str]:
     """Yield one line per wrong variable: its name and the allowed values. A list entry may be
     quoted, since it is no secret."""
     for one in error.errors(include_url=False):
-        if not one["loc"]:  # of several together: it names them itself
+        if not one["loc"]:  # the error names several variables
             yield plain(one)
             continue
         name, *inside = map(str, one["loc"])

@@ -65,10 +65,10 @@ def configure_logging(level: str, style: str) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-    logging.getLogger("httpx").setLevel("WARNING")  # else a line for every request
-    processors = structlog.get_config()["processors"]  # the list that loggers in use hold
+    logging.getLogger("httpx").setLevel("WARNING")  # no line per request
+    processors = structlog.get_config()["processors"]  # shared by existing loggers
     processors[:] = [
-        structlog.stdlib.filter_by_level,  # else what nobody reads is made ready to be read
+        structlog.stdlib.filter_by_level,  # skip filtered events early
         *shared,
         structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
     ]
@@ -149,7 +149,7 @@ def configure_tracing(process: str) -> None:
     endpoint = settings().otlp_endpoint
     if endpoint is None:
         return
-    # the exporter is loaded only where there is somebody to export to
+    # load the exporter only if it is used
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider

@@ -51,7 +51,7 @@ def options() -> dict[str, Any]:
         "worker_send_task_events": False,
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
-        # a broker that refuses (read-only, over its memory) is one that is away: try again
+        # a broker that refuses (read-only, out of memory) counts as away: retry
         "broker_channel_error_retry": True,
         "broker_transport_options": {
             "visibility_timeout": VISIBILITY_SECONDS,
@@ -104,7 +104,7 @@ class JobMessage:
 
 app = Celery("touchstone")
 app.add_defaults(options)  # read when first needed, not when imported
-_taken: list[str] = []  # the address that this process takes messages from, where it is a worker
+_taken: list[str] = []  # a worker's address for its messages
 
 
 def take_from(services: Sequence[str]) -> None:
@@ -183,7 +183,7 @@ def send_all(messages: Sequence[JobMessage]) -> None:
         try:
             broker = _sending_redis(settings().redis_of(metric))
             broker.lpush(queue_of(metric, batch=batch), *written)
-        except RedisError as error:  # another Redis may be there
+        except RedisError as error:  # another Redis may respond
             failed = error
     if failed is not None:
         raise Unavailable("the broker cannot be reached") from failed

@@ -19,8 +19,8 @@ from shared.contracts.errors import DeadlineExceeded, JobCancelled
 from shared.queue.priority import NOBODY, Party
 from shared.queue.thread_scheduling import interpreter
 
-SLICE_SECONDS = 0.5  # who waits looks so often whether it is still wanted
-LEAST_SECONDS = 1.0  # that an impatient thread gives each call, however long it has waited before
+SLICE_SECONDS = 0.5  # interval of checks while waiting
+LEAST_SECONDS = 1.0  # minimum for each call of an impatient thread
 
 Item = TypeVar("Item")
 
@@ -44,7 +44,7 @@ class JobContext:
 
     job_id: str
     tenant: str
-    batch: bool  # a batch's line, or a large request: it may wait for small interactive ones
+    batch: bool  # a batch line or large request, which may wait for small interactive ones
     deadline: float  # monotonic seconds
     cancelled: threading.Event = field(default_factory=threading.Event)
     attempt: int | None = None
@@ -142,7 +142,7 @@ def wait_all(futures: Sequence[Future[Item]]) -> list[Item]:
                 results.append(future.result())
             return results
     finally:
-        for future in futures:  # nobody waits for the rest
+        for future in futures:  # cancel the rest
             future.cancel()
 
 

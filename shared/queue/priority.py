@@ -17,9 +17,9 @@ from contextvars import copy_context
 from typing import Generic, NamedTuple, TypeVar
 
 BATCH_EVERY = 8  # turns
-RECENT_SECONDS = 10.0  # an interactive user who asked so lately may ask again
-NICENESS = 10  # of processes that can wait for those that answer people
-SHORT_SECONDS = 0.05  # of what is not interrupted while one may
+RECENT_SECONDS = 10.0  # an interactive user may return within this time
+NICENESS = 10  # of processes that may wait for interactive work
+SHORT_SECONDS = 0.05  # of uninterruptible work during that time
 REMEMBERED = 1_000  # parties
 
 Item = TypeVar("Item")
@@ -205,7 +205,7 @@ class DeviceRate:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        self._seen: dict[Party, float] = {}  # interactive parties → when they last asked
+        self._seen: dict[Party, float] = {}  # interactive parties → their last request
         self._speed: float | None = None  # cost a second
 
     def record_request(self, whom: Party) -> None:

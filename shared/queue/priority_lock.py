@@ -28,7 +28,7 @@ class PriorityLock:
         try:
             is_ours = mine.wait(timeout)
         finally:
-            if not is_ours:  # unless it became ours in this very moment
+            if not is_ours:  # it may have become ours just now
                 with self._lock:
                     is_ours = not self._waiting.remove(whom, mine)
         return is_ours

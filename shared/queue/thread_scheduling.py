@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 
 from shared.queue.priority import FairQueue, Party
 
-LONG_SECONDS = 0.25  # of a processor; an interactive job that took more needs a place
-TURN_SECONDS = 0.1  # with a place, before others are asked
-COURTESY_SECONDS = 0.05  # that who has a place waits for quick ones that compute now, and then not
+LONG_SECONDS = 0.25  # processor time; an interactive job above it needs a place
+TURN_SECONDS = 0.1  # with a place, before others get a turn
+COURTESY_SECONDS = 0.05  # longest wait of a place's holder for quick jobs
 LOOK_SECONDS = 0.5
 PATIENCE_SECONDS = 5.0  # while no place changes hands; then it computes without one: who has one
 # may wait for its lock
 
-Check = Callable[[], None]  # raises where nobody wants the job any more
-Waited = Callable[[float], None]  # is told the seconds that a job stood in line for a place
+Check = Callable[[], None]  # raises if the job is no longer wanted
+Waited = Callable[[float], None]  # receives the seconds that a job waited for a place
 
 
 @dataclass(eq=False)
@@ -62,7 +62,7 @@ class Interpreter:
         self._free = places
         self._lock = threading.Lock()
         self._waiting: FairQueue[threading.Event] = FairQueue(units=0.0)
-        self._moved = time.monotonic()  # when a place changed hands last
+        self._moved = time.monotonic()  # when a place was last passed on
         self._quick = 0  # threads that compute for interactive jobs, without a place
         self._quiet = threading.Event()
         self._quiet.set()

@@ -91,7 +91,7 @@ class WorkerSender:
             reason = self._reason or READY
             if reason == said and time.monotonic() < due:
                 continue
-            with suppress(RedisError):  # the next time will do
+            with suppress(RedisError):  # retried at the next report
                 self.report()
                 said, due = reason, time.monotonic() + TELL_SECONDS
 
@@ -116,7 +116,7 @@ def read(services: Iterable[str]) -> dict[str, str]:
 
 
 def _parse_status(value: str, now: float) -> WorkerStatus | None:
-    with suppress(ValidationError):  # of another version of us
+    with suppress(ValidationError):  # written by another version
         status = WorkerStatus.model_validate_json(value)
         return status if now - status.at < STALE_SECONDS else None
     return None

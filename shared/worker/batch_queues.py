@@ -1,21 +1,19 @@
-"""Jobs and calls of batches run on threads of their own, so that interactive ones find theirs free.
+"""Runs jobs and model calls of batches on separate threads, so that interactive threads stay free.
 
-Celery consumes the interactive queues only. One thread here takes a message of a batch queue when a
-batch thread is free, never sooner: what waits stays in Redis, where other workers find it. Model
-calls go before jobs, since a job waits for them; queues of one kind take turns.
+Celery consumes the interactive queues only. A thread here takes a message of a batch queue when a
+batch thread is free, not earlier: waiting messages stay in Redis for other workers. Model calls go
+before jobs, which wait for them. Queues of one kind take turns.
 
-A tenant has at most some of a worker's threads, and one turn after the other. Whoever asks the
-ledger for the next job says which tenants were served last and which hold their part already. A
-thread that finds only jobs of such tenants waits, and asks again when a job ends or a moment later:
-meanwhile somebody else's job may have come, and that one it takes. It can take those of one queue
-only, so that no more than half of the threads that are left to others wait so; the rest give their
-messages back, and look into other queues.
+A tenant gets a limited share of a worker's threads. The request for the next job names the tenants
+that were served last, and those that already have their share. A thread that finds only jobs of
+such tenants waits. It asks again when a job ends, or a moment later, since another tenant's job may
+have arrived. It can take jobs of one queue only, so at most half of the remaining threads wait in
+this way. The others return their messages and look into other queues.
 
-`BatchRateLimiter`: how soon a worker starts the next job of a batch. On a machine that computes
-batches without a pause an interactive job waits for a processor at each step of its way (gateway,
-database, queue, worker, database, gateway). While somebody has asked interactively in the last
-seconds, jobs of batches start only so often that they take their share of one processor; else at
-once.
+`BatchRateLimiter` decides how soon a worker starts the next batch job. If a machine computes
+batches without a pause, an interactive job waits for a processor at each of its steps (gateway,
+database, queue, worker). While interactive requests have arrived in the last seconds, batch jobs
+start only so often that they use their share of one processor.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True)
 class TaskMessage:
-    """A message of Celery's protocol, version 2: what is to be done."""
+    """A message of Celery's protocol, version 2."""
 
     name: str
     arguments: Sequence[Any]
@@ -60,20 +58,20 @@ class TaskMessage:
 
     @classmethod
     def of(cls, queue: str, raw: bytes) -> Self:
-        """Raises ValueError or KeyError where it is none."""
+        """Parse a message. Raises ValueError or KeyError if it is invalid."""
         message = json.loads(raw)
         body = json.loads(base64.b64decode(message["body"]))
         headers = message["headers"]
         return cls(headers["task"], body[0], headers, queue)
 
     def run(self) -> None:
-        """Do it in this thread; the task sees headers and queue as if Celery had delivered it."""
+        """Run the task in this thread, with headers and queue as if Celery had delivered it."""
         task = app.tasks[self.name]
         task.apply(args=self.arguments, headers=self.headers, routing_key=self.queue, throw=True)
 
 
 class BatchQueues:
-    """The consumer of these queues, with so many threads, at this pace."""
+    """The consumer of these queues, with its threads and pace."""
 
     def __init__(
         self, queues: Sequence[str], threads: int, pace: BatchRateLimiter | None = None
@@ -88,7 +86,7 @@ class BatchQueues:
         self._consumer.start()
 
     def stop(self) -> None:
-        """Take no more, and wait for what runs."""
+        """Take no more messages, and wait for running ones."""
         stopping.set()
         if self._consumer.is_alive():
             self._consumer.join()
@@ -145,15 +143,18 @@ class BatchQueues:
 
 
 class Tenants(NamedTuple):
-    """served: in the order in which they were last served; full: get no more now."""
+    """served: least recently served first; full: tenants that get no more now."""
 
     served: tuple[str, ...]
     full: tuple[str, ...]
 
 
 class TenantShares:
-    """What each tenant holds of some threads. most: threads of one tenant; stand_by: that may wait
-    for others' jobs in one queue, absent: half of what is left."""
+    """The threads that each tenant uses.
+
+    most:     threads of one tenant.
+    stand_by: threads that may wait for other tenants' jobs in one queue; default: half of the rest.
+    """
 
     def __init__(self, threads: int, share: float, stand_by: int | None = None) -> None:
         self.most = max(1, ceil(threads * share))
@@ -166,7 +167,7 @@ class TenantShares:
         self._one_at_a_time = threading.Lock()
 
     def next_claim(self, claim: Callable[[Tenants], Claim | None]) -> Claim | None:
-        """What `claim` takes, counted as its tenant's until `release`."""
+        """Return the claim that `claim` takes, counted for its tenant until `release`."""
         with self._exactly():
             with self._changed:
                 others = self._asking - 1
@@ -183,7 +184,7 @@ class TenantShares:
         return found
 
     def release(self, tenant: str) -> None:
-        """A job of this tenant's has ended."""
+        """Release a thread of this tenant."""
         with self._changed:
             self._held[tenant] -= 1
             self._held += Counter()  # without those that hold nothing
@@ -191,7 +192,7 @@ class TenantShares:
 
     @contextmanager
     def standing_by(self) -> Iterator[bool]:
-        """Whether this thread may wait for a job of its queue in the block."""
+        """Yield True if this thread may wait for a job of its queue in the block."""
         may = self._stand_by.acquire(blocking=False)
         try:
             yield may
@@ -200,14 +201,15 @@ class TenantShares:
                 self._stand_by.release()
 
     def wait(self) -> bool:
-        """Wait until asking again may help; False where this process stops."""
+        """Wait until another request may succeed; return False if this process stops."""
         with self._changed:
             self._changed.wait(ASK_AGAIN_SECONDS)
         return not stopping.is_set()
 
     @contextmanager
     def _exactly(self) -> Iterator[None]:
-        """Many ask at once while no tenant can get too much by it, then one after the other."""
+        """Let requests run together while no tenant can exceed its share, then one after the
+        other."""
         with self._changed:
             is_free = self._held.total() + self._asking < self.most
             self._asking += is_free
@@ -231,7 +233,7 @@ ELSEWHERE_SECONDS = (
 
 
 class BatchRateLimiter:
-    """The pace of one worker. share: of one processor, (0, 1], with what a job costs elsewhere."""
+    """The pace of one worker. share: of one processor, (0, 1], including a job's cost elsewhere."""
 
     def __init__(self, share: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._share = share
@@ -245,7 +247,7 @@ class BatchRateLimiter:
         self._asked_at = self._clock()
 
     def rest(self) -> float:
-        """Seconds until the next job of a batch may start; 0: now."""
+        """Return the seconds until the next batch job may start; 0: now."""
         now = self._clock()
         if self._asked_at is None or now - self._asked_at > RECENT_SECONDS:
             return 0.0
@@ -257,7 +259,7 @@ class BatchRateLimiter:
             self._due = max(self._due, self._clock()) + cost / self._share
 
     def end(self, seconds: float) -> None:
-        """It took so many seconds of a processor in this worker."""
+        """Record a job's processor seconds in this worker."""
         with self._lock:
             before = seconds if self._mean is None else self._mean
             self._mean = before + WEIGHT * (seconds - before)

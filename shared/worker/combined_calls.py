@@ -1,9 +1,8 @@
-"""Calls that come while one is under way go together in the next one: there is no timer.
+"""Combines calls that arrive while one runs into the next call, without a timer.
 
-A statement of the ledger takes as long for several short jobs as for one: the journey, the
-planner, and the disk at its end. Who calls while none is under way calls alone and at once.
-Source: Hendler, Incze, Shavit & Tzafrir, "Flat combining", SPAA 2010; databases know it as group
-commit.
+A statement takes as long for several short jobs as for one: the round trip, the planner, and the
+disk at its end. A caller with no running call calls at once. Source: Hendler, Incze, Shavit &
+Tzafrir, "Flat combining", SPAA 2010; databases call it group commit.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(eq=False)
 class _Caller(Generic[Item, Answer]):
-    """A thread that waits until it is answered, or told to call for all that wait."""
+    """A thread that waits for its answer, or for its turn to call for all waiting threads."""
 
     item: Item
     turn: threading.Event = field(default_factory=threading.Event)
@@ -42,8 +41,11 @@ class _Caller(Generic[Item, Answer]):
 
 
 class CombinedCalls(Generic[Item, Answer]):
-    """One function for many threads. call: for at most `MOST` items their answers, in order; an
-    exception is raised in each of their threads."""
+    """One function for many threads.
+
+    call: takes at most `MOST` items and returns their answers in order. Its exception is raised in
+    each calling thread.
+    """
 
     def __init__(self, call: Callable[[Sequence[Item]], Sequence[Answer]]) -> None:
         self._call = call
@@ -74,7 +76,7 @@ class CombinedCalls(Generic[Item, Answer]):
         return mine.answer  # type: ignore[return-value]  # it is over
 
     def _lead(self) -> None:
-        """Call for those that waited longest, this thread among them; then the next one leads."""
+        """Call for the longest waiting threads, including this one; then the next thread leads."""
         with self._lock:
             callers = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
         try:
@@ -104,13 +106,13 @@ class WantedClaim(NamedTuple):
 
 @lru_cache(maxsize=64)
 def claims(metric: str, batch: bool) -> CombinedCalls[WantedClaim, Claim | None]:
-    """Claims of any tenants' jobs in one queue, for messages that were not sent again."""
+    """Return combined claims of any tenants' jobs in one queue, for first messages."""
     return CombinedCalls(_claim_together)
 
 
 def _claim_together(wanted: Sequence[WantedClaim]) -> list[Claim | None]:
-    """None: this message must ask by itself, whether it is that nothing waits or that it names a
-    job that was tried."""
+    """Return the claims; None: this message must claim alone, since no job waits or its job was
+    tried."""
     with single_statements(ledger()) as connection:
         named = [one.job_id for one in wanted]
         found = leases.claim_several(connection, named, claim_terms(), wanted[0].order)
@@ -123,12 +125,13 @@ def claim_terms() -> ClaimTerms:
 
 @cache
 def successes(batch: bool) -> CombinedCalls[tuple[Claim, dict[str, Any]], bool]:
-    """Writes those of several jobs at once; of jobs that nobody waits for, those apart."""
+    """Return combined writes of results; jobs with waiting callers are written separately."""
     return CombinedCalls(_succeed)
 
 
 def _succeed(ended: Sequence[tuple[Claim, dict[str, Any]]]) -> list[bool]:
-    """Which are written. The others need a transaction of their own, or are no longer ours."""
+    """Return which results were written. The others need a separate transaction, or are no
+    longer ours."""
     try:
         with single_statements(ledger()) as connection:
             kept = leases.succeed_several(connection, ended)

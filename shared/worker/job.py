@@ -1,13 +1,11 @@
-"""One job through a worker: claim, score, finish, whatever happens in between.
+"""One job in a worker: claim, score, finish, with every kind of end.
 
-Two words decide which exception means which end: the caller's fault, or worth a retry. Bad input
-fails at once with a problem, and so does what is not done by its deadline; a model that is away
-gives the job back, until its attempts are used up; what was cancelled meanwhile has its end
-already; anything else fails with an id that the log repeats in full.
+Each exception has one end. Bad input and a missed deadline fail at once with a problem. A model
+that is away returns the job, until its attempts are used up. A cancelled job has its end already.
+Any other exception fails the job with an id that is in the log.
 
-One thread a process keeps alive the leases of what its other threads compute. Between two renewals
-it looks every second whether the claims are still held, so that a computation whose job was
-cancelled, or taken over, hears of it soon.
+One thread per process renews the leases of all jobs. Between renewals it checks every second
+whether the claims are still ours, so that the computation of a cancelled or lost job ends soon.
 """
 
 from __future__ import annotations
@@ -84,7 +82,7 @@ patiently = retry(
 
 @dataclass(frozen=True)
 class MessageDelivery:
-    """How a message came: in which queue, and whether the scheduler sent it again."""
+    """How a message arrived: its kind of queue, and whether the scheduler sent it again."""
 
     batch: bool = False
     again: bool = False
@@ -96,8 +94,7 @@ FIRST = MessageDelivery()
 def run_job(
     job_id: str, contract: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
 ) -> None:
-    """Carry the job whose turn it is in this message's queue to its end; where none waits, do
-    nothing."""
+    """Process the job whose turn it is in this message's queue; do nothing if none waits."""
     with acquire_job(
         job_id, MetricQueue(contract.name, delivery.batch), again=delivery.again
     ) as claim:
@@ -123,8 +120,10 @@ def _run(claim: Claim, contract: ServiceContract, score: Score) -> None:
 
 
 def context_of(claim: Claim) -> JobContext:
-    """What the computation must know of this job; its time starts now. A large request is served
-    like a line of a batch: several of them at once would hold up everybody's small ones."""
+    """Return the context of the computation; its time starts now.
+
+    A large request counts as a batch line, since several at once would delay all small requests.
+    """
     return JobContext(
         job_id=claim.job_id,
         tenant=claim.tenant,
@@ -136,7 +135,7 @@ def context_of(claim: Claim) -> JobContext:
 
 
 def characters(value: Any) -> int:
-    """Of all texts in a request."""
+    """Return the number of characters of all texts in a request."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):
@@ -145,7 +144,7 @@ def characters(value: Any) -> int:
 
 
 def compute_end(claim: Claim, context: JobContext, contract: ServiceContract, score: Score) -> End:
-    """The end of this claim, also where the watchdog had to stop the computation."""
+    """Return the end of this claim, also if the watchdog stopped the computation."""
 
     def give_up() -> None:
         end = too_late(claim)
@@ -164,8 +163,8 @@ def compute_end(claim: Claim, context: JobContext, contract: ServiceContract, sc
 
 @cache
 def shares(batch: bool) -> TenantShares:
-    """Of the threads for interactive jobs, or of those for jobs of batches, where any may stand by:
-    the scheduler lets no tenant fill a queue."""
+    """Return the shares of the threads for interactive or for batch jobs. For batches any thread
+    may stand by, since the scheduler lets no tenant fill a queue."""
     chosen = settings()
     if batch:
         threads = chosen.threads_for_batches
@@ -175,8 +174,10 @@ def shares(batch: bool) -> TenantShares:
 
 @contextmanager
 def acquire_job(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
-    """A claim while the block lasts, or None where nothing waits in this queue, or where only jobs
-    of tenants wait that hold their part of the threads: then the message is sent again."""
+    """Yield a claim for the block, or None if no job may be taken.
+
+    If jobs wait, but only of tenants with a full share, the message is sent again.
+    """
     of_tenants = shares(queue.batch)
     claim = _claim(of_tenants, job_id, ClaimOrder(queue, again))
     try:
@@ -201,12 +202,12 @@ def _claim(of_tenants: TenantShares, job_id: str, turn: ClaimOrder) -> Claim | N
 
 
 def run_first(batch: bool) -> AbstractContextManager[None]:
-    """A short step for an interactive job goes before long computations."""
+    """Run a short step of an interactive job before long computations."""
     return nullcontext() if batch else interpreter.quick()
 
 
 def _return_to_queue(job_id: str, turn: ClaimOrder) -> None:
-    """To the end of its queue: this thread is somebody else's, whose job waits in another queue."""
+    """Send the message to the end of its queue: this thread is needed for another queue."""
     metric, batch = turn.queue
     message = JobMessage(metric, job_id, batch, telemetry.inject_trace(), turn.again)
     with suppress(Unavailable):  # the scheduler sends it again
@@ -216,7 +217,7 @@ def _return_to_queue(job_id: str, turn: ClaimOrder) -> None:
 def _next_claim(
     of_tenants: TenantShares, job_id: str, turn: ClaimOrder
 ) -> tuple[Claim | None, bool]:
-    """A claim, and whether jobs wait though there is none: of tenants that hold their part."""
+    """Return a claim, and whether jobs of tenants with a full share wait if there is none."""
     waits = False
 
     @patiently
@@ -246,14 +247,14 @@ def _next_claim(
 
 @patiently
 def finish(claim: Claim, end: End, *, batch: bool = False) -> bool:
-    """Write the end, as often as it takes; False where the claim is no longer ours."""
+    """Write the end with retries; return False if the claim is no longer ours."""
     if isinstance(end, Success) and successes(batch)((claim, end.result)):
         return True
     return write(claim, end)
 
 
 def write(claim: Claim, end: End) -> bool:
-    """Write the end into the ledger; False where the claim is no longer ours."""
+    """Write the end into the ledger; return False if the claim is no longer ours."""
     if isinstance(end, Abandoned):
         return True
     with transaction(ledger()) as connection:
@@ -271,7 +272,7 @@ def write(claim: Claim, end: End) -> bool:
 
 
 def record_end(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
-    """Into the log and the counters."""
+    """Record the end in the log and the counters."""
     if not kept:
         telemetry.JOBS_FENCED.labels(metric).inc()
         logger.warning("job.fenced", job=claim.job_id, attempt=claim.attempt)
@@ -297,14 +298,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Abandoned:
-    """Nobody wants a result any more: the ledger has another end already, or another worker."""
+    """The result is no longer wanted: the job has another end or another worker."""
 
     status: Literal["abandoned"] = "abandoned"
 
 
 @dataclass(frozen=True)
 class Retry:
-    """The job goes back to the queue for this many seconds."""
+    """The job returns to the queue for this many seconds."""
 
     seconds: float
     status: Literal["retried"] = "retried"
@@ -312,7 +313,7 @@ class Retry:
 
 @dataclass(frozen=True)
 class Wait:
-    """The job goes back to the queue until its model is ready; the attempt does not count."""
+    """The job returns to the queue until its model is ready; the attempt does not count."""
 
     model: str
     detail: str
@@ -325,7 +326,7 @@ End = Success | Failure | Retry | Wait | Abandoned
 
 
 def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
-    """Score the claimed job and name its end. Raises nothing but what ends the process."""
+    """Score the claimed job and return its end. Raises no ordinary exception."""
     try:
         check_readable(claim.request)
         # It was validated before it was stored. This takes about 10 µs, hardly more than
@@ -354,20 +355,21 @@ def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Cl
 
 
 def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Retry:
-    """A request that this process has no key to, or that another version of us accepted."""
+    """Return the end of a request that this process cannot decrypt or that another version
+    accepted."""
     if isinstance(error, Unavailable):
         return _retry_or_fail(claim, error)
     return Failure(validation_problem(error, claim.request))
 
 
 def too_late(claim: Claim) -> Failure:
-    """It ran past its deadline; another attempt would take as long."""
+    """Return the failure of a missed deadline; another attempt would take as long."""
     logger.warning("job.too_late", job=claim.job_id, attempt=claim.attempt)
     return Failure(timeout_problem(settings().max_run_seconds))
 
 
 def with_text_key(report: Message, contract: ServiceContract, request: JobRequest) -> Message:
-    """The report with what tells its text from others, since that may be gone by and by."""
+    """Add the hash of the text to the report, since the text may be deleted later."""
     if not isinstance(contract, MetricContract) or not isinstance(report, Report):
         return report
     judged = contract.judged_text(request)
@@ -377,7 +379,7 @@ def with_text_key(report: Message, contract: ServiceContract, request: JobReques
 
 
 def _to_record(report: Message, request: JobRequest) -> dict[str, Any]:
-    """The report as it goes into the ledger."""
+    """Return the report as it is written into the ledger."""
     if request.do_not_store_text:
         return without_text(report, request)
     return report.model_dump(mode="json")
@@ -392,7 +394,7 @@ def _retry_or_wait(claim: Claim, error: Unavailable) -> Failure | Retry | Wait:
 
 
 def _wait_or_fail(claim: Claim, error: ModelNotReady) -> Failure | Wait:
-    """The job waits for its model, for so many hours after its acceptance."""
+    """Wait for the model, or fail after `MODEL_WAIT_HOURS` since the job's acceptance."""
     if claim.waited_seconds > MODEL_WAIT_HOURS * 3_600:
         return Failure(problem(ModelUnusable(error.detail) if error.state in UNUSABLE else error))
     logger.info("job.waits", job=claim.job_id, model=error.model, detail=error.detail)
@@ -416,7 +418,7 @@ LOOK_SECONDS = 1.0
 
 
 class Heartbeat:
-    """The claims that this process holds, renewed in one statement every heartbeat."""
+    """The claims of this process, renewed with one statement per heartbeat."""
 
     def __init__(self) -> None:
         self._held: dict[Claim, JobContext] = {}
@@ -425,7 +427,7 @@ class Heartbeat:
 
     @contextmanager
     def watch(self, claim: Claim, context: JobContext) -> Iterator[None]:
-        """Renew this claim's lease until the block is left; the context learns when it is lost."""
+        """Renew this claim's lease during the block; a lost lease stops the context."""
         with self._lock:
             self._held[claim] = context
             self._ensure_running()
@@ -436,9 +438,9 @@ class Heartbeat:
                 self._held.pop(claim, None)
 
     def beat(self) -> None:
-        """Renew all leases once; those that are lost, or held for too long, are let go.
+        """Renew all leases once; release those that are lost or were held for too long.
 
-        A job that is late keeps its lease while the watchdog ends it.
+        A job past its deadline keeps its lease while the watchdog ends it.
         """
         latest = time.monotonic() - 2 * GRACE_SECONDS
         lease = timedelta(seconds=settings().lease_seconds)
@@ -449,7 +451,7 @@ class Heartbeat:
             logger.warning("heartbeat.missed", claims=len(mine))
 
     def check(self) -> None:
-        """Let go the claims that are lost."""
+        """Release the claims that are lost."""
         mine = self._copy()
         try:
             self._release(mine, lambda connection: leases.still_claimed(connection, mine))
@@ -463,7 +465,7 @@ class Heartbeat:
     def _release(
         self, mine: Mapping[Claim, JobContext], kept_of: Callable[[Connection], set[str]]
     ) -> None:
-        """Ask which are kept; the computations of the others end."""
+        """Check which claims are kept; end the computations of the others."""
         if not mine:
             return
         with transaction(ledger()) as connection:

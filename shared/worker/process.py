@@ -1,13 +1,13 @@
-"""A worker as a process: its probes on `TOUCHSTONE_METRICS_PORT`, and the loading of its models.
+"""A worker process: its probes on `TOUCHSTONE_METRICS_PORT`, and the loading of its models.
 
-`/readyz`: this worker takes jobs. It does as soon as each of its models was tried once; one that
-cannot be loaded, or takes long, is its own jobs' affair, and stands under `models`.
-`/readyz?model=NAME` asks for one model: 200 once it is loaded. `/healthz`: nothing that it computes
-has got out of hand; who watches over processes ends one that is not well, or that does not answer.
+`/readyz` is 200 if this worker takes jobs, which it does once it has tried each model. A model that
+cannot be loaded, or takes long, affects its own jobs only and is listed under `models`.
+`/readyz?model=NAME` is 200 once that model is loaded. `/healthz` is 503 if a computation is out of
+control; a supervisor then ends the process.
 
-Models are loaded beside the work, each by a thread of its own: none holds up another or the worker.
-Until each was tried once, or `FIRST_TRIES_SECONDS` are over, the worker takes no jobs. Then it
-does: jobs of a model that is not loaded wait for it, and its thread goes on trying.
+Each model is loaded by a separate thread beside the work. Until each was tried once, or until
+`FIRST_TRIES_SECONDS` are over, the worker takes no jobs. Afterwards jobs of a missing model wait
+for it, and its thread keeps trying.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ logger = telemetry.logger(__name__)
 
 
 class Health:
-    """What stands between this worker and readiness: name → reason; nothing when ready."""
+    """The obstacles to this worker's readiness: name → reason; empty when ready."""
 
     def __init__(self, models: ModelStates | None = None) -> None:
         self.models = models or ModelStates()
@@ -49,19 +49,19 @@ class Health:
             self._obstacles[name] = reason
 
     def clear(self, name: str) -> None:
-        """This no longer stands in the way."""
+        """Remove this obstacle."""
         with self._lock:
             self._obstacles.pop(name, None)
 
     @property
     def obstacles(self) -> dict[str, str]:
-        """A copy of what stands in the way."""
+        """Return a copy of the obstacles."""
         with self._lock:
             return dict(self._obstacles)
 
 
 def start_server(health: Health, host: str, port: int) -> ThreadingHTTPServer:
-    """Answer probes from a thread of its own; returns the server, to be shut down."""
+    """Answer probes from a separate thread; return the server for its shutdown."""
 
     class HealthHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -100,7 +100,7 @@ def _build_response(path: str, health: Health) -> tuple[int, str, bytes]:
 
 
 def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str, Any]]:
-    """Whether the worker is, or the model that is asked for; and why not."""
+    """Return whether the worker, or the requested model, is ready, and the reasons."""
     models = {
         name: {
             "state": one.state,
@@ -118,9 +118,9 @@ def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str,
 
 
 def preload(load: Load, names: Sequence[str], health: Health) -> threading.Thread:
-    """Load these models, each as often as it takes; returns when the worker may take jobs.
+    """Load these models with retries; return when the worker may take jobs.
 
-    The thread that goes on ends when all are loaded.
+    The returned thread ends when all are loaded.
     """
     for name in names:
         health.obstruct(name, "is not loaded yet")
@@ -135,7 +135,7 @@ def preload(load: Load, names: Sequence[str], health: Health) -> threading.Threa
 def load_in_background(
     load: Load, names: Sequence[str], health: Health, tried: threading.Event | None = None
 ) -> threading.Thread:
-    """Load these models beside the work. tried: is set when each was tried once."""
+    """Load these models beside the work. tried: set when each was tried once."""
     loading = _Loading(load, health, list(names), tried or threading.Event())
     thread = threading.Thread(target=loading.run, name="preloading", daemon=True)
     thread.start()
@@ -143,7 +143,8 @@ def load_in_background(
 
 
 class _Loading:
-    """A thread for each model, so that a slow one holds up no other; a few load at a time."""
+    """Loads each model in a separate thread, a few at a time, so that a slow one blocks no
+    other."""
 
     def __init__(
         self, load: Load, health: Health, names: list[str], tried: threading.Event
@@ -154,7 +155,7 @@ class _Loading:
         self._lock = threading.Lock()
 
     def run(self) -> None:
-        """Until all are loaded, or not configured any more."""
+        """Run until all models are loaded or no longer configured."""
         if not self._names:
             self._tried.set()
         threads = [
@@ -185,7 +186,7 @@ class _Loading:
 
 
 def _try_load(load: Load, name: str) -> str | None:
-    """Why the model is not loaded; None: it is, or nobody can ask for it any more."""
+    """Return why the model is not loaded; None if it is, or if it is no longer configured."""
     try:
         load(name)
     except BadInput as error:

@@ -1,7 +1,7 @@
-"""Scores as Prometheus counts them: by metric, model and variant, never by tenant.
+"""Prometheus counts of scores, by metric, model and variant, never by tenant.
 
-Models come from the allow-list, verdicts and reasons are our own words; a process that has met
-MOST_SOURCES of metric, model and variant counts the rest as model `other`.
+Models come from the list of models; verdicts and reasons are our own words. After MOST_SOURCES
+combinations of metric, model and variant the rest is counted as model `other`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _lock = Lock()
 
 
 def observe(contract: MetricContract, result: Mapping[str, Any], named: str | None = None) -> None:
-    """named: the model that the request names."""
+    """Count a result. named: the model that the request names."""
     provenance = result.get("provenance") or {}
     variant = str(provenance.get("variant") or "")
     models = provenance.get("models") or ()
@@ -88,7 +88,7 @@ def _parts(contract: MetricContract, result: Mapping[str, Any]) -> Iterator[tupl
 
 
 def _reason(result: Mapping[str, Any]) -> str:
-    """The first code of why the score is null."""
+    """Return the first code of why the score is null."""
     for one in result.get("reasons") or ():
         code = str(one.get("code", "")) if one.get("component") == "score" else ""
         if WORD.fullmatch(code):

@@ -1,9 +1,8 @@
-"""Steps of a job that are committed before its end: the next attempt does not ask again.
+"""Steps of a job that are committed before its end, so that the next attempt does not repeat them.
 
-A step is bound to what was asked: it is found again by the hash of its job's request and of the
-version of this service, so that what another version or another question was told is never taken.
-Texts rest as the request does: encrypted where `do_not_store_text` is asked for; and they are gone
-with the job's end.
+A step is found by the hash of its job's request and of this service's version. An answer to another
+request, or of another version, is therefore never used. Texts are stored like the request, which
+means encrypted with `do_not_store_text`, and are deleted at the job's end.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ logger = telemetry.logger(__name__)
 
 
 def run_step(name: str, request: JobRequest, message: type[M], ask: Callable[[], M]) -> M:
-    """What an earlier attempt at this job was told, else what `ask` says, once it is committed.
+    """Return the answer of an earlier attempt, or that of `ask` once it is committed.
 
-    name: of the step, one a job. Outside a job nothing is kept. Raises what `ask` raises, and
-    Unavailable where the ledger stays away.
+    name: of the step, unique in a job. Outside a job nothing is kept. Raises the exceptions of
+    `ask`, and Unavailable while the ledger is away.
     """
     context = current()
     if context is None or context.attempt is None:
@@ -49,7 +48,8 @@ def run_step(name: str, request: JobRequest, message: type[M], ask: Callable[[],
 
 
 def fingerprint(name: str, request: JobRequest) -> str:
-    """SHA-256 of the step, the request without what changes no score, and our version."""
+    """Return SHA-256 of the step, the request without fields that change no score, and our
+    version."""
     asked = request.model_dump(mode="json", exclude=set(TRANSPORT))
     return hashlib.sha256(
         json.dumps([name, SERVICE_VERSION, asked], sort_keys=True).encode()
@@ -58,7 +58,7 @@ def fingerprint(name: str, request: JobRequest) -> str:
 
 @patiently
 def _keep(step: JobStep, attempt: int, content: str) -> None:
-    """A claim that is lost keeps nothing, and hears of it by its heartbeat."""
+    """Save the step; a lost claim saves nothing, and its heartbeat ends it."""
     with transaction(ledger()) as connection:
         job_steps.keep(connection, step, attempt, content)
 
@@ -70,7 +70,7 @@ def _stored(step: JobStep) -> str | None:
 
 
 def _find(step: JobStep, request: JobRequest, message: type[M]) -> M | None:
-    """None too where no key of ours opens it, or another version wrote it."""
+    """Return the saved step; None also if no key opens it, or another version wrote it."""
     content = _stored(step)
     if content is None:
         return None
@@ -85,7 +85,7 @@ def _find(step: JobStep, request: JobRequest, message: type[M]) -> M | None:
 
 
 def _as_stored(content: str, request: JobRequest) -> str:
-    """Raises Unavailable where there is no key to encrypt it."""
+    """Return the text as it is stored. Raises Unavailable if there is no key to encrypt it."""
     if not request.do_not_store_text:
         return content
     sealer = secret_sealer(settings())

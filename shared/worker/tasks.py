@@ -1,7 +1,7 @@
-"""A service's Celery tasks: `score.<name>`, and of a metric `score.<name>-report`.
+"""A service's Celery tasks: `score.<name>` and, for a metric, `score.<name>-report`.
 
 A task carries a job's id; its body is `job.run_job`, which tests call directly. A report over many
-results is a job too: they are read here, and the metric's pure `summarize` sums them up, in the
+results is a job, too. Results are read here, and the metric's pure `summarize` combines them in the
 order of the batch's file or of the listed ids.
 """
 
@@ -63,7 +63,7 @@ registered: dict[str, RegisteredTask] = {}
 
 
 def register(service: Service) -> None:
-    """Register its task, and that of its batch reports if it has some; again: in place of it."""
+    """Register the task, and that of its batch reports; a second call replaces the first."""
     _register(service.contract, service.score)
     if isinstance(service, ReportedService):
         _register(service.contract.batch, _batch_reports_of(service))
@@ -86,12 +86,11 @@ def _register(contract: ServiceContract, score: Score) -> None:
 
 
 def _batch_reports_of(service: ReportedService) -> Score:
-    """Sums up the succeeded jobs, and counts the others in `left_out`.
+    """Return a function that summarises the succeeded jobs and counts the others in `left_out`.
 
     By status: `failed`, `cancelled`, `expired`, or still `queued`, `running`, `waiting`;
-    `unreadable` for results that this version of the metric cannot read, `text_not_kept` for those
-    whose texts are gone, where the metric needs them; `other_model` where `of_model` names one,
-    `other_metadata` where `of_metadata` asks for values.
+    `unreadable` if this version of the metric cannot read the result; `text_not_kept` if the metric
+    needs a deleted text; `other_model` and `other_metadata` if the report selects by them.
     """
     contract, batch = service.contract, service.contract.batch
 
@@ -121,7 +120,7 @@ def _summary(
     left_out: Counter[str],
     request: BatchReportRequest,
 ) -> BatchReport:
-    """The service's summary of its distinct results, with the fields of every report."""
+    """Return the service's summary of its distinct results, with the fields of every report."""
     own, duplicates = drop_duplicates(rows)
     over = BatchStatistics(service.contract, own, request)
     made = service.summarize(own, over)
@@ -144,7 +143,7 @@ def _summary(
 def _planned(
     made: BatchReport, request: BatchReportRequest, contract: ReportedContract
 ) -> BatchReport:
-    """With the study that the request plans, if it does."""
+    """Add the planned study, if the request has one."""
     if request.plan is None:
         return made
     metric = isinstance(contract, MetricContract)
@@ -154,7 +153,7 @@ def _planned(
 
 @dataclass(frozen=True)
 class OtherSystem:
-    """The results of another system, and how many others there are of each status."""
+    """The results of another system, and the number of others by status."""
 
     rows: Sequence[Scored[Any, Any]]
     left_out: Mapping[str, int]
@@ -163,7 +162,7 @@ class OtherSystem:
 def _others(
     batch: BatchReportContract, metric: ReportedContract, request: BatchReportRequest
 ) -> tuple[OtherSystem, list[OtherSystem]]:
-    """Those of `against`, and of each of `further`."""
+    """Return those of `against`, and of each of `further`."""
     found = []
     named = [] if request.against is None else [("/against", request.against)]
     named += [(f"/further/{place}", one) for place, one in enumerate(request.further)]
@@ -183,7 +182,7 @@ def _compared(
     against: OtherSystem,
     systems: Sequence[OtherSystem],
 ) -> dict[str, Any]:
-    """Each of the systems, first, with `against`, second. systems: the report's own results, then
+    """Compare each system (first) with `against` (second). systems: the report's results, then
     `further`."""
     if request.against is None:
         return {}
@@ -216,7 +215,7 @@ def check_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRequ
 
 
 def drop_duplicates(rows: Sequence[Scored[Any, Any]]) -> tuple[list[Scored[Any, Any]], int]:
-    """(the first of results that are equal in request and report, how many repeat another)."""
+    """Return the first of results with equal request and report, and how many repeat another."""
     places, repeats = without_repeats(
         [
             (row.request.model_dump_json(warnings=False), row.report.model_dump_json())
@@ -227,7 +226,7 @@ def drop_duplicates(rows: Sequence[Scored[Any, Any]]) -> tuple[list[Scored[Any, 
 
 
 def repeat_warning(count: int) -> str:
-    """The warning of results that count once."""
+    """Return the warning about results that count once."""
     verbs = ("repeats", "counts") if count == 1 else ("repeat", "count")
     return f"{counted(count, 'result')} {verbs[0]} others and {verbs[1]} once"
 
@@ -235,7 +234,7 @@ def repeat_warning(count: int) -> str:
 def collect_results(
     batch: BatchReportContract, metric: ReportedContract, request: BatchReportRequest | Against
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
-    """The succeeded results that are asked for, and how many others there are of each status."""
+    """Return the requested succeeded results, and the number of others by status."""
     with transaction(ledger()) as connection:
         if request.batch is not None:
             rows = batch_lines.outcomes_of_batch(connection, metric.name, request.batch)
@@ -251,7 +250,7 @@ def _of_part(
     request: BatchReportRequest | Against,
     left_out: Counter[str],
 ) -> list[Scored[Any, Any]]:
-    """Those of the model and the metadata that are asked for; the others are counted."""
+    """Return those of the requested model and metadata; the others are counted."""
     wanted = request.of_metadata.items()
     chosen = []
     for row in scored:
@@ -274,7 +273,7 @@ def _model_of(metric: ReportedContract, row: Scored[Any, Any]) -> str | None:
 def sorted_out(
     batch: BatchReportContract, metric: ReportedContract, rows: Iterable[JobOutcome]
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
-    """Rows as messages. Lines that share a job share its messages, but for their metadata."""
+    """Return rows as messages. Lines that share a job share its messages, except their metadata."""
     scored: list[Scored[Any, Any]] = []
     left_out: Counter[str] = Counter()
     read: dict[str, tuple[Any, Any]] = {}
@@ -294,7 +293,7 @@ def sorted_out(
 
 
 def _messages(metric: ReportedContract, row: JobOutcome) -> tuple[Any, Any] | None:
-    """Request and report; None where another version of the contract wrote them."""
+    """Return request and report, or None if another version of the contract wrote them."""
     stored = row.request or {}
     try:
         report = metric.report.model_validate(row.result)

@@ -1,19 +1,18 @@
-"""No job takes its process with it: one that runs past its deadline is stopped, step by step.
+"""Stops a job that runs past its deadline, step by step, so that it does not end its process.
 
-1. At the deadline `shared.queue.job_context.check` ends a computation that asks.
-2. A grace later the exception `Interrupted` is raised in a thread that never asked: that ends pure
-   Python. It may arrive anywhere, so it comes only to who would otherwise cost the process, and a
-   computation that is late never reaches a lock of the batchers: `check` stands before them. A job
-   that was cancelled is not interrupted before its deadline.
-3. Two graces later the thread is lost (it is in compiled code): its job ends as too costly, the
-   liveness probe fails, no more jobs are taken, and the process ends as soon as the other jobs
-   have, or after a lease.
+1. At the deadline `shared.queue.job_context.check` ends a computation that calls it.
+2. A grace period later the exception `Interrupted` is raised in a thread that never checks. That
+   ends pure Python. It may arrive anywhere, so it is used only if the process is at stake. A late
+   computation never reaches a lock of the batchers, since `check` comes first. A cancelled job is
+   not interrupted before its deadline.
+3. Two grace periods later the thread is lost in compiled code. Its job ends as too costly, the
+   liveness probe fails, and no more jobs are taken. The process ends when the other jobs have
+   ended, or after a lease.
 
-Who holds the interpreter's lock (a backtracking pattern, say) lets no Python thread do any of this.
-For that a thread of `faulthandler`, which needs no lock, ends the process unless it is told
-otherwise every second; it writes into the log where each thread stood. Its patience is longer than
-a lease, so that by then the process has lost all its claims, and the scheduler has seen a worker
-that lives and is silent.
+A thread that holds the interpreter's lock, for example in a backtracking pattern, prevents all of
+this. For that case a thread of `faulthandler`, which needs no lock, ends the process unless it is
+reset every second, and logs all stacks. It waits longer than a lease. By then the process has lost
+its claims, and the scheduler has seen a live but silent worker.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ logger = telemetry.logger(__name__)
 
 
 class Interrupted(BaseException):
-    """Raised in a thread whose job is past its deadline and never asks whether it is."""
+    """Raised in a thread whose job is past its deadline and never checks."""
 
 
 @dataclass(eq=False)
@@ -58,12 +57,12 @@ class Watched:
 
     @property
     def delay(self) -> float:
-        """Seconds past the deadline; negative before it."""
+        """Return the seconds past the deadline; negative before it."""
         return time.monotonic() - self.context.deadline
 
 
 class Watchdog:
-    """Checks the computations of this process every second, from a thread of its own."""
+    """Checks the computations of this process every second, in a separate thread."""
 
     def __init__(self) -> None:
         self._watched: set[Watched] = set()
@@ -76,7 +75,7 @@ class Watchdog:
     def watch(
         self, context: JobContext, give_up: Callable[[], None] | None = None
     ) -> Iterator[None]:
-        """This thread computes for this context until the block is left, or Interrupted raised.
+        """Watch this thread's computation during the block, which may raise Interrupted.
 
         Without `give_up` it is never interrupted: only the process is watched.
         """
@@ -94,12 +93,12 @@ class Watchdog:
                 _cancel()  # what has not arrived yet must not hit the next job
 
     def start(self) -> None:
-        """Look every second from now on; for processes that somebody starts again."""
+        """Check every second from now on; for processes that a supervisor restarts."""
         self._looked = time.monotonic()
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()
 
     def health_error(self) -> str | None:
-        """Why this process should be ended from outside; None: it is well."""
+        """Return why this process should be ended, or None."""
         if self._looked is None:
             return None
         silent = time.monotonic() - self._looked
@@ -110,7 +109,7 @@ class Watchdog:
         return f"the computation of {', '.join(lost)} cannot be ended" if lost else None
 
     def check(self) -> None:
-        """One look at everything that is computed."""
+        """Check all computations once."""
         self._looked = time.monotonic()
         with self._lock:
             self._arm()
@@ -137,7 +136,7 @@ class Watchdog:
             one.give_up()
 
     def _exit_process(self) -> None:
-        """End the process where nobody but lost threads computes, or where it takes too long."""
+        """End the process if only lost threads compute, or if it takes too long."""
         with self._lock:
             others = [one for one in self._watched if not one.lost]
         if not others or time.monotonic() > (self._retires_at or 0):
@@ -146,7 +145,7 @@ class Watchdog:
             os._exit(RETIRED)
 
     def _arm(self) -> None:
-        """The process ends unless this is called again in time; nothing computed: it need not."""
+        """Delay the forced end of the process; without computations disable it."""
         self._armed = bool(self._watched)
         if self._armed:
             patience = settings().lease_seconds + GRACE_SECONDS
@@ -164,14 +163,14 @@ class Watchdog:
 
 
 class _Withdrawn(BaseException):
-    """Takes the place of an interrupt that has not arrived."""
+    """Replaces an interrupt that has not arrived yet."""
 
 
 def _cancel() -> None:
-    """Nothing is pending in this thread any more.
+    """Clear the pending exception of this thread.
 
-    CPython forgets that an exception is pending when one arrives, and not when it is replaced by
-    none: the interpreter would look for it at every call from then on, and a profiler would hang.
+    CPython does not forget that an exception is pending when it is replaced by none. The
+    interpreter would look for it at every call, and a profiler would hang.
     """
     try:
         _raise_in(threading.get_ident(), _Withdrawn)
@@ -182,12 +181,12 @@ def _cancel() -> None:
 
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:
-    """Raise this in the thread when it next runs Python, in place of what is pending there."""
+    """Raise this in the thread when it next runs Python, in place of a pending exception."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def _where(one: Watched) -> list[str]:
-    """The thread's stack: files, lines and functions, no values."""
+    """Return the thread's stack: files, lines and functions, without values."""
     frame = sys._current_frames().get(one.thread)  # noqa: SLF001 - its documented name
     if frame is None:
         return []

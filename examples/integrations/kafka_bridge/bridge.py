@@ -1,15 +1,15 @@
 """Requests from one Kafka topic, results to another: none is lost, none is scored twice.
 
 A block of messages of one partition is one call, under a key made of its offsets. The metadata of
-the committed offset tells a process that comes after a crash where the block ended, so that it
-sends the very same call, and the service answers with the same jobs:
+the committed offset records where the block ended. After a crash the next process sends the very
+same call, and the service answers with the same jobs:
 
     before the call    offset = first     metadata = "last"         the block is about to be sent
     after the 202      offset = last + 1  metadata = "first-last"   its results are owed
     results produced   offset = last + 1  metadata = ""
 
-A message is the JSON of a request. Its result goes out under the message's key, at least once, with
-the headers `topic`, `partition` and `offset`; what is no request goes out as `{"error": …}`.
+A message is the JSON of a request. Its result is written under the message's key, at least once,
+with the headers `topic`, `partition` and `offset`. An invalid request gets `{"error": …}`.
 
     python bridge.py --metric hatexscore --in posts --out scores --servers localhost:9092
 """
@@ -33,7 +33,7 @@ FAULTY = re.compile(r"#?/requests/(\d+)")
 
 @dataclass(frozen=True)
 class Record:
-    """A message. value: as it was sent."""
+    """A message. value: its bytes as sent."""
 
     offset: int
     key: bytes | None
@@ -42,8 +42,11 @@ class Record:
 
 @dataclass(frozen=True)
 class Position:
-    """What is committed of a partition. start: where to read from; last: where the block that was
-    under way ended, None: there was none."""
+    """The committed state of a partition.
+
+    start: where to read from.
+    last: the end of the running block; None: there was none.
+    """
 
     start: int
     last: int | None = None
@@ -57,7 +60,7 @@ class Position:
 
 
 class Log(Protocol):
-    """One partition, and the topic of results: Kafka, or what a test puts in its place."""
+    """One partition and the topic of results, of Kafka or of a test."""
 
     name: str  # topic-partition
 
@@ -69,13 +72,13 @@ class Log(Protocol):
 
 
 class Bridge:
-    """Moves blocks of one partition until there is nothing left to read."""
+    """Moves blocks of one partition until nothing is left to read."""
 
     def __init__(self, ts: Touchstone, metric: str, log: Log) -> None:
         self._ts, self._metric, self._log = ts, metric, log
 
     def run(self) -> int:
-        """How many messages were answered."""
+        """Return the number of answered messages."""
         where, answered = self._log.position(), 0
         while block := self._block(where):
             answered += len(block)
@@ -83,13 +86,13 @@ class Bridge:
         return answered
 
     def _block(self, where: Position) -> list[Record]:
-        """The next messages; those of before a crash again, and no more than those."""
+        """Return the next messages; after a crash exactly those of the interrupted block."""
         most = BLOCK if where.last is None else where.last - where.start + 1
         found = self._log.read(where.start, most)
         return [one for one in found if where.last is None or one.offset <= where.last]
 
     def _answer(self, block: list[Record]) -> int:
-        """The offset that comes next."""
+        """Answer a block and return the next offset."""
         first, last = block[0].offset, block[-1].offset
         self._log.commit(first, str(last))
         good, faulty = self._parsed(block)
@@ -116,7 +119,7 @@ class Bridge:
     def _accepted(
         self, good: list[tuple[Record, Any]], faulty: list[tuple[Record, str]], key: str
     ) -> list[str]:
-        """The jobs of what is good; what the service refuses moves to `faulty`."""
+        """Return the jobs of valid requests; refused ones move to `faulty`."""
         while good:
             try:
                 requests = [fields for _, fields in good]
@@ -134,7 +137,7 @@ class Bridge:
         return []
 
     def _ended(self, ids: list[str]) -> Iterator[bytes]:
-        """Each job's JSON, once all have ended."""
+        """Yield each job's JSON, once all have ended."""
         while ids:
             jobs = self._ts.jobs.get_many(ids, wait=WAIT_SECONDS)
             if all(job.data.status in ("succeeded", "failed", "cancelled") for job in jobs):
@@ -143,7 +146,7 @@ class Bridge:
 
 
 def main() -> None:
-    """Every partition of the topic, in turn, for ever."""
+    """Process all partitions of the topic in turn, forever."""
     from kafka_log import partitions  # it alone needs confluent-kafka
 
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])

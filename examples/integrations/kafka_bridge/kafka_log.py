@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 
 class KafkaLog:
-    """One partition, by its own consumer of the group; offsets are committed by hand alone."""
+    """One partition with its own consumer of the group; offsets are committed explicitly."""
 
     def __init__(
         self, consumer: Consumer, producer: Producer, place: TopicPartition, out: str
@@ -43,7 +43,7 @@ class KafkaLog:
 
 
 def partitions(servers: str, group: str, source: str, out: str) -> Iterator[KafkaLog]:
-    """Every partition of `source`."""
+    """Yield every partition of `source`."""
     asked = {"bootstrap.servers": servers, "group.id": group, "enable.auto.commit": False,
              "auto.offset.reset": "earliest"}  # fmt: skip
     consumer, producer = Consumer(asked), Producer({"bootstrap.servers": servers, "acks": "all"})

@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from shared.ledger.tables import metadata
 
-LOCK = 7_236_154_027  # any number that is ours alone
+LOCK = 7_236_154_027  # an arbitrary number
 
 engine = context.config.attributes["engine"]
 with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""What Osprey's asyncio worker finds: the function `ExplanationScore`, and a sink of verdicts."""
+"""The entry point for Osprey's asyncio worker: `ExplanationScore` and a sink of verdicts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ExplanationScore(AsyncUDFBase[ExplanationScoreArguments, float]):
 
 
 class ExplanationSink(AsyncBaseOutputSink):
-    """Submits the explanations of events that got a verdict; their scores are in the service."""
+    """Submits the explanations of events with a verdict; the service keeps their scores."""
 
     def __init__(self) -> None:
         self._ts = AsyncTouchstone()

@@ -1,6 +1,6 @@
-"""What asks the service: one score for a rule, and many explanations for later.
+"""Calls the service: one score for a rule, and many explanations for later.
 
-Without Osprey, so that it can be read and tested alone.
+It does not import Osprey, so that it can be tested alone.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ SEND_SECONDS = 1.0  # explanations are gathered for so long
 
 
 class NoScore(Exception):
-    """There is none: the rule fails as for any function of Osprey, and nothing is guessed."""
+    """There is no score: the rule fails like any function of Osprey."""
 
 
 async def score(ts: AsyncTouchstone, text: str, explanation: str, label: str = "") -> float:
-    """In [0, 1]. Raises NoScore where it is undefined, late, or the service is away."""
+    """Return the score in [0, 1]. Raises NoScore if it is undefined or late, or the service is
+    away."""
     fields: dict[str, Any] = {"text": text, "explanation": explanation}
     if label:
         fields["predicted_label"] = label
@@ -36,7 +37,7 @@ async def score(ts: AsyncTouchstone, text: str, explanation: str, label: str = "
 
 
 class Outbox:
-    """Explanations on their way; what is added within a second goes in one call."""
+    """Explanations to send; those added within a second are sent in one call."""
 
     def __init__(self, ts: AsyncTouchstone, metric: str = METRIC) -> None:
         self._ts, self._metric = ts, metric
@@ -45,7 +46,7 @@ class Outbox:
         self._sending = asyncio.Lock()
 
     def add(self, request: dict[str, Any]) -> None:
-        """To be sent soon."""
+        """Add an explanation, to be sent soon."""
         self._waiting.append(request)
         if self._sender is None or self._sender.done():
             self._sender = asyncio.create_task(self._later())
@@ -55,7 +56,7 @@ class Outbox:
         await self.send()
 
     async def send(self) -> Sequence[str]:
-        """All that waits, now: the ids of the jobs. What could not be sent goes on waiting."""
+        """Send all waiting explanations; return the ids of the jobs. Unsent ones keep waiting."""
         made: list[str] = []
         async with self._sending:
             while self._waiting:
@@ -66,7 +67,7 @@ class Outbox:
 
 
 def explained(features: dict[str, Any], verdict: str) -> dict[str, Any] | None:
-    """The request for an event that a model explained; None where it did not."""
+    """Return the request for an event, or None if no model explained it."""
     text, why = features.get("PostText"), features.get("ModelExplanation")
     if not (isinstance(text, str) and isinstance(why, str) and text and why):
         return None
