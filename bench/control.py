@@ -1,6 +1,6 @@
 """What HateXScore's control decides, how often it is wrong, and what it costs, on real posts.
 
-`python -m bench.control [--data hatexplain.jsonl] [--posts N]`: what people marked in hateful posts
+`python -m bench.control [--data hatexplain.jsonl] [--every N]`: what people marked in hateful posts
 (at most two passages of up to five words) is quoted, and a random passage of the same lengths; only
 posts that the judge calls hateful, too. A row of the table for each number of other placements.
 With `--jobs N` it also scores N whole requests one by one and prints the processor time of each.
@@ -142,11 +142,11 @@ def milliseconds(jobs: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.control", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA / RATIONALES)
-    parser.add_argument("--posts", type=int, default=10**9)
+    parser.add_argument("--every", type=int, default=1, help="take each so-manieth post")
     parser.add_argument("--jobs", type=int, default=0)
     options = parser.parse_args()
     bind(local(load_catalogue(Path("models.toml"))))
-    real = list(marked(options.data.parent, options.data.name))[: options.posts]
+    real = list(marked(options.data.parent, options.data.name))[:: options.every]
     figures: dict[str, Any] = {"table": table(real, list(at_random(real)))}
     if options.jobs:
         figures["milliseconds_per_job"] = round(milliseconds(options.jobs), 1)

@@ -212,8 +212,8 @@ def false_and_found(random_share: float, results: int, runs: int) -> tuple[float
         is_random = random.random(results) < random_share
         lost = np.where(is_random, random.random(results), random.beta(1, 20, results))
         called = discovered(local_false_discovery(random.binomial(draws, lost).tolist(), draws))
-        false.append(np.count_nonzero(called & is_random) / max(1, np.count_nonzero(called)))
-        found.append(np.count_nonzero(called & ~is_random) / max(1, np.count_nonzero(~is_random)))
+        false.append(int(np.sum(called & is_random)) / max(1, int(np.sum(called))))
+        found.append(int(np.sum(called & ~is_random)) / max(1, int(np.sum(~is_random))))
     return float(np.mean(false)), float(np.mean(found))
 
 
