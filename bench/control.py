@@ -1,10 +1,13 @@
 """What HateXScore's control decides, how often it is wrong, and what it costs, on real posts.
 
 `python -m bench.control [--data hatexplain.jsonl] [--every N]`: what people marked in hateful posts
-(at most two passages of up to five words) is quoted, and a random passage of the same lengths; only
-posts that the judge calls hateful, too. A row of the table for each number of other placements.
-With `--jobs N` it also scores N whole requests one by one and prints the processor time of each.
-No post is printed.
+(at most two passages of up to five words) is quoted; only posts that the judge calls hateful, too.
+
+`short`: posts with 4 to 18 other placements. `yes`: p calibrated on other posts is at most .05 for
+the marked passage; `size`: for all placements of its lengths, on average; `first_`: the same of the
+rule that quotes pass which are the best of all places where P(hateful) falls by tau. `table`: every
+N-th post, with the marked and with a random passage. With `--jobs N` it also scores N whole
+requests one by one and prints the processor time of each. No post is printed.
 """
 
 from __future__ import annotations
@@ -19,10 +22,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from bench.environment import environment
 from bench.explanations import DATA, RATIONALES, marked_runs, rationales
 from services.hatexscore.contract import CONTRACT, HATEFUL, HatexscoreRequest
+from services.hatexscore.kernel import masked_standings
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements, ask_classifiers
 from services.hatexscore.quotes import mask_spans
@@ -32,9 +37,20 @@ from services.hatexscore.verdict import LEVEL, tested_p
 from services.hatexscore.words import Span
 from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.checkpoint import placement_standings
 from shared.models.ports import bind
+from shared.statistics.other_texts import (
+    FEWEST_OTHERS,
+    MOST_OTHERS,
+    STRATA,
+    OtherText,
+    calibrated_p,
+)
 from shared.statistics.seeds import generator
+from training.standings import DIGITS
 
+Bools = NDArray[np.bool_]
+TAU = HatexscoreRequest.model_fields["tau"].default
 MOST_PASSAGES, MOST_WORDS = 2, 5
 PLACEMENTS = ((1, 3), (4, 7), (8, 11), (12, 14), (15, 18), (19, 198), (199, 10**9))
 AT_ONCE = 200
@@ -111,6 +127,49 @@ def outcomes(quotes: Sequence[Quote]) -> list[tuple[Quote, int, bool]]:
     return found
 
 
+def short_posts(quotes: Sequence[Quote]) -> list[dict[str, Any]]:
+    """Return a row for each stratum of `p_calibrated`, and one for all of them."""
+    few = [quote for quote in quotes if FEWEST_OTHERS <= quote.others <= MOST_OTHERS]
+    reports = reported([(one.text, one.spans) for one in few], HATEFUL)
+    found: list[tuple[int, Bools, Bools]] = []
+    for quote, report in zip(few, reports, strict=True):
+        if report.control is not None and report.control.calibration is not None:
+            found.append((quote.others, *_all_placements(quote, report)))
+    rows = []
+    for least, most in (*STRATA, (FEWEST_OTHERS, MOST_OTHERS)):
+        own = [(p, first) for others, p, first in found if least <= others <= most]
+        p_low, is_first = zip(*own, strict=True) if own else ((), ())
+        row: dict[str, Any] = {"placements": [least, most], "posts": len(own)}
+        for name, each in (("", p_low), ("first_", is_first)):
+            row[f"{name}yes"] = round(float(np.mean([one[0] for one in each])), 3)
+            sizes = [float(np.mean(one)) for one in each]
+            row[f"{name}size"] = round(float(np.mean(sizes)), 3)
+            row[f"{name}size_error"] = round(float(np.std(sizes) / np.sqrt(len(sizes))), 3)
+        rows.append(row)
+    return rows
+
+
+def _all_placements(quote: Quote, report: HatexscoreResult) -> tuple[Bools, Bools]:
+    """Return whether p is at most .05, and whether it is first and falls by tau, for the quoted
+    placement and all others. The post's own passages of this length are no reference."""
+    original, control = report.probability_original, report.control
+    assert original is not None
+    assert control is not None
+    drops = np.array([report.signed_drop, *control.signed_drops])
+    own = masked_standings(original - drops)
+    words = max(RandomPlacements.of(quote.text, quote.spans).lengths)
+    measured = placement_standings(report.provenance.models[0].sha256)
+    reference = [
+        OtherText(one.words, np.array(one.standings))
+        for one in measured
+        if one.standings != tuple(np.round(np.sort(own), DIGITS).tolist())
+    ]
+    found = [calibrated_p(float(one), quote.others, words, reference) for one in own]
+    p_low = np.array([one is not None and one.p_value <= LEVEL for one in found])
+    is_first = (drops == drops.max()) & (drops >= TAU) & (np.sum(drops == drops.max()) == 1)
+    return p_low, is_first
+
+
 def table(real: Sequence[Quote], random: Sequence[Quote]) -> list[dict[str, Any]]:
     """Return a row for each number of other placements, and one for all of them."""
     both = {"marked": outcomes(real), "random": outcomes(random)}
@@ -146,8 +205,12 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=0)
     options = parser.parse_args()
     bind(local(load_catalogue(Path("models.toml"))))
-    real = list(marked(options.data.parent, options.data.name))[:: options.every]
-    figures: dict[str, Any] = {"table": table(real, list(at_random(real)))}
+    real = list(marked(options.data.parent, options.data.name))
+    some = real[:: options.every]
+    figures: dict[str, Any] = {
+        "short": short_posts(real),
+        "table": table(some, list(at_random(some))),
+    }
     if options.jobs:
         figures["milliseconds_per_job"] = round(milliseconds(options.jobs), 1)
     figures["environment"] = environment(torch=torch.__version__, dtype="float32")

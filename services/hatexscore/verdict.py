@@ -54,7 +54,7 @@ CARRYING_DESCRIPTION = STATED | {ABOUT}
 
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 PHRASE = 3  # words of a quotation from which it counts as one of the post, if no other is found
-FEWEST_PLACES = 4  # other places in the post that quotes must beat, all of them, to be first
+FEWEST_PLACES = 8  # other places in the post that quotes must beat, all of them, to be first
 DISAGREES = "The model that was asked gives P(hateful) = {p} and does not share this decision."
 
 
@@ -146,8 +146,8 @@ def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
 def _hateful_quotes(report: HatexscoreResult, drop: float) -> Check:
     """Test the fall of P(hateful) against other places in the post.
 
-    A short post has too few other places for p <= 0.05. There the test is calibrated on other
-    posts, and for a judge without such a calibration the quotes must be first and reach tau.
+    A short post has too few other places for an exact p <= 0.05. There the test is calibrated on
+    other posts. Quotes that are first of all places also pass if the fall reaches tau.
     """
     control = report.control
     fall = f"Without the quotes P(hateful) falls by {significant(drop)}"
@@ -159,15 +159,14 @@ def _hateful_quotes(report: HatexscoreResult, drop: float) -> Check:
     if control is None:
         return _without_control(report, drop, fall)
     fall = f"{fall}, {_rank(control)}"
-    tested = tested_p(control)
-    if tested is None and _is_first(control) and drop >= _tau(report) - TIE:
-        return passed(MATTER, f"{fall}.")
-    if tested is None:
-        return inconclusive(MATTER, "too-few-places", f"{fall}: too few places to test it.")
-    p, p_anti = tested
+    p, p_anti = tested_p(control) or (None, None)
     basis = "" if control.calibration is None else ", calibrated on other posts"
-    if p <= LEVEL:
+    if p is not None and p <= LEVEL:
         return passed(MATTER, f"{fall} (p = {significant(p)}{basis}).")
+    if _is_first(control) and drop >= _tau(report) - TIE:
+        return passed(MATTER, f"{fall}.")
+    if p is None:
+        return inconclusive(MATTER, "too-few-places", f"{fall}: too few places to test it.")
     if drop <= 0 and p_anti is not None and p_anti <= LEVEL:
         said = "P(hateful) does not fall without the quotes, but at other places"
         low = f"{said} (p = {significant(p_anti)}{basis})."
@@ -208,17 +207,17 @@ def _rank(control: HatexscoreRandomSpans) -> str:
     """Return where the quotes stand among all places, in words."""
     places = 1 + control.draws
     named = f"all {places} places in the post" if control.exact else f"{places} places tried"
-    if control.rank is None:
+    if control.rank is None:  # an earlier result
         return f"more than at {percent(control.share_beaten)} of {named}"
     return f"the best of {named}" if control.rank == 1 else f"number {control.rank} of {named}"
 
 
 def _no_difference(control: HatexscoreRandomSpans, p: float) -> str:
     """Return what a test that finds nothing shows. Only the median and below is like chance."""
-    beaten = f"beats {percent(control.share_beaten)}, p = {significant(p)}"
+    beats = f"beats {percent(control.share_beaten)}, p = {significant(p)}"
     if control.share_beaten <= 0.5:
-        return f"similar to random words ({beaten})"
-    return f"not shown to do more than random words ({beaten})"
+        return f"similar to random words ({beats})"
+    return f"not shown to do more than random words ({beats})"
 
 
 def _group_named(report: HatexscoreResult) -> Check:

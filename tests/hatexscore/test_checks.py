@@ -16,7 +16,7 @@ from tests.hatexscore.fake import FakeClassifier, bound
 from tests.hatexscore.test_metric import ask, score
 
 POST = "Those lazy immigrants are ruining our lovely old town again and nobody stops them"
-SHORT = "Those lazy immigrants are ruining everything"
+SHORT = "Those lazy immigrants are ruining everything in our lovely town"
 ATTACK = 'It says "lazy immigrants", which attacks immigrants. Conclusion: hateful.'
 KIND = "Our library in the old town opens again on Sunday with a small concert"
 FINE = "The user announces a concert in the library, on Sunday. Conclusion: non-hateful."
