@@ -26,6 +26,7 @@ from services.hatexscore.report import (
     HatexscoreQuoteCounts,
     HatexscoreReaderScores,
     HatexscoreResult,
+    HatexscoreTestedTogether,
     Language,
     Reader,
     TextLength,
@@ -36,6 +37,8 @@ from shared.contracts.reports import Interval
 from shared.reports.estimates import UNIT, BatchStatistics
 from shared.reports.pages.page_text import counted, percent
 from shared.statistics.classification import kappa, label_counts
+from shared.statistics.comparison import LEAST_P, normal_p, omnibus_z
+from shared.statistics.families import FALSE_DISCOVERIES, discovered, local_false_discovery
 
 Row = Scored[HatexscoreRequest, HatexscoreResult]
 Statistics = BatchStatistics[HatexscoreBatchReportRequest]
@@ -156,12 +159,41 @@ def _means(name: str, rows: Sequence[Row], over: Statistics) -> HatexscoreDecisi
             keys,
             (-1.0, 1.0),
         ),
+        together=_tested_together(rows, over) if name == "hateful" else None,
     )
 
 
 def _shares_beaten(rows: Sequence[Row]) -> list[float | None]:
     controls = [row.report.control for row in rows]
     return [one.share_beaten if one else None for one in controls]
+
+
+def _tested_together(rows: Sequence[Row], over: Statistics) -> HatexscoreTestedTogether | None:
+    """Test all quotes at once, and find the single results that stand out."""
+    tested = [(row, row.report.control) for row in rows]
+    pairs = [(row, control) for row, control in tested if control and control.rank]
+    if not pairs:
+        return None
+    controls = [control for _, control in pairs]
+    keys = over.keys([row for row, _ in pairs])
+    z = omnibus_z(
+        np.array([one.share_beaten for one in controls]),
+        [one.win_rate_draws or one.draws for one in controls],
+        keys,
+    )
+    rates = local_false_discovery(
+        [(one.rank or 1) - 1 for one in controls], [one.draws for one in controls]
+    )
+    found = [row for (row, _), is_found in zip(pairs, discovered(rates), strict=True) if is_found]
+    return HatexscoreTestedTogether(
+        results=len(pairs),
+        texts=len(set(keys)),
+        z=z or 0.0,
+        p_value=max(normal_p(z or 0.0), LEAST_P),
+        rate=FALSE_DISCOVERIES,
+        found=len(found),
+        named=tuple(row.custom_id or row.job_id for row in found)[:MOST_NAMED],
+    )
 
 
 def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:

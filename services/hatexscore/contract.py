@@ -206,11 +206,10 @@ class HatexscoreRequest(ExplainableRequest):
         default=None,
         ge=0,
         le=200,
-        description="random spans masked to measure chance, at most. `robust` masks 39 first, and "
-        "goes on only where fewer than 5 of these reach the quotes, and where the decision is "
-        "hateful or there are no more placements than draws. Absent: 199 in `robust`, or as "
-        "many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters "
-        "of `text`; else 20",
+        description="random spans masked to measure chance, at most. `robust` masks 19 first. If "
+        "the decision is hateful it goes on to 39, 79, 139 and all, until the test can stop. "
+        "Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is "
+        "fewer above 10,050 characters of `text`; else 20",
     )
     other_variants: bool = Field(
         default=False,

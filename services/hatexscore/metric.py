@@ -23,6 +23,7 @@ from services.hatexscore.explanation import (
 from services.hatexscore.model_calls import (
     NO_CONTROL,
     HatexscoreCollected,
+    RandomPlacements,
     ask_classifiers,
     one_sided,
 )
@@ -33,6 +34,7 @@ from services.hatexscore.report import (
     NO_EXPLANATION,
     NO_WITNESS,
     HatexscoreBatchReport,
+    HatexscoreCalibration,
     HatexscoreComponents,
     HatexscoreConclusion,
     HatexscoreHallucinatedQuote,
@@ -49,9 +51,11 @@ from services.hatexscore.vocabulary import SIDES
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import ece_perturbed
 from shared.contracts.messages import Languages, ReasonCode, Variant
+from shared.models.catalogue.checkpoint import placement_standings
 from shared.models.ports import models
 from shared.reports.metric import Collected, Metric, StatedDecision
 from shared.statistics import ranks
+from shared.statistics.other_texts import OtherText, calibrated_p
 from shared.text.language import Obstacle, assumption
 
 SENT_FOR_ANOTHER = (
@@ -252,27 +256,33 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
     ) -> HatexscoreRandomSpans | None:
         original, masked, found = collected.original, collected.masked, collected.control
-        stages = collected.stages
-        if found is None or original is None or masked is None or stages is None:
+        rule = collected.rule
+        if found is None or original is None or masked is None or rule is None:
             return None
         signed, observed = original - found, original - masked
         drops = np.abs(signed)
         own, null = kernel.compared(observed, signed, signed=one_sided(request, collected.parsed))
-        above = stages.p_value(ranks.reaching(own, null))
-        below = ranks.p_anti(own, null[: stages.first])
+        reached = ranks.reaching(own, null)
+        stopped = rule.stopped(reached)
+        above = None if stopped is None else rule.p_value(stopped)
+        below = ranks.p_anti(own, null[: rule.first])
         expected = None if qf is None else self._expected(request, collected, signed)
+        exact = drops.size == collected.others
+        tested = exact and one_sided(request, collected.parsed)
         return HatexscoreRandomSpans(
             draws=drops.size,
-            win_rate_draws=min(drops.size, stages.first),
+            win_rate_draws=min(drops.size, rule.first),
             placements=collected.others if collected.others <= MOST_TOLD else None,
-            exact=drops.size == collected.others,
+            exact=exact,
             overlap=collected.overlap,
             p_value=above,
+            **(_calibrated(request, collected, masked, found) if tested else {}),
             p_anti=below,
             p_two_sided=ranks.two_sided(above, below),
-            attainable_p=ranks.attainable_p(min(stages.most, collected.others)),
+            attainable_p=rule.attainable_p,
             quoted_drop=abs(observed),
-            share_beaten=kernel.share_beaten(own, null[: stages.first]),
+            rank=1 + int(np.count_nonzero(reached)),
+            share_beaten=kernel.share_beaten(own, null[: rule.first]),
             ties=ranks.tie_rate(own, null),
             qf_mean=expected,
             qf_excess=None if qf is None or expected is None else qf - expected,
@@ -477,6 +487,35 @@ def _conclusion(
         label=statement.label,
         probability=statement.probability,
     )
+
+
+def _calibrated(
+    request: HatexscoreRequest,
+    collected: HatexscoreCollected,
+    masked: float,
+    control: kernel.Floats,
+) -> dict[str, Any]:
+    """The p that rests on other posts, where this one has too few places for an exact one.
+
+    masked: P(hateful) without the quotes. control: (R,) of all other placements.
+    """
+    measured = placement_standings(collected.models[0].sha256) if collected.models else ()
+    reference = [OtherText(one.words, np.array(one.standings)) for one in measured]
+    standing = float(kernel.masked_standings(np.array([masked, *control]))[0])
+    words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)
+    p = calibrated_p(standing, control.size, words, reference)
+    if p is None:
+        return {}
+    return {
+        "p_calibrated": p.p_value,
+        "calibration": HatexscoreCalibration(
+            posts=p.texts,
+            least_placements=p.least,
+            most_placements=p.most,
+            standing=standing,
+            p_anti=p.p_anti,
+        ),
+    }
 
 
 def _outcome(

@@ -1,10 +1,10 @@
 """The calls of HateXScore's judge: original, masked and control texts of many requests at once.
 
-Three calls a model at most, every text once. P first: of the texts with and without the quotes.
-Then random passages, only where the model makes the decision that is explained, so that QF has a
-value to compare with them. Then further passages where the first ones do not settle p. A model's
-row does not depend on the others, so that a request scores the same alone and in a batch
-(shared.models.ports).
+Six calls a model at most, every text once. P first: of the texts with and without the quotes. Then
+random passages, only where the model makes the decision that is explained, so that QF has a value
+to compare with them. Then more passages, look by look, until the test stops
+(shared.statistics.group_sequential). A model's row does not depend on the others, so that a request
+scores the same alone and in a batch (shared.models.ports).
 
 The control is our own, after the null of arXiv:2603.18579 (ICE): random passages of the same
 lengths as the quoted ones, in the same text. A quotation that moves P(hateful) no more than they do
@@ -52,12 +52,12 @@ from shared.models.ports import models
 from shared.queue.job_context import check_each
 from shared.reports.metric import Collected
 from shared.statistics import ranks
-from shared.statistics.draws import TwoStages, others
+from shared.statistics.draws import others
+from shared.statistics.group_sequential import LOOKS, GroupSequential, looks_up_to, one_look
 from shared.statistics.placements import Places, Runs, overlaps, runs_of
 from shared.statistics.seeds import generator
 from shared.text.language import ModelLanguages, Obstacle, assume_language
 
-EXCEEDANCES = 5  # of the first draws that reach the quotes: then they settle p
 ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
 NO_CONTROL = "no control: "  # so begins the warning that says why
 OTHER_DECISION = "the asked model does not make the decision that is explained"
@@ -74,7 +74,7 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 class HatexscoreCollected(Collected):
     """P(hateful) with and without the quotes. control: of the control texts, (R,), in the order of
     their draw, or None; others: how many such texts there could be; overlap: of their words with
-    the quoted ones, mean; stages: how many were drawn.
+    the quoted ones, mean; rule: by which the draws ended.
 
     no_probability: why there is none, though QF needs it. reading: how P was read, where a model's
     head does not tell it."""
@@ -85,7 +85,7 @@ class HatexscoreCollected(Collected):
     control: Floats | None = None
     others: int = 0
     overlap: float | None = None
-    stages: TwoStages | None = None
+    rule: GroupSequential | None = None
     no_probability: Obstacle | None = None
     reading: HatexscoreProbabilityReading | None = None
     categories: tuple[HatexscoreCategoryEvidence, ...] = ()
@@ -95,21 +95,21 @@ class HatexscoreCollected(Collected):
 
 @dataclass(frozen=True, slots=True)
 class RandomNull:
-    """The random passages of one request, in two stages. signed: whether the sign of dp counts."""
+    """The random passages of one request. signed: whether the sign of dp counts."""
 
     placements: RandomPlacements
     seed: int
-    stages: TwoStages
+    rule: GroupSequential
     signed: bool
 
     def texts(self, most: int) -> tuple[str, ...]:
         """So many masked texts, or as many as there are; more of them only add."""
-        drawn = self.placements.draws(self.seed, most, self.stages.first)
+        drawn = self.placements.draws(self.seed, most, self.rule.first)
         return tuple(mask_spans(self.placements.text, spans) for spans in check_each(drawn))
 
     def overlap(self, most: int) -> float | None:
         """Mean intersection over union of the quoted words with so many random ones."""
-        drawn = self.placements.drawn(self.seed, most, self.stages.first)
+        drawn = self.placements.drawn(self.seed, most, self.rule.first)
         found = overlaps(self.placements.observed, drawn)
         return float(np.mean(found)) if found else None
 
@@ -163,10 +163,11 @@ def ask_classifiers(
         asked: _Judgements([each for each in texts if each and each.asked == asked])
         for asked in dict.fromkeys(each.asked for each in texts if each)
     }
-    for draw in (_Judgements.with_samples, _Judgements.with_all_samples):
-        texts = [each and draw(answers[each.asked], each) for each in texts]
+    texts = [each and answers[each.asked].with_samples(each) for each in texts]
+    for _ in range(1 + len(LOOKS)):
         for asked, judged in answers.items():
             judged.ask([each for each in texts if each and each.asked == asked])
+        texts = [each and answers[each.asked].with_more_samples(each) for each in texts]
     return [
         answers[own.asked].collected(own, explanation)
         if own
@@ -230,13 +231,11 @@ def _classifier_texts(
     )  # fmt: skip
     if why is not None:
         return texts.without_control(why)
-    row, most = VARIANTS[request.variant], request.most_draws
-    first = min(row.first or most, most)
-    is_harmless = side_of_label(parsed.label) != HATEFUL
-    settled = row.decision_aware and is_harmless and placements.others > most
-    stages = TwoStages(first, first if settled else most, EXCEEDANCES)
-    null = RandomNull(placements, request.seed, stages, one_sided(request, parsed))
-    return replace(texts, null=null)
+    most = min(request.most_draws, placements.others)
+    signed = one_sided(request, parsed)
+    few = min(most, LOOKS[0]) if aware else most  # whether harmless words matter is not asked
+    rule = looks_up_to(most) if signed else one_look(few)
+    return replace(texts, null=RandomNull(placements, request.seed, rule, signed))
 
 
 def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
@@ -343,12 +342,12 @@ class _Judgements:
         own = texts.decided
         if own is not None and not kernel.agrees(own, original, _deciding(self._model.use)):
             return texts.without_control(OTHER_DECISION)
-        return replace(texts, control=null.texts(null.stages.first))
+        return replace(texts, control=null.texts(null.rule.first))
 
-    def with_all_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
-        """With all its draws, where the first ones do not settle p."""
+    def with_more_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
+        """With the draws of the next look, where the test does not stop on those that it has."""
         null = texts.null
-        if null is None or null.stages.first == null.stages.most:
+        if null is None or len(texts.control) == null.rule.most:
             return texts
         original, masked, *control = (
             _hateful(self._of(texts, text), texts.hateful) for text in texts.texts
@@ -358,9 +357,9 @@ class _Judgements:
             return texts  # one of them was not read: there is no control
         signed = original - np.array(known, dtype=np.float64)
         ranked = kernel.compared(original - masked, signed, signed=null.signed)
-        if null.stages.settled(ranks.reaching(*ranked)):
+        if null.rule.stopped(ranks.reaching(*ranked)) is not None:
             return texts
-        return replace(texts, control=null.texts(null.stages.most))
+        return replace(texts, control=null.texts(null.rule.next_look(len(control))))
 
     def collected(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> HatexscoreCollected:
         both = {
@@ -391,7 +390,7 @@ class _Judgements:
             control=control,
             others=texts.null.placements.others if texts.null else 0,
             overlap=texts.null.overlap(len(texts.control)) if texts.null else None,
-            stages=texts.null.stages if texts.null else None,
+            rule=texts.null.rule if texts.null else None,
             no_probability=obstacle,
             reading=_reading(list(both.values())),
             categories=tuple(
@@ -509,7 +508,7 @@ class RandomPlacements:
 
     def draws(self, seed: int, most: int, first: int | None = None) -> list[list[Span]]:
         """As `drawn`, each a list of spans of the text."""
-        return [self._spans(places) for places in self.drawn(seed, most, first)]
+        return [self.spans(places) for places in self.drawn(seed, most, first)]
 
     def drawn(self, seed: int, most: int, first: int | None = None) -> list[Places]:
         """Different placements, each the places of its words: all others if they are no more than
@@ -519,5 +518,6 @@ class RandomPlacements:
         drawn = others(self.space, self.observed, random, most if first is None else first)
         return list(check_each(islice(drawn, min(most, self.others))))
 
-    def _spans(self, places: Places) -> list[Span]:
+    def spans(self, places: Places) -> list[Span]:
+        """Return the words of a placement as spans of the text."""
         return [(self.units[first][0], self.units[last - 1][1]) for first, last in runs_of(places)]

@@ -222,6 +222,21 @@ class HatexscoreConclusion(Message):
         return _without(frozenset({"word", "form", "confidence"}), sent)
 
 
+class HatexscoreCalibration(Message):
+    """The posts that `p_calibrated` is calibrated on. It holds on average over posts: for a given
+    post its size may be larger or smaller."""
+
+    basis: Literal["other posts"] = "other posts"
+    posts: Count = Field(description="passages of other posts, single words as the quotes or not")
+    least_placements: Count = Field(description="the fewest other placements that they have")
+    most_placements: Count = Field(description="the most")
+    standing: float = Field(
+        description="(fall of the log odds - mean) / (standard deviation + 0.1), over the quotes "
+        "and all other placements: how far the quotes stand out"
+    )
+    p_anti: PValue = Field(description="the other side: how often one stands out as little")
+
+
 class HatexscoreRandomSpans(Null):
     """The control: what masking random spans of the same lengths does to P(hateful).
 
@@ -234,10 +249,26 @@ class HatexscoreRandomSpans(Null):
     draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
     p_value: PValue | None = Field(
         default=None,
-        description="one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first "
-        "draws where these settle it: how often random spans do as well; lower is stronger. "
+        description="one-sided: how often random spans do as well; lower is stronger. (1 + draws "
+        "that reach the quotes) / (1 + draws); where draws go on look by look, p of stage-wise "
+        "order. "
         "`robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is "
         "shown without judgement",
+    )
+    p_calibrated: PValue | None = Field(
+        default=None,
+        description="where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how "
+        "often a random passage of another post stands out as far among its placements. Valid on "
+        "average over posts (`calibration`); `robust`, hateful, and judges that have it measured",
+    )
+    calibration: HatexscoreCalibration | None = Field(
+        default=None, description="what `p_calibrated` rests on; null without it"
+    )
+    rank: int | None = Field(
+        default=None,
+        ge=1,
+        description="of the quotes among themselves and the draws; 1 is the best, ties count "
+        "against them; null in earlier results",
     )
     quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
     mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
@@ -505,6 +536,26 @@ class HatexscoreLengthScores(Message):
 Decision = Label  # or `unknown`
 
 
+class HatexscoreTestedTogether(Message):
+    """All hateful decisions with a control in one test. It finds what single posts are too short
+    for."""
+
+    results: Count = Field(description="with a control")
+    texts: Count = Field(description="clusters: results of one text count as one")
+    z: float = Field(
+        description="sum of (share_beaten - 1/2) over its standard deviation if all quotes were "
+        "random spans; > 0: the quotes do more"
+    )
+    p_value: PValue = Field(description="two-sided, that all quotes are random spans")
+    rate: Probability = Field(description="expected share of random spans among `found`, at most")
+    found: Count = Field(
+        description="results whose quotes do more than random spans, by local false discovery rates"
+    )
+    named: tuple[str, ...] = Field(
+        max_length=MOST_NAMED, description="the first of `found`, by custom_id, else by job"
+    )
+
+
 class HatexscoreDecisionMeans(Message):
     """Means over the results of one decision: what should be high for one is low for another."""
 
@@ -514,6 +565,9 @@ class HatexscoreDecisionMeans(Message):
     share_beaten: Interval = Field(description="as in the report")
     qf_excess: Interval | None = Field(
         default=None, description="QF above that of random quotes, mean; 0 is chance"
+    )
+    together: HatexscoreTestedTogether | None = Field(
+        default=None, description="null without a control, and of other decisions than hateful"
     )
 
 

@@ -174,7 +174,6 @@ class HatexscoreVariant:
     # whether the explanation concludes its opposite.
     decision_aware: bool = False
     why_no_control: str | None = None  # None: there is one
-    first: int | None = None  # draws that settle p where enough reach it; None: all are made
 
 
 def _each(
@@ -188,7 +187,6 @@ VARIANTS: dict[Variant, HatexscoreVariant] = {
         read=read_robust,
         consistency_rule="causal",
         decision_aware=True,
-        first=39,
     ),
     "paper": HatexscoreVariant(read=_each(variant_paper.read_as_printed), consistency_rule="eq5"),
     "reference": HatexscoreVariant(

@@ -58,7 +58,7 @@ CARRYING_DESCRIPTION = STATED | {ABOUT}
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 PHRASE = 3  # words of a quotation from which it counts as one of the post, if no other is found
 ALIKE = 0.3  # similarity from which an explanation in other words is about the post
-FEWEST_PLACES = 4  # other places in the post that quotes must beat, all of them, to be first
+FEWEST_PLACES = 8  # other places in the post that quotes must beat, all of them, to be first
 DISAGREES = (  # with the two ways out
     "The judge gives {name} = {p} and does not share this decision: send your own model's "
     "probabilities with and without the quotes, or name your model as the judge in `model`."
@@ -160,8 +160,8 @@ def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
 def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
     """Test the fall of P against other places in the post.
 
-    Quotes in a short post can beat every other place and still have p > 0.05. They pass if the
-    fall also reaches tau. Of 309 marked rationales 0.69 pass, of 239 random quotes 0.07.
+    A short post has too few other places for an exact p <= 0.05. There the test is calibrated on
+    other posts. Quotes that are first of all places also pass if the fall reaches tau.
     """
     control = report.control
     name = _probability(report)
@@ -173,22 +173,29 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
         )
     if control is None:
         return _without_control(report, drop, fall)
-    others = counted(control.draws, "other place")
-    if control.p_value is not None and control.p_value <= LEVEL:
-        p = significant(control.p_value)
-        return passed(MATTER, f"{fall}, more than at {_share(control)} of {others} (p = {p}).")
+    fall = f"{fall}, {_rank(control)}"
+    p, p_anti = tested_p(control) or (None, None)
+    basis = "" if control.calibration is None else ", calibrated on other posts"
+    if p is not None and p <= LEVEL:
+        return passed(MATTER, f"{fall} (p = {significant(p)}{basis}).")
     if _is_first(control) and drop >= _tau(report) - TIE:
-        return passed(MATTER, f"{fall}, more than at each of {others} in the post.")
-    if drop <= 0 and control.p_anti is not None and control.p_anti <= LEVEL:
-        p = significant(control.p_anti)
-        said = f"{name} does not fall without the quotes, but at other places (p = {p})."
-        return failed(MATTER, "quotes-do-not-matter", said)
-    if (control.attainable_p or 1.0) > LEVEL:
-        few = f"{fall}. There are too few other places to test it ({control.draws})."
-        return inconclusive(MATTER, "too-few-places", few)
-    return inconclusive(
-        MATTER, "no-clear-difference", f"{fall}, more than at {_share(control)} of {others}."
-    )
+        return passed(MATTER, f"{fall}.")
+    if p is None:
+        return inconclusive(MATTER, "too-few-places", f"{fall}: too few places to test it.")
+    if drop <= 0 and p_anti is not None and p_anti <= LEVEL:
+        said = f"{name} does not fall without the quotes, but at other places"
+        low = f"{said} (p = {significant(p_anti)}{basis})."
+        return failed(MATTER, "quotes-do-not-matter", low)
+    return inconclusive(MATTER, "no-clear-difference", f"{fall}: {_no_difference(control, p)}.")
+
+
+def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | None:
+    """Return p and that of the other side: exact, or calibrated on other posts; else None."""
+    if control.p_value is not None and (control.attainable_p or 1.0) <= LEVEL:
+        return control.p_value, control.p_anti
+    if control.p_calibrated is not None and control.calibration is not None:
+        return control.p_calibrated, control.calibration.p_anti
+    return None
 
 
 def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
@@ -212,8 +219,21 @@ def _is_first(control: HatexscoreRandomSpans) -> bool:
     return control.exact and control.draws >= FEWEST_PLACES and control.share_beaten == 1.0
 
 
-def _share(control: HatexscoreRandomSpans) -> str:
-    return percent(control.share_beaten)
+def _rank(control: HatexscoreRandomSpans) -> str:
+    """Return where the quotes stand among all places, in words."""
+    places = 1 + control.draws
+    named = f"all {places} places in the post" if control.exact else f"{places} places tried"
+    if control.rank is None:  # an earlier result
+        return f"more than at {percent(control.share_beaten)} of {named}"
+    return f"the best of {named}" if control.rank == 1 else f"number {control.rank} of {named}"
+
+
+def _no_difference(control: HatexscoreRandomSpans, p: float) -> str:
+    """Return what a test that finds nothing shows. Only the median and below is like chance."""
+    beats = f"beats {percent(control.share_beaten)}, p = {significant(p)}"
+    if control.share_beaten <= 0.5:
+        return f"similar to random words ({beats})"
+    return f"not shown to do more than random words ({beats})"
 
 
 def _group_named(report: HatexscoreResult) -> Check:
@@ -413,11 +433,7 @@ def _chance_note(report: HatexscoreResult) -> str:
     control = report.control
     if control is None or control.p_value is None:
         return " There is no comparison with chance."
-    counted = control.win_rate_draws or control.draws
-    return (
-        f" It beats {percent(control.share_beaten)} of {counted} random spans, "
-        f"p = {significant(control.p_value)}."
-    )
+    return f" It is {_rank(control)}, p = {significant(control.p_value)}."
 
 
 def identification(report: HatexscoreResult) -> str:

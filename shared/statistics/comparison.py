@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from shared.statistics.bootstrap import Resampling
-from shared.statistics.clusters import Clustered, Floats, spread
+from shared.statistics.clusters import Clustered, Floats, clustered, spread
 from shared.statistics.intervals import Bounds, IntervalEstimate, Keys, known, mean
 from shared.statistics.ranks import chance_sd
 from shared.statistics.seeds import generator
@@ -176,16 +176,21 @@ def wilcoxon_p(rows: Clustered) -> float | None:
     return float(stats.wilcoxon(differing).pvalue) if differing.size else None
 
 
-def omnibus_z(win_rates: Floats, draws: Sequence[int]) -> float | None:
+def omnibus_z(win_rates: Floats, draws: Sequence[int], keys: Keys = None) -> float | None:
     """Is any of these explanations better or worse than random? (mean - 1/2) / sd, if all were.
 
-    win_rates: (N,) mid-rank. draws: (N,) M of each. Without ties M W is uniform on 0..M, so that
-    Var W = (M + 2) / (12 M); ties make it smaller and the test conservative.
+    win_rates: (N,) mid-rank. draws: (N,) M of each. keys: the cluster of each. Without ties M W is
+    uniform on 0..M, so that Var W = (M + 2) / (12 M); ties make it smaller and the test
+    conservative. The mean of a cluster counts as one W that varies as much as its members do, which
+    is conservative, too.
     """
     if win_rates.size == 0:
         return None
-    sd = math.sqrt(sum(chance_sd(count) ** 2 for count in draws))
-    return float(np.sum(win_rates - 0.5) / sd)
+    variances = np.array([chance_sd(count) ** 2 for count in draws])
+    if keys is not None:
+        own, spreads = clustered(win_rates, keys), clustered(variances, keys)
+        win_rates, variances = own.sums() / own.sizes, spreads.sums() / spreads.sizes
+    return float(np.sum(win_rates - 0.5) / math.sqrt(math.fsum(variances)))
 
 
 def normal_p(z: float) -> float:

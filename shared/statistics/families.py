@@ -1,7 +1,8 @@
 """Corrections for several tests in one report.
 
 Source: Westfall & Young (1993), Resampling-Based Multiple Testing, section 2.3; Holm (1979), Scand.
-J. Statistics 6; Benjamini & Hochberg (1995), JRSS B 57. Pure functions.
+J. Statistics 6; Benjamini & Hochberg (1995), JRSS B 57; local rates: Efron, Tibshirani, Storey &
+Tusher (2001), JASA 96. Pure functions.
 """
 
 from __future__ import annotations
@@ -9,11 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import betaln
 
 from shared.statistics.clusters import NO_SPREAD, Floats, finite
 
 TIE = 1e-12  # of standardised scores
+FALSE_DISCOVERIES = 0.10  # share of false ones among those that are called better than random
+STRENGTHS = (1.0, 4.0, 16.0, 64.0, 256.0)  # a: the beat rate is Beta(a, 1); 1: a random explanation
+RANDOM_BEFORE = 2.0  # random explanations that count beside those of a batch
+STEPS, SETTLED = 500, 1e-7  # of the fit
 
 
 def standardised(scores: Floats, *, both_sides: bool) -> Floats:
@@ -103,3 +110,40 @@ def needed_at_least_p(examples: int, least_p: float, alpha: float) -> int:
     The smallest r with least_p <= r alpha / N; more than N: nothing can ever be rejected.
     """
     return max(1, int(np.ceil(round(least_p * examples / alpha, 9))))
+
+
+def local_false_discovery(reached: Sequence[int], draws: Sequence[int]) -> Floats:
+    """Return how likely each explanation is to be a random one, (N,), [0, 1].
+
+    reached: draws that score at least as high as each explanation. draws: of each.
+
+    A batch is a mixture of random explanations, whose beat rate is uniform, and of stronger ones,
+    whose beat rate is Beta(a, 1). The shares are fitted by expectation maximisation. A rule by
+    which draws stop cancels out.
+    """
+    lost = np.asarray(reached, dtype=np.float64)[:, None]
+    beaten = np.asarray(draws, dtype=np.float64)[:, None] - lost
+    strengths = np.array(STRENGTHS)
+    odds = betaln(lost + 1, beaten + strengths) - betaln(lost + 1, beaten + 1)
+    likelihoods = strengths * np.exp(odds)  # against those of a random one
+    shares = np.full(strengths.size, 1 / strengths.size)
+    for _ in range(STEPS):
+        before = shares
+        weights = likelihoods * shares
+        shares = (weights / weights.sum(axis=1, keepdims=True)).sum(axis=0)
+        shares[0] += RANDOM_BEFORE
+        shares /= shares.sum()
+        if np.max(np.abs(shares - before)) < SETTLED:
+            break
+    weights = likelihoods * shares
+    return np.asarray(weights[:, 0] / weights.sum(axis=1))
+
+
+def discovered(rates: Floats, most: float = FALSE_DISCOVERIES) -> NDArray[np.bool_]:
+    """Return which explanations to call better than random, (N,): the most whose mean rate is at
+    most `most`. rates: (N,) local false discovery rates."""
+    order = np.argsort(rates, kind="stable")
+    means = np.cumsum(rates[order]) / np.arange(1, rates.size + 1)
+    called = np.zeros(rates.size, dtype=bool)
+    called[order[: int(np.count_nonzero(means <= most))]] = True
+    return called

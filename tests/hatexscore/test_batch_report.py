@@ -18,7 +18,7 @@ from services.hatexscore.report import (
 )
 from shared.contracts.messages import Scored
 from shared.reports.estimates import BatchStatistics
-from tests.hatexscore.fake import FakeClassifier, bound
+from tests.hatexscore.fake import FakeClassifier, bound, by_hash
 
 score = SERVICE.score
 
@@ -145,6 +145,38 @@ def test_evidence_is_the_share_of_what_can_be_told() -> None:
 def test_there_is_no_evidence_where_nothing_can_be_told(p: float | None) -> None:
     report = batch_report([with_p(f"n{number}", p, attainable=0.1) for number in range(3)], REQUEST)
     assert report.evidence is None
+
+
+SHORT = "the old bridge near our village was closed again this winter"
+
+
+def quoted(name: str, word: str) -> Row:
+    """A short hateful post of eleven words: too few places for a p of .05."""
+    request = HatexscoreRequest(
+        text=f"{SHORT} {name}",
+        explanation=f'It says "{word}". Conclusion: hateful.',
+        predicted_label="hateful",
+        language="en",
+    )
+    with bound(FakeClassifier(lambda text: 0.9 if "bridge" in text else 0.6 + by_hash(text) / 10)):
+        return Scored(f"job_{name}", name, request, score(request))
+
+
+def test_short_posts_are_tested_together_and_the_good_ones_are_named() -> None:
+    good = [quoted(f"g{number}", "bridge") for number in range(12)]
+    report = batch_report([*good, quoted("x", "closed"), quoted("y", "winter")], REQUEST)
+    together = report.by_decision["hateful"].together
+    assert together is not None
+    assert (together.results, together.texts) == (14, 14)
+    assert together.z > 0
+    assert together.p_value < 0.001
+    assert set(together.named) == {one.custom_id for one in good}
+    assert together.found == len(together.named)
+
+
+def test_nothing_is_tested_together_without_a_control(rows: list[Row]) -> None:
+    means = batch_report(rows, REQUEST).by_decision
+    assert all(own.together is None for own in means.values())
 
 
 def test_qf_above_chance_is_averaged_over_results_with_a_control(rows: list[Row]) -> None:

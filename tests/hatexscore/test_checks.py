@@ -6,15 +6,19 @@ from typing import Any
 
 import pytest
 
+from services.hatexscore import metric
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from shared.contracts.messages import Check
+from shared.models.catalogue.checkpoint import PassageStandings
+from shared.statistics.other_texts import standings
+from shared.statistics.seeds import generator
 from tests.hatexscore.fake import FakeClassifier, FakeSimilarity, bound
 from tests.hatexscore.test_metric import ask, score
 
 POST = "Those lazy immigrants are ruining our lovely old town again and nobody stops them"
-SHORT = "Those lazy immigrants are ruining everything"
+SHORT = "Those lazy immigrants are ruining everything in our lovely town"
 ATTACK = 'It says "lazy immigrants", which attacks immigrants. Conclusion: hateful.'
 KIND = "Our library in the old town opens again on Sunday with a small concert"
 FINE = "The user announces a concert in the library, on Sunday. Conclusion: non-hateful."
@@ -152,3 +156,87 @@ def test_a_post_without_content_words_makes_no_stock_sentence_hold_up() -> None:
     stock = "The post attacks nobody. Conclusion: the text is not hateful."
     for post in ("It was all of this.", "🙂 🙂 🙂"):
         assert judged(post, stock, "non-hateful").verdict != "holds_up"
+
+
+@pytest.fixture
+def other_posts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other posts, in which a passage seldom stands out."""
+    random = generator(6, "other posts")
+    rows = [
+        PassageStandings(words=words, standings=tuple(standings(random.normal(size=places))))
+        for places in range(5, 20)
+        for words in (1, 2)
+        for _ in range(40)
+    ]
+    monkeypatch.setattr(metric, "placement_standings", lambda _sha256: tuple(rows))
+
+
+def matter(text: str, quote: str) -> tuple[HatexscoreResult, Check]:
+    report = judged(text, ATTACK.replace("lazy immigrants", quote), "hateful")
+    return report, check(report, "quotes-matter")
+
+
+@pytest.mark.usefixtures("other_posts")
+def test_a_short_post_is_tested_by_a_p_that_other_posts_calibrate() -> None:
+    report, found = matter(POST, "lazy immigrants")
+    control = report.control
+    assert control is not None
+    assert (control.exact, control.draws) == (True, 12)
+    assert control.p_value == control.attainable_p == pytest.approx(1 / 13)
+    assert control.p_calibrated is not None
+    assert control.calibration is not None
+    assert control.p_calibrated <= 0.05
+    assert (control.calibration.basis, control.calibration.posts) == ("other posts", 120)
+    assert found.outcome == "passed"
+    assert "the best of all 13 places in the post" in found.sentence
+    assert "calibrated on other posts" in found.sentence
+    _, found = matter(POST, "nobody stops")
+    assert found.outcome == "inconclusive"
+    assert "number " in found.sentence
+
+
+@pytest.mark.usefixtures("other_posts")
+def test_quotes_that_do_less_than_anything_else_in_a_short_post_fail() -> None:
+    judge = FakeClassifier(lambda one: 0.9 - 0.2 * ("[MASK]" in one) * ("calm" in one))
+    text = "Those calm immigrants walk along our lovely old street"
+    with bound(judge):
+        report = score(
+            ask(
+                text=text,
+                explanation='It says "calm", which attacks immigrants. Conclusion: hateful.',
+                predicted_label="hateful",
+            )
+        )
+    assert report.control is not None
+    assert report.control.calibration is not None
+    assert report.control.calibration.p_anti <= 0.05
+    assert check(report, "quotes-matter").outcome == "failed"
+    assert "quotes-do-not-matter" in report.problems
+
+
+def test_without_other_posts_there_is_no_calibrated_p() -> None:
+    report, _ = matter(POST, "lazy immigrants")
+    assert report.control is not None
+    assert (report.control.p_calibrated, report.control.calibration) == (None, None)
+
+
+def test_only_what_beats_half_of_the_places_or_fewer_is_similar_to_random_words() -> None:
+    long = f"{POST}, while the council meets on Monday to speak about the new bus to the harbour"
+    judge = FakeClassifier(
+        lambda one: (
+            0.6 + 0.2 * ("council" in one) + 0.1 * ("harbour" in one) + 0.05 * ("bus" in one)
+        )
+    )
+    said = {}
+    for quote in ("bus", "nobody"):
+        with bound(judge):
+            report = score(
+                ask(
+                    text=long,
+                    explanation=f'It says "{quote}", an attack on immigrants. Conclusion: hateful.',
+                    predicted_label="hateful",
+                )
+            )
+        said[quote] = check(report, "quotes-matter").sentence
+    assert "not shown to do more than random words (beats" in said["bus"]
+    assert "similar to random words (beats" in said["nobody"]

@@ -9,26 +9,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
-from math import floor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bench.control import reported
 from bench.explanations import DATA, RATIONALES
-from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.metric import SERVICE
-from services.hatexscore.model_calls import RandomPlacements, ask_classifiers
-from services.hatexscore.quotes import count_units, mask_spans
-from services.hatexscore.report import HatexscoreResult, Label
-from services.hatexscore.variants import VARIANTS
+from services.hatexscore.model_calls import RandomPlacements
+from services.hatexscore.quotes import count_units
 from services.hatexscore.words import Span
 from services.worker import local
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
+from shared.statistics.group_sequential import looks_up_to
 from shared.statistics.seeds import generator
 from tests.hatexscore.fake import FakeClassifier, bound, surely
 
@@ -49,9 +46,8 @@ class RandomQuote:
 
     @property
     def size(self) -> float:
-        """How often p <= 0.05 is due by chance: exactly, where all places are drawn."""
-        most = min(self.others, 199)
-        return floor(LEVEL * (most + 1) + 1e-9) / (most + 1)
+        """How often p <= 0.05 is due by chance, exactly."""
+        return looks_up_to(min(self.others, 199)).size
 
 
 def longest_runs() -> Iterator[tuple[str, int]]:
@@ -77,37 +73,13 @@ def random_quotes(each: int, seed: int) -> Iterator[RandomQuote]:
                 yield RandomQuote(text, span, others)
 
 
-def reported(quotes: Sequence[RandomQuote], label: Label) -> list[HatexscoreResult]:
-    """What the metric reports of explanations that quote these spans."""
-    common: dict[str, Any] = {"predicted_label": label, "language": "en"}
-    asked = [
-        HatexscoreRequest(text=one.text, explanation="", seed=number, **common)
-        for number, one in enumerate(quotes)
-    ]
-    plain = HatexscoreRequest(text="It rains.", explanation='"rains": hateful.', **common)
-    read = VARIANTS["robust"].read([plain])[0]
-    parsed = [
-        replace(
-            read,
-            label=label,
-            quoting=replace(
-                read.quoting, spans=(one.span,), masked=mask_spans(one.text, [one.span])
-            ),
-        )
-        for one in quotes
-    ]
-    return [
-        SERVICE.report(*pair) for pair in zip(asked, ask_classifiers(asked, parsed), strict=True)
-    ]
-
-
 def share_called_better(quotes: Sequence[RandomQuote]) -> tuple[float, float, int]:
     """(`evidence` of a batch of hateful decisions, what is due by chance, decisions that the judge
     makes, too)."""
     told, due = [], []
     for start in range(0, len(quotes), MOST_AT_ONCE):
         some = quotes[start : start + MOST_AT_ONCE]
-        reports = reported(some, "hateful")
+        reports = reported([(one.text, [one.span]) for one in some], "hateful")
         for quote, report in zip(some, reports, strict=True):
             control = report.control
             if control is not None and control.p_value is not None and control.attainable_p:

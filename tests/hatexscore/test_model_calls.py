@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import betabinom, binom
 
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import (
-    EXCEEDANCES,
     NO_CONTROL,
     NO_DECISION,
     OTHER_DECISION,
@@ -26,7 +24,7 @@ from shared.contracts import calls as op
 from shared.contracts.calls import Example
 from shared.contracts.messages import MAX_TEXT
 from shared.contracts.request_cost import WorkLimit
-from shared.statistics.draws import TwoStages
+from shared.statistics.group_sequential import looks_up_to
 from shared.statistics.placements import MOST_RUNS, runs_of
 from tests.hatexscore.fake import FakeClassifier, bound, by_hash, surely
 
@@ -230,44 +228,43 @@ def drawing(p: Callable[[str], float], *, seed: int = 0, **fields: Any) -> Hatex
     return control
 
 
-def test_clear_cases_end_with_the_first_draws_and_others_go_on() -> None:
-    clear = drawing(lambda text: 0.9 - by_hash(text) / 100 if "word7 " in text else 0.95)
-    assert (clear.draws, clear.win_rate_draws, clear.exact) == (39, 39, False)
-    assert clear.p_value is not None
-    assert clear.p_value > 0.1
-    open_ = drawing(lambda text: 0.9 if "word7 " in text else 0.1)
-    assert (open_.draws, open_.win_rate_draws) == (199, 39)
-    assert (open_.share_beaten, open_.p_value) == (1.0, 1 / 200)
-    assert open_.attainable_p == clear.attainable_p == 1 / 200
-    assert open_.p_anti == 1.0  # settled by the first draws, of which each does less
-    assert open_.p_two_sided == 2 / 200
-    assert open_.placements == len(count_units(VERY_LONG)) - 1
+def test_clear_cases_end_at_an_early_look_and_others_go_on() -> None:
+    poor = drawing(lambda text: 0.9 - by_hash(text) / 100 if "word7 " in text else 0.95)
+    assert (poor.draws, poor.win_rate_draws, poor.exact) == (19, 19, False)
+    assert poor.p_value is not None
+    assert poor.p_value > 0.1
+    good = drawing(lambda text: 0.9 if "word7 " in text else 0.1)
+    assert (good.draws, good.win_rate_draws, good.rank) == (39, 19, 1)
+    assert (good.share_beaten, good.p_value) == (1.0, 1 / 40)
+    assert good.attainable_p == poor.attainable_p == 1 / 40
+    assert good.p_anti == 1.0  # of the first look, where each draw does less
+    assert good.placements == len(count_units(VERY_LONG)) - 1
 
 
-def test_the_share_beaten_rests_on_the_first_draws_and_p_on_what_settled_it() -> None:
+def test_the_share_beaten_rests_on_the_first_look_and_p_on_the_one_that_stops() -> None:
     def p(text: str) -> float:
         return 0.9 - 0.5 * ("word7 " not in text) - 0.55 * ("word3" not in text)
 
     found = drawing(p, seed=4)
     null = np.array(found.signed_drops)
     reached = null >= (0.9 - p(VERY_LONG.replace("word7 ", "[MASK] "))) - 1e-12
-    assert found.share_beaten == pytest.approx(np.mean(null[:39] < 0.5))
-    assert found.draws == 199
-    assert found.p_value == pytest.approx((1 + reached.sum()) / 200)
+    assert found.share_beaten == pytest.approx(np.mean(null[:19] < 0.5))
+    assert found.rank == 1 + reached.sum()
+    rule = looks_up_to(199)
+    assert rule.stopped(reached) == (found.draws, reached.sum())
+    assert found.p_value == rule.p_value((found.draws, int(reached.sum())))
 
 
-def test_draws_that_were_sent_are_the_most_and_fewer_are_one_stage() -> None:
+def test_draws_that_were_sent_are_the_most_and_fewer_are_one_look() -> None:
     def p(text: str) -> float:
-        return 0.9 if "word7 " in text else 0.1
+        return 0.9 - 0.1 * text.count("[MASK]") if "word7 " in text else 0.8
 
-    assert [drawing(p, control_draws=n).draws for n in (1, 20, 39, 40, 120)] == [1, 20, 39, 40, 120]
-    assert drawing(p, control_draws=120).win_rate_draws == 39
+    assert [drawing(p, control_draws=n).draws for n in (1, 18, 19)] == [1, 18, 19]
     assert drawing(p, variant="paper").draws == 20
-    few = drawing(p, control_draws=120)
-    assert few.signed_drops == drawing(p).signed_drops[:120]
+    assert drawing(p, control_draws=120).signed_drops == drawing(p).signed_drops[:19]
 
 
-def test_each_stage_of_draws_is_one_more_call_for_all_and_changes_no_byte() -> None:
+def test_each_look_is_one_more_call_for_all_and_changes_no_byte() -> None:
     def p(text: str) -> float:
         return 0.9 if "word7 " in text else by_hash(text) / 2
 
@@ -281,8 +278,10 @@ def test_each_stage_of_draws_is_one_more_call_for_all_and_changes_no_byte() -> N
         calls = list(judge.calls)
         alone = [score(one) for one in asked]
     assert [one.model_dump_json() for one in together] == [one.model_dump_json() for one in alone]
-    assert {one.control.draws for one in together if one.control} == {39, 199}
-    assert len(calls) == 3  # P first, then the first draws, then the further ones
+    draws = {one.control.draws for one in together if one.control}
+    assert {19, 39} <= draws
+    looks = looks_up_to(199).looks
+    assert len(calls) == 2 + looks.index(max(draws))  # P first, then each look
     assert calls[0] == [VERY_LONG, *(one.masked_text for one in together)]
     texts = [text for call in calls for text in call]
     assert len(texts) == len(set(texts))
@@ -324,32 +323,6 @@ def test_the_longest_text_has_the_draws_that_its_budget_holds() -> None:
     WorkLimit(seconds=900, tokens_per_second=10_000).check(CONTRACT.work(request, 512))
     assert HatexscoreRequest(text="x", explanation="").most_draws == 199
     assert HatexscoreRequest(text="x", explanation="", variant="paper").most_draws == 20
-
-
-@pytest.mark.parametrize(
-    ("beat_rate", "significant", "draws"),
-    [(None, 0.049, 59), (0.97, 0.92, None), (0.98, 0.99, None)],
-)
-def test_how_often_quotes_are_called_better_than_chance(
-    beat_rate: float | None, significant: float, draws: int | None
-) -> None:
-    """The table of the card, by exact sums over 39 and 160 draws."""
-    stages = TwoStages(39, 199, EXCEEDANCES)
-    counts = np.arange(40)
-    first = np.full(40, 1 / 40) if beat_rate is None else binom.pmf(counts, 39, 1 - beat_rate)
-    most = 9  # of 199: (1 + 9) / 200 = 0.05
-    late = [
-        betabinom.cdf(most - lost, 160, lost + 1, 40 - lost)
-        if beat_rate is None
-        else binom.cdf(most - lost, 160, 1 - beat_rate)
-        for lost in range(EXCEEDANCES)
-    ]
-    early = sum(first[EXCEEDANCES:][(1 + counts[EXCEEDANCES:]) / 40 <= 0.05])
-    assert early + first[:EXCEEDANCES] @ late == pytest.approx(significant, abs=0.006)
-    if draws is not None:
-        assert 39 + 160 * first[:EXCEEDANCES].sum() == pytest.approx(draws, abs=1)
-    assert stages.settled(np.arange(39) < EXCEEDANCES)
-    assert not stages.settled(np.arange(39) < EXCEEDANCES - 1)
 
 
 def test_a_drop_of_the_other_sign_beats_nothing() -> None:

@@ -63,6 +63,34 @@ def test_without_an_interval_nothing_is_better() -> None:
     )
 
 
+def test_short_posts_that_cannot_be_tested_alone_are_tested_together() -> None:
+    """39 results, none of which is decided, whose quotes beat 94 % of random spans."""
+    beaten = {"value": 0.94, "low": 0.68, "high": 0.98, "of": 39}
+    report = by_decision(hateful=beaten)
+    together = {"p_value": 1e-9, "found": 21, "rate": 0.1}
+    report["by_decision"]["hateful"]["together"] = together
+    told = found(39, verdicts={"not_tested": 39}, untested={"too-few-places": 39}, report=report)
+    assert told[-1] == (
+        "Hateful decisions (39): their quotes move the model better than random spans do (94 %, "
+        "interval 68 % to 98 %; chance 50 %; one test of all: p < 0.001). 21 of them stand out one "
+        "by one, of which at most 10 % by chance."
+    )
+    assert not any("chance would do as well" in sentence for sentence in told)
+
+
+def test_the_test_of_all_decides_and_not_their_interval() -> None:
+    few = {"value": 0.95, "low": None, "high": None, "of": 3}
+    report = by_decision(hateful=few)
+    report["by_decision"]["hateful"]["together"] = {"p_value": 0.012, "found": 0, "rate": 0.1}
+    assert (
+        "better than random spans do (95 %; chance 50 %; one test of all: p = 0.012)."
+        in (found(3, report=report)[1])
+    )
+    report = by_decision(hateful=BEATEN)
+    report["by_decision"]["hateful"]["together"] = {"p_value": 0.06, "found": 0, "rate": 0.1}
+    assert "cannot be told apart from chance" in found(report=report)[1]
+
+
 def test_what_other_decisions_want_is_told_apart_and_never_pooled() -> None:
     told = found(report=by_decision(hateful=BEATEN, non_hateful=LITTLE))
     assert told[1].startswith("Hateful decisions (40): their quotes move the model better")

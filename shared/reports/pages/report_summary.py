@@ -23,6 +23,7 @@ FOLDED = "…"  # in its place
 FEW = 30  # results, with which a finding is tentative
 MOST_PROBLEMS = 3
 DEPTH = 4  # of a report, where a part's interval is looked for
+SIGNIFICANT = 0.05  # p of a test of all results up to which they differ from chance
 BEATEN_BY_CHANCE = 0.5  # share of random rivals that a random explanation beats
 VERDICTS: tuple[str, ...] = get_args(VerdictWord)
 ESTIMATE = frozenset(Interval.model_fields)
@@ -165,14 +166,30 @@ def _against_chance(contract: MetricContract, report: Mapping[str, Any]) -> list
         beaten = interval_in(report, name)
         return [] if beaten is None else [_against(facts.rivals, beaten)]
     found = ((one, found_at(report, f"{one.path}.{name}")) for one in facts.groups)
-    return [_of_group(one, facts.rivals, beaten) for one, beaten in found if beaten is not None]
+    return [
+        _of_group(one, facts.rivals, beaten, record_at(report, f"{one.path}.together"))
+        for one, beaten in found
+        if beaten is not None
+    ]
 
 
-def _of_group(group: RivalGroup, rivals: tuple[str, str], beaten: Mapping[str, Any]) -> str:
+def _of_group(
+    group: RivalGroup,
+    rivals: tuple[str, str],
+    beaten: Mapping[str, Any],
+    together: Mapping[str, Any],
+) -> str:
+    """Return what one group of results shows. together: the test of all of them; empty: none."""
     named = f"{group.name[:1].upper()}{group.name[1:]} ({beaten['of']:,})"
     if not group.wanted:
-        told = _against(rivals, beaten)
-        return f"{named}: {told[:1].lower()}{told[1:]}"
+        told = _against(rivals, beaten, together.get("p_value"))
+        single = ""
+        if together.get("found"):
+            single = (
+                f" {together['found']:,} of them stand out one by one, of which at most "
+                f"{percent(together['rate'])} by chance."
+            )
+        return f"{named}: {told[:1].lower()}{told[1:]}{single}"
     stem, others = rivals
     share = percent(beaten["value"])
     return f"{named}: {group.wanted}; {stem.lower()} more than {share} of {others}."
@@ -192,18 +209,29 @@ def record_at(report: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _against(rivals: tuple[str, str], beaten: Mapping[str, Any]) -> str:
+def _against(
+    rivals: tuple[str, str], beaten: Mapping[str, Any], p_value: float | None = None
+) -> str:
+    """Compare with chance. p_value: of one test of all results; None: their interval decides."""
     stem, others = rivals
     level = BEATEN_BY_CHANCE
     own = f"{stem[:1].lower()}{stem[1:]}"
     low, high = beaten["low"], beaten["high"]
     told, chance = percent(beaten["value"]), f"chance {percent(level)}"
-    if low is None or high is None:
+    has_ends = low is not None and high is not None
+    if not has_ends and p_value is None:
         return f"Too few to tell whether {own} better than {others} ({told}; {chance})."
-    told = f"({told}, interval {percent(low)} to {percent(high)}; {chance})"
-    if low <= level <= high:
+    ends = f", interval {percent(low)} to {percent(high)}" if has_ends else ""
+    tested = "" if p_value is None else f"; one test of all: {_p(p_value)}"
+    told = f"({told}{ends}; {chance}{tested})"
+    is_chance = low <= level <= high if p_value is None else p_value > SIGNIFICANT
+    if is_chance:
         return f"That {own} better than {others} cannot be told apart from chance {told}."
-    return f"{stem} {'better' if low > level else 'worse'} than {others} {told}."
+    return f"{stem} {'better' if beaten['value'] > level else 'worse'} than {others} {told}."
+
+
+def _p(p_value: float) -> str:
+    return "p < 0.001" if p_value < 0.001 else f"p = {significant(p_value)}"
 
 
 def _between(mean: Mapping[str, Any]) -> str:

@@ -135,3 +135,27 @@ def test_the_omnibus_z_is_standard_normal_for_random_explanations() -> None:
     assert np.std(z) == pytest.approx(1, abs=0.05)
     assert np.mean([normal_p(one) <= 0.05 for one in z]) == pytest.approx(0.05, abs=0.015)
     assert omnibus_z(np.empty(0), []) is None
+
+
+@pytest.mark.parametrize(("texts", "power"), [(3, 0.85), (5, 0.95), (10, 1.0)])
+def test_a_few_short_texts_together_are_told_from_chance(texts: int, power: float) -> None:
+    """Each explanation beats 95 % of the few other places of its text, on average."""
+    random = generator(18, "omnibus of few", texts)
+    called = {}
+    for kind, wins in (("random", (1, 1)), ("good", (19, 1))):
+        draws = random.integers(8, 19, size=(4_000, texts))
+        rates = random.binomial(draws, random.beta(*wins, draws.shape)) / draws
+        z = [omnibus_z(own, of.tolist()) or 0.0 for own, of in zip(rates, draws, strict=True)]
+        called[kind] = np.mean([normal_p(one) <= 0.05 for one in z])
+    assert called["random"] == pytest.approx(0.048, abs=0.012)
+    assert called["good"] >= power
+
+
+def test_results_of_one_text_count_as_one_in_the_omnibus_test() -> None:
+    win_rates = np.array([0.9, 0.8, 0.7])
+    once = omnibus_z(win_rates, [18, 12, 9])
+    repeated = omnibus_z(
+        np.repeat(win_rates, 4), [18] * 4 + [12] * 4 + [9] * 4, list("aaaabbbbcccc")
+    )
+    assert repeated == pytest.approx(once)
+    assert omnibus_z(win_rates, [18, 12, 9], ["a", "b", "c"]) == pytest.approx(once)

@@ -15,8 +15,10 @@ from shared.statistics.clusters import Floats
 from shared.statistics.draws import Rankings, TwoStages, first_units
 from shared.statistics.families import (
     benjamini_hochberg,
+    discovered,
     holm,
     holm_over_families,
+    local_false_discovery,
     max_t,
     max_t_in_stages,
     needed_at_least_p,
@@ -199,3 +201,46 @@ def test_benjamini_hochberg_rejects_nothing_before_that_many(
     for reached, rejected in ((needed - 1, 0), (needed, needed)):
         p_values = [least] * reached + [1.0] * (examples - reached)
         assert sum(q <= 0.10 for q in benjamini_hochberg(p_values)) == rejected
+
+
+def false_and_found(random_share: float, results: int, runs: int) -> tuple[float, float]:
+    """The mean share of random explanations among those called better, and of good ones found."""
+    random = generator(14, "local", random_share, results)
+    false, found = [], []
+    for _ in range(runs):
+        draws = random.choice([4, 7, 10, 14, 18, 19, 39, 79, 199], results)
+        is_random = random.random(results) < random_share
+        lost = np.where(is_random, random.random(results), random.beta(1, 20, results))
+        called = discovered(local_false_discovery(random.binomial(draws, lost).tolist(), draws))
+        false.append(int(np.sum(called & is_random)) / max(1, int(np.sum(called))))
+        found.append(int(np.sum(called & ~is_random)) / max(1, int(np.sum(~is_random))))
+    return float(np.mean(false)), float(np.mean(found))
+
+
+@pytest.mark.parametrize(
+    ("random_share", "results", "power"),
+    [(0.3, 5, 0.2), (0.3, 50, 0.8), (0.6, 50, 0.1), (1, 50, 0)],
+)
+def test_at_most_a_tenth_of_what_is_called_better_is_random(
+    random_share: float, results: int, power: float
+) -> None:
+    false, found = false_and_found(random_share, results, 60)
+    assert false <= 0.10 + 0.03
+    assert found >= power
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("results", [5, 20, 50, 200])
+@pytest.mark.parametrize("random_share", [0.3, 0.6, 0.9, 1])
+def test_at_most_a_tenth_over_many_batches(random_share: float, results: int) -> None:
+    assert false_and_found(random_share, results, 1_000)[0] <= 0.105
+
+
+def test_local_rates_rise_with_the_draws_that_are_lost_and_fall_with_company() -> None:
+    rates = local_false_discovery([0, 1, 2, 5, 9], [10] * 5)
+    assert rates.tolist() == sorted(rates)
+    alone, among_good = (
+        local_false_discovery([0, *others], [10] * 21)[0] for others in ([5] * 20, [0] * 20)
+    )
+    assert among_good < alone
+    assert discovered(np.empty(0)).size == 0

@@ -1,0 +1,221 @@
+"""What HateXScore's control decides, how often it is wrong, and what it costs, on real posts.
+
+`python -m bench.control [--data hatexplain.jsonl] [--every N]`: what people marked in hateful posts
+(at most two passages of up to five words) is quoted; only posts that the judge calls hateful, too.
+
+`short`: posts with 4 to 18 other placements. `yes`: p calibrated on other posts is at most .05 for
+the marked passage; `size`: for all placements of its lengths, on average; `first_`: the same of the
+rule that quotes pass which are the best of all places where P(hateful) falls by tau. `table`: every
+N-th post, with the marked and with a random passage. With `--jobs N` it also scores N whole
+requests one by one and prints the processor time of each. No post is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bench.environment import environment
+from bench.explanations import DATA, RATIONALES, marked_runs, rationales
+from services.hatexscore.contract import CONTRACT, HATEFUL, HatexscoreRequest
+from services.hatexscore.kernel import masked_standings
+from services.hatexscore.metric import SERVICE
+from services.hatexscore.model_calls import RandomPlacements, ask_classifiers
+from services.hatexscore.quotes import mask_spans
+from services.hatexscore.report import HatexscoreResult, Label
+from services.hatexscore.variants import VARIANTS
+from services.hatexscore.verdict import LEVEL, tested_p
+from services.hatexscore.words import Span
+from services.worker import local
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.checkpoint import placement_standings
+from shared.models.ports import bind
+from shared.statistics.other_texts import (
+    FEWEST_OTHERS,
+    MOST_OTHERS,
+    STRATA,
+    OtherText,
+    calibrated_p,
+)
+from shared.statistics.seeds import generator
+from training.standings import DIGITS
+
+Bools = NDArray[np.bool_]
+TAU = HatexscoreRequest.model_fields["tau"].default
+MOST_PASSAGES, MOST_WORDS = 2, 5
+PLACEMENTS = ((1, 3), (4, 7), (8, 11), (12, 14), (15, 18), (19, 198), (199, 10**9))
+AT_ONCE = 200
+
+
+@dataclass(frozen=True)
+class Quote:
+    """Spans of a post that an explanation quotes."""
+
+    text: str
+    spans: tuple[Span, ...]
+    others: int  # placements besides this one
+
+
+def marked(folder: Path, name: str) -> Iterator[Quote]:
+    """Yield what people marked in hateful posts."""
+    for line in (folder / name).read_text("utf-8").splitlines():
+        row: dict[str, Any] = json.loads(line)
+        runs = marked_runs(row)
+        short = len(runs) <= MOST_PASSAGES and all(len(run.split()) <= MOST_WORDS for run in runs)
+        if row["label"] == "hatespeech" and runs and short:
+            starts = [row["text"].index(run) for run in runs]
+            spans = tuple((at, at + len(run)) for at, run in zip(starts, runs, strict=True))
+            placements = RandomPlacements.of(row["text"], spans)
+            if placements.why_none is None:
+                yield Quote(row["text"], spans, placements.others)
+
+
+def at_random(quotes: Sequence[Quote]) -> Iterator[Quote]:
+    """Yield a random placement of each quote's lengths in the same post."""
+    for number, quote in enumerate(quotes):
+        placements = RandomPlacements.of(quote.text, quote.spans)
+        rank = int(generator(7, "control", number).integers(placements.space.count))
+        yield replace(quote, spans=tuple(placements.spans(placements.space.at(rank))))
+
+
+def reported(quotes: Sequence[tuple[str, Sequence[Span]]], label: Label) -> list[HatexscoreResult]:
+    """Return what the metric reports of explanations that quote these spans of these texts.
+
+    An explanation in words would not do: a function word alone is no quotation, so that random
+    spans would not be random.
+    """
+    common: dict[str, Any] = {"predicted_label": label, "language": "en"}
+    requests = [
+        HatexscoreRequest(text=text, explanation="", seed=number, **common)
+        for number, (text, _) in enumerate(quotes)
+    ]
+    plain = HatexscoreRequest(text="It rains.", explanation='"rains": hateful.', **common)
+    read = VARIANTS["robust"].read([plain])[0]
+    parsed = [
+        replace(
+            read,
+            label=label,
+            quoting=replace(read.quoting, spans=tuple(spans), masked=mask_spans(text, spans)),
+        )
+        for text, spans in quotes
+    ]
+    collected = ask_classifiers(requests, parsed)
+    return [SERVICE.report(*pair) for pair in zip(requests, collected, strict=True)]
+
+
+def outcomes(quotes: Sequence[Quote]) -> list[tuple[Quote, int, bool]]:
+    """Return (quote, rows of the control, whether p is at most .05) of the posts that the judge
+    calls hateful."""
+    found = []
+    for start in range(0, len(quotes), AT_ONCE):
+        some = quotes[start : start + AT_ONCE]
+        reports = reported([(one.text, one.spans) for one in some], HATEFUL)
+        for quote, report in zip(some, reports, strict=True):
+            if report.control is not None:
+                tested = tested_p(report.control)
+                is_yes = tested is not None and tested[0] <= LEVEL
+                found.append((quote, report.control.draws, is_yes))
+    return found
+
+
+def short_posts(quotes: Sequence[Quote]) -> list[dict[str, Any]]:
+    """Return a row for each stratum of `p_calibrated`, and one for all of them."""
+    few = [quote for quote in quotes if FEWEST_OTHERS <= quote.others <= MOST_OTHERS]
+    reports = reported([(one.text, one.spans) for one in few], HATEFUL)
+    found: list[tuple[int, Bools, Bools]] = []
+    for quote, report in zip(few, reports, strict=True):
+        if report.control is not None and report.control.calibration is not None:
+            found.append((quote.others, *_all_placements(quote, report)))
+    rows = []
+    for least, most in (*STRATA, (FEWEST_OTHERS, MOST_OTHERS)):
+        own = [(p, first) for others, p, first in found if least <= others <= most]
+        p_low, is_first = zip(*own, strict=True) if own else ((), ())
+        row: dict[str, Any] = {"placements": [least, most], "posts": len(own)}
+        for name, each in (("", p_low), ("first_", is_first)):
+            row[f"{name}yes"] = round(float(np.mean([one[0] for one in each])), 3)
+            sizes = [float(np.mean(one)) for one in each]
+            row[f"{name}size"] = round(float(np.mean(sizes)), 3)
+            row[f"{name}size_error"] = round(float(np.std(sizes) / np.sqrt(len(sizes))), 3)
+        rows.append(row)
+    return rows
+
+
+def _all_placements(quote: Quote, report: HatexscoreResult) -> tuple[Bools, Bools]:
+    """Return whether p is at most .05, and whether it is first and falls by tau, for the quoted
+    placement and all others. The post's own passages of this length are no reference."""
+    original, control = report.probability_original, report.control
+    assert original is not None
+    assert control is not None
+    drops = np.array([report.signed_drop, *control.signed_drops])
+    own = masked_standings(original - drops)
+    words = max(RandomPlacements.of(quote.text, quote.spans).lengths)
+    measured = placement_standings(report.provenance.models[0].sha256)
+    reference = [
+        OtherText(one.words, np.array(one.standings))
+        for one in measured
+        if one.standings != tuple(np.round(np.sort(own), DIGITS).tolist())
+    ]
+    found = [calibrated_p(float(one), quote.others, words, reference) for one in own]
+    p_low = np.array([one is not None and one.p_value <= LEVEL for one in found])
+    is_first = (drops == drops.max()) & (drops >= TAU) & (np.sum(drops == drops.max()) == 1)
+    return p_low, is_first
+
+
+def table(real: Sequence[Quote], random: Sequence[Quote]) -> list[dict[str, Any]]:
+    """Return a row for each number of other placements, and one for all of them."""
+    both = {"marked": outcomes(real), "random": outcomes(random)}
+    rows = []
+    for least, most in (*PLACEMENTS, (1, 10**9)):
+        row: dict[str, Any] = {"placements": [least, most]}
+        for name, found in both.items():
+            own = [one for one in found if least <= one[0].others <= most]
+            row[name] = {
+                "posts": len(own),
+                "yes": round(float(np.mean([one[2] for one in own])), 3) if own else None,
+                "rows": round(float(np.mean([one[1] for one in own])), 1) if own else None,
+            }
+        rows.append(row)
+    return rows
+
+
+def milliseconds(jobs: int) -> float:
+    """Return the mean processor time of a whole request, scored alone."""
+    requests = [one.request().model_dump() | {"control_draws": None} for one in rationales()]
+    scored = [HatexscoreRequest.model_validate(body) for body in requests[: jobs + 1]]
+    CONTRACT.judged(SERVICE.score(scored[0]))  # loads the models
+    started = time.process_time()
+    for request in scored[1:]:
+        SERVICE.score(request)
+    return 1_000 * (time.process_time() - started) / max(1, len(scored) - 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.control", description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA / RATIONALES)
+    parser.add_argument("--every", type=int, default=1, help="take each so-manieth post")
+    parser.add_argument("--jobs", type=int, default=0)
+    options = parser.parse_args()
+    bind(local(load_catalogue(Path("models.toml"))))
+    real = list(marked(options.data.parent, options.data.name))
+    some = real[:: options.every]
+    figures: dict[str, Any] = {
+        "short": short_posts(real),
+        "table": table(some, list(at_random(some))),
+    }
+    if options.jobs:
+        figures["milliseconds_per_job"] = round(milliseconds(options.jobs), 1)
+    figures["environment"] = environment(torch=torch.__version__, dtype="float32")
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""A one-sided rank test that looks at its random draws a few times and may stop at each look.
+
+At a look it stops with "no" where many draws reach the observed score, and with "yes" where few do.
+If the observed score is itself random, the number of draws that reach it follows Pólya's urn,
+P(the next one does) = (s + 1) / (l + 2) after s of l draws, with or without replacement. So the
+size of the rule is exact, by dynamic programming (Jennison & Turnbull, Group Sequential Methods,
+2000, chapter 2). p is that of stage-wise order: an earlier "yes" is more extreme than a later one,
+an earlier "no" less; p is uniform on the outcomes of the rule, and at most the level for a "yes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVEL = 0.05
+LOOKS = (19, 39, 79, 139)  # draws at which the test may stop
+NO_FROM = (4, 6, 9, 12)  # draws that reach the observed score, from which it stops with "no"
+YES_UP_TO = (-1, 0, 1, 3)  # up to which it stops with "yes"; -1: never
+MOST = 199
+ROUNDING = 1e-9
+DIGITS = 12  # of p: 1 / 20 is at most .05
+
+Outcome = tuple[int, int]  # draws made, and how many of them reach the observed score
+
+
+@dataclass(frozen=True)
+class GroupSequential:
+    """looks: numbers of draws, ascending; the last one ends the test. no_from: one a look but the
+    last. yes_up_to: one a look."""
+
+    looks: tuple[int, ...]
+    no_from: tuple[int, ...]
+    yes_up_to: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not len(self.looks) == len(self.yes_up_to) == len(self.no_from) + 1:
+            raise ValueError("every look has its bounds")
+        if any(one < 1 for one in np.diff([0, *self.looks])):
+            raise ValueError("looks ascend from 1")
+
+    @property
+    def first(self) -> int:
+        return self.looks[0]
+
+    @property
+    def most(self) -> int:
+        return self.looks[-1]
+
+    @property
+    def attainable_p(self) -> float:
+        """The least p that can come of this rule."""
+        return min(self._p_values.values())
+
+    @property
+    def size(self) -> float:
+        """How often the answer is "yes" for a random score, exactly."""
+        return self.yes_rate(None)
+
+    def yes_rate(self, beat_rate: float | None) -> float:
+        """How often the answer is "yes". beat_rate: as in `outcomes`."""
+        found = self.outcomes(beat_rate)
+        return sum(mass for outcome, mass in found.items() if self._is_yes(outcome))
+
+    def mean_draws(self, beat_rate: float | None) -> float:
+        """How many draws the test takes on average. beat_rate: as in `outcomes`."""
+        return sum(draws * mass for (draws, _), mass in self.outcomes(beat_rate).items())
+
+    def stopped(self, reached: NDArray[np.bool_]) -> Outcome | None:
+        """Return where the test stops on these draws, or None if it needs more of them.
+
+        reached: (l,) whether each draw is at least the observed score, in their order.
+        """
+        for draws, no_from, yes_up_to in zip(
+            self.looks, (*self.no_from, 0), self.yes_up_to, strict=True
+        ):
+            if reached.size < draws:
+                return None
+            count = int(np.count_nonzero(reached[:draws]))
+            if count >= no_from or count <= yes_up_to:
+                return draws, count
+        raise AssertionError("the last look always stops")
+
+    def next_look(self, draws: int) -> int:
+        """Return how many draws the look after this many has."""
+        return next(look for look in self.looks if look > draws)
+
+    def p_value(self, outcome: Outcome) -> float:
+        """Return the p of stage-wise order, (0, 1]."""
+        return self._p_values[outcome]
+
+    @cached_property
+    def _p_values(self) -> Mapping[Outcome, float]:
+        masses = self.outcomes(None)
+
+        def place(outcome: Outcome) -> tuple[bool, int, int]:
+            yes = self._is_yes(outcome)
+            return not yes, outcome[0] if yes else -outcome[0], outcome[1]
+
+        ranked = sorted(masses, key=place)  # the most extreme first
+        sums = np.cumsum([masses[outcome] for outcome in ranked])
+        return {one: min(1.0, round(float(p), DIGITS)) for one, p in zip(ranked, sums, strict=True)}
+
+    def _is_yes(self, outcome: Outcome) -> bool:
+        draws, count = outcome
+        return count <= self.yes_up_to[self.looks.index(draws)]
+
+    def outcomes(self, beat_rate: float | None) -> dict[Outcome, float]:
+        """Return the probability of every outcome.
+
+        beat_rate: the share of random scores that the observed one beats, ties none; None: it is
+        itself a random one.
+        """
+        found: dict[Outcome, float] = {}
+        going, drawn = np.ones(1), 0  # P(the test goes on with s draws that reach it), by s
+        for look, draws in enumerate(self.looks):
+            for made in range(drawn, draws):
+                counts = np.arange(made + 1)
+                reach = (counts + 1) / (made + 2) if beat_rate is None else 1 - beat_rate
+                going = np.append(going * (1 - reach), 0.0) + np.append(0.0, going * reach)
+            drawn = draws
+            no_from = 0 if draws == self.most else self.no_from[look]
+            for count in np.flatnonzero(going):
+                if count >= no_from or count <= self.yes_up_to[look]:
+                    found[draws, int(count)] = float(going[count])
+                    going[count] = 0.0
+        return found
+
+
+@lru_cache(maxsize=256)
+def looks_up_to(most: int) -> GroupSequential:
+    """Return the rule of `LOOKS` for at most so many draws, or placements, up to 199.
+
+    The last look says "yes" as often as `LEVEL` still allows.
+    """
+    kept = [place for place, look in enumerate(LOOKS) if look < most]
+    looks = (*(LOOKS[place] for place in kept), most)
+    no_from = tuple(NO_FROM[place] for place in kept)
+    yes_up_to = tuple(YES_UP_TO[place] for place in kept)
+    rule = GroupSequential(looks, no_from, (*yes_up_to, -1))
+    masses, spent, last = rule.outcomes(None), rule.size, -1
+    for count in range(most + 1):
+        spent += masses.get((most, count), 0.0)
+        if spent > LEVEL + ROUNDING:
+            break
+        last = count
+    return GroupSequential(looks, no_from, (*yes_up_to, last))
+
+
+def one_look(draws: int) -> GroupSequential:
+    """Return the plain test: all draws, p = (1 + draws that reach the score) / (1 + draws)."""
+    return GroupSequential((draws,), (), (int(LEVEL * (draws + 1) + ROUNDING) - 1,))

@@ -1,0 +1,92 @@
+"""How far random passages stand out in the posts that an embedded judge calls hateful.
+
+`python -m training.standings --data ../shared/data/hatexplain.jsonl` asks `embedded-hate`, masks
+every place of a passage of each length in each short post, and writes `standings.json` beside the
+judge's weights: numbers only, no text. HateXScore calibrates its test of short posts on them, as
+long as the weights are the ones that were asked. Run it again after training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from services.hatexscore.contract import DEFAULT_MODEL, HATEFUL
+from services.hatexscore.kernel import DECIDING, masked_standings
+from services.hatexscore.model_calls import RandomPlacements
+from services.hatexscore.quotes import count_units, mask_spans
+from services.worker import local
+from shared.contracts.calls import Example
+from shared.models import ports
+from shared.models.catalogue.catalogue import load_catalogue
+from shared.models.catalogue.checkpoint import EMBEDDED, STANDINGS, PassageStandings
+from shared.models.ports import Floats, Judge
+from shared.statistics.other_texts import FEWEST_OTHERS, MOST_OTHERS
+
+LENGTHS = range(1, 4)  # words of a passage
+AT_ONCE = 256
+DIGITS = 3
+ROOT = Path(__file__).parents[1]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.standings", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="a JSONL file with `text`")
+    parser.add_argument("--out", type=Path, default=EMBEDDED / "hate" / STANDINGS)
+    options = parser.parse_args(arguments)
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    judge = ports.models().judge(DEFAULT_MODEL)
+    lines = options.data.read_text("utf-8").splitlines()
+    found = measure(judge, dict.fromkeys(json.loads(line)["text"] for line in lines))
+    sha256 = judge.use.sha256
+    if sha256 is None:
+        parser.error(f"{DEFAULT_MODEL} is no embedded model")
+    rows = ",\n".join(passage.model_dump_json() for passage in found)
+    head = json.dumps({"adapter_sha256": sha256, "passages": []}).removesuffix("]}")
+    options.out.write_text(f"{head}\n{rows}\n]}}\n", "utf-8")
+    print(f"{len(found)} passages in {options.out}")  # noqa: T201 - a command's answer
+
+
+def measure(judge: Judge, texts: Iterable[str]) -> list[PassageStandings]:
+    """Return the standings of all places, ascending, for each passage of each hateful text."""
+    listed = list(texts)
+    hateful = [
+        text for text, p in zip(listed, _hateful(judge, listed), strict=True) if p >= DECIDING
+    ]
+    passages = [passage for text in hateful for passage in passages_of(text)]
+    p = iter(_hateful(judge, [text for _, masked in passages for text in masked]))
+    found = []
+    for words, masked in passages:
+        own = np.sort(masked_standings(np.array([next(p) for _ in masked])))
+        rounded = tuple(round(float(one), DIGITS) for one in own)
+        found.append(PassageStandings(words=words, standings=rounded))
+    return found
+
+
+def passages_of(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (words of a passage, the text with each place of it masked), for each length that has
+    few places."""
+    units = count_units(text)
+    for length in LENGTHS:
+        if FEWEST_OTHERS <= len(units) - length <= MOST_OTHERS:
+            first = RandomPlacements.of(text, [(units[0][0], units[length - 1][1])])
+            spans = (first.spans(first.space.at(rank)) for rank in range(first.space.count))
+            yield length, [mask_spans(text, each) for each in spans]
+
+
+def _hateful(judge: Judge, texts: Sequence[str]) -> Floats:
+    """(N,) P(hateful)."""
+    found: list[float] = []
+    for start in range(0, len(texts), AT_ONCE):
+        examples = [Example(text=text) for text in texts[start : start + AT_ONCE]]
+        judged = judge.judgements(examples)
+        found += [one.unwrap()[one.labels.index(HATEFUL)] for one in judged]
+    return np.array(found)
+
+
+if __name__ == "__main__":
+    main()
