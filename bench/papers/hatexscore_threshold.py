@@ -14,6 +14,7 @@ from services.hatexscore.report import (
     HatexscoreGroupEvidence,
     HatexscoreResult,
     Part,
+    side_of_label,
 )
 from services.hatexscore.variants import VARIANTS
 
@@ -38,7 +39,8 @@ def consistency_at(report: HatexscoreResult, tau: float) -> float | None:
         return 0.0
     tau = tau if row.tau is None else row.tau
     rule = report.provenance.parameters["consistency_rule"]
-    label, qf, groups = report.predicted_label, report.components.qf, _groups(report)
+    label, qf = side_of_label(report.predicted_label), report.components.qf
+    groups = _groups(report)
     if not row.decision_aware or rule != "causal":
         return None if groups is None else kernel.consistency(rule, label, qf, groups, tau)
     if report.undefined.get("qf") in NO_WITNESS:

@@ -87,7 +87,7 @@ def test_a_mistake_is_pointed_to() -> None:
         ({"hateful": ["rude", "-"], "non-hateful": ["fine"]}, ("hateful", 1)),
         ({"hateful": ["x" * 61], "non-hateful": ["fine"]}, ("hateful", 0)),
     ]:
-        found = invalid_label(labels)  # type: ignore[arg-type]
+        found = invalid_label(labels)
         assert found is not None
         assert found[:2] == where
         assert invalid_label({"hateful": ["rude"], "non-hateful": ["fine"]}) is None
@@ -114,5 +114,5 @@ def test_checking_words_compiles_no_pattern(monkeypatch: pytest.MonkeyPatch) -> 
     """The gateway checks them on its event loop, where 40 patterns would stop everybody else."""
     monkeypatch.setattr(re, "compile", None)
     monkeypatch.setattr(vocabulary, "_compiled", None)
-    labels = {side: [f"{side} {n} a b c d" for n in range(MOST_WORDS)] for side in SIDES}
+    labels = {str(side): [f"{side} {n} a b c d" for n in range(MOST_WORDS)] for side in SIDES}
     assert invalid_label(labels) is None
