@@ -9,7 +9,7 @@ import pytest
 
 from services.registry import metrics
 from shared.contracts.checks import conclude, failed, not_tested, passed
-from shared.reports.pages.report_summary import ResultTally, sentences
+from shared.reports.pages.report_summary import ResultTally, fold_alike, sentences
 
 BEATEN = {"value": 0.62, "low": 0.55, "high": 0.69, "of": 40}
 LITTLE = {"value": 0.1, "low": 0.05, "high": 0.15, "of": 22}
@@ -134,6 +134,12 @@ def test_a_tally_counts_problems_and_the_first_reason_of_what_is_not_tested() ->
     tally = ResultTally.of(reports)
     assert tally.verdicts == {"not_tested": 1, "problem_found": 1}
     assert (tally.problems, tally.untested) == ({"odd": 1}, {"no-words": 1})
+
+
+def test_sentences_that_differ_in_a_number_are_one_with_its_range() -> None:
+    clusters = [f"fewer than 8 clusters: {number}" for number in ("3", "1,200", "5", "5")]
+    told = fold_alike([clusters[0], "no interval", *clusters[1:]])
+    assert told == ["fewer than 8 clusters: 3 to 1,200 (3 times)", "no interval"]
 
 
 def test_every_figure_against_chance_says_what_its_rivals_are() -> None:
