@@ -211,7 +211,8 @@ def false_and_found(random_share: float, results: int, runs: int) -> tuple[float
         draws = random.choice([4, 7, 10, 14, 18, 19, 39, 79, 199], results)
         is_random = random.random(results) < random_share
         lost = np.where(is_random, random.random(results), random.beta(1, 20, results))
-        called = discovered(local_false_discovery(random.binomial(draws, lost).tolist(), draws))
+        reached = random.binomial(draws, lost).tolist()
+        called = discovered(local_false_discovery(reached, draws.tolist()))
         false.append(int(np.sum(called & is_random)) / max(1, int(np.sum(called))))
         found.append(int(np.sum(called & ~is_random)) / max(1, int(np.sum(~is_random))))
     return float(np.mean(false)), float(np.mean(found))
