@@ -31,7 +31,7 @@ from services.hatexscore.report import (
     Reader,
     TextLength,
 )
-from services.hatexscore.verdict import LEVEL
+from services.hatexscore.verdict import LEVEL, tested_p
 from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval
 from shared.reports.estimates import UNIT, BatchStatistics
@@ -205,11 +205,12 @@ def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
 
 
 def _tested_p(report: HatexscoreResult) -> float | None:
-    """Return p for a hateful decision with so many random spans that it can reach `LEVEL`."""
+    """Return p of a hateful decision, exact or calibrated, where it can reach `LEVEL`."""
     control = report.control
     if report.predicted_label != "hateful" or report.components.qf is None or control is None:
         return None
-    return control.p_value if (control.attainable_p or 1.0) <= LEVEL else None
+    found = tested_p(control)
+    return None if found is None else found[0]
 
 
 def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:
