@@ -205,12 +205,12 @@ def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
 
 
 def _tested_p(report: HatexscoreResult) -> float | None:
-    """Return p for a hateful decision, exact or calibrated, where it can reach `LEVEL`."""
+    """Return p of a hateful decision, exact or calibrated, where it can reach `LEVEL`."""
     control = report.control
     if report.predicted_label != "hateful" or report.components.qf is None or control is None:
         return None
-    tested = tested_p(control)
-    return tested and tested[0]
+    found = tested_p(control)
+    return None if found is None else found[0]
 
 
 def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:
