@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -35,7 +36,7 @@ from shared.reports.metric import Metric
 from shared.statistics.wilson import wilson
 
 ROOT = Path(__file__).parents[1]
-AT_ONCE = 10
+AT_ONCE = 5
 LEAST_WORDS = 15
 NORMAL = 1.96
 
@@ -56,12 +57,14 @@ def main() -> None:
     contract = service.contract
     bodies = BODIES[options.metric](options.data, options.items, random=options.random)
     requests = [contract.request.model_validate(body) for body in bodies]
-    results = [
-        contract.judged(report).model_dump(mode="json")
-        for start in range(0, len(requests), AT_ONCE)
-        for report in service.score_batch(requests[start : start + AT_ONCE])
-    ]
-    counts = Counter(result["verdict"] for result in results)
+    results: list[Json] = []
+    counts: Counter[str] = Counter()
+    for start in range(0, len(requests), AT_ONCE):
+        reports = service.score_batch(requests[start : start + AT_ONCE])
+        some = [contract.judged(report).model_dump(mode="json") for report in reports]
+        results += some
+        counts.update(result["verdict"] for result in some)
+        print(f"{len(results)} of {len(requests)}: {dict(counts)}", file=sys.stderr, flush=True)
     for verdict in ("holds_up", "problem_found"):
         print(f"{verdict}: {_share(counts[verdict], len(results))}")
     decisive = counts["holds_up"] + counts["problem_found"]

@@ -350,8 +350,8 @@ def _hypotheses(request: FtcRequest, made: Sequence[EditedHypothesis]) -> tuple[
         draws = min(draw_count(request), FOREIGN_DRAWS)
         foreign = [_foreign(request, one, draws) for one in made]
     return tuple(
-        Hypothesis(one.kind, one.text, *phrases)
-        for one, *phrases in zip(made, random, foreign, strict=True)
+        Hypothesis(one.kind, one.text, matched, others)
+        for one, matched, others in zip(made, random, foreign, strict=True)
     )
 
 

@@ -96,7 +96,8 @@ def bernoulli(true: float, correlation: float) -> Draw:
         if correlation:
             scale = 1 / correlation - 1
             rates = random.beta(true * scale, (1 - true) * scale, size=sizes.size)
-        return (random.random(sizes.sum()) < np.repeat(rates, sizes)).astype(np.float64)
+        drawn = random.random(int(sizes.sum())) < np.repeat(rates, sizes)
+        return np.asarray(drawn, dtype=np.float64)
 
     return draw
 
