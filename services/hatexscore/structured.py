@@ -7,7 +7,6 @@ from bisect import bisect_left, bisect_right
 from services.hatexscore.conclusion import ConclusionRead, ConclusionStatement, label_of
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.quotes import plain_format
-from services.hatexscore.vocabulary import SIDES
 from services.hatexscore.words import Span
 from shared.contracts.explanation_fields import ExplanationFields, FieldName
 from shared.text.normalized import NormalizedText, normalize
@@ -46,11 +45,16 @@ def given_conclusion(request: HatexscoreRequest) -> ConclusionRead | None:
     if fields is None or not fields.decision:
         return None
     [(start, end)] = fields.spans("decision")
-    side = next((one for one in SIDES if one == fields.decision.strip().lower()), None)
-    label = side or label_of(request.vocabulary, fields.decision)
+    vocabulary = request.vocabulary
+    named = next(
+        (one for one in vocabulary.classes if one == fields.decision.strip().lower()), None
+    )
+    label = named or label_of(vocabulary, fields.decision)
     if label is None:
         return ConclusionRead(None, is_read=False)
-    return ConclusionRead(ConclusionStatement(start, end, label))
+    words = vocabulary.labels_in(fields.decision)
+    is_named = not vocabulary.further or label in (*words, "hateful")
+    return ConclusionRead(ConclusionStatement(start, end, label, is_named=is_named))
 
 
 def given_groups(request: HatexscoreRequest, plain: NormalizedText) -> str | None:

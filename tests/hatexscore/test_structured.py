@@ -93,6 +93,14 @@ def test_what_is_no_label_or_no_listed_group_is_not_tested() -> None:
     assert outcomes(result)["group-named"] == "not_tested"
 
 
+def test_a_further_class_is_compared_with_the_decision() -> None:
+    for decision, outcome in (("offensive", "passed"), ("normal", "failed")):
+        result = scored(
+            FIELDS | {"decision": decision}, labels="three-way", predicted_label="offensive"
+        )
+        assert outcomes(result)["states-this-decision"] == outcome
+
+
 def test_offsets_count_in_the_fields_as_they_are_written_out() -> None:
     fields = FIELDS | {"quotes": ["a \u201cquote\u201d that\nthe post lacks", *FIELDS["quotes"]]}
     result = scored(fields)
