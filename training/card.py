@@ -19,8 +19,7 @@ from training.training import HitShare, LabelMetrics, Quality, TrainingConfig
 FRAME = """\
 # embedded-{name}
 
-{question} A low-rank adapter with a classification head on {base.name}, small enough
-to ship with Touchstone. Rendered by `train.py` from `metrics.json`;
+{question} A low-rank adapter with a classification head on {base.name}, small enough to ship with Touchstone. Rendered by `train.py` from `metrics.json`;
 do not edit.
 
 | | |

@@ -57,7 +57,7 @@ def mild(tmp_path: Path, request: pytest.FixtureRequest) -> list[Path]:
         }
         for n in range(16 * dozens)
     ]
-    translations = [
+    translations: list[dict[str, Any]] = [
         {
             "id": f"german-{n}",
             "functionality": "weather",
@@ -68,7 +68,7 @@ def mild(tmp_path: Path, request: pytest.FixtureRequest) -> list[Path]:
         }
         for n in range(4 * dozens)
     ]
-    comments = [
+    comments: list[dict[str, Any]] = [
         {
             "id": f"comment-{n}",
             "text": f"{n}번째 {('폭풍', '맑은', '흐린')[n % 3]} 날",

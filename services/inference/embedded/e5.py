@@ -130,7 +130,7 @@ class BlockEmbedding(torch.nn.Module):
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Any:
         scales = self.scales  # a network in bfloat16 would round them
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch leaves it unannotated
         self.scales = scales.to(self.pairs.device)
         return self
 
@@ -157,8 +157,10 @@ class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
         **_: Any,
     ) -> SequenceClassifierOutput:
         if attention_mask is None:
-            given = input_ids if inputs_embeds is None else inputs_embeds[..., 0]
-            attention_mask = torch.ones_like(given, dtype=torch.long)
+            if inputs_embeds is not None:
+                attention_mask = torch.ones_like(inputs_embeds[..., 0], dtype=torch.long)
+            else:
+                attention_mask = torch.ones_like(input_ids)  # type: ignore[arg-type]  # either is given
         read = self.bert(
             input_ids=input_ids,
             attention_mask=attention_mask,
