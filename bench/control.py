@@ -158,7 +158,7 @@ def _all_placements(quote: Quote, report: HatexscoreResult) -> tuple[Bools, Bool
     drops = np.array([report.signed_drop, *control.signed_drops])
     own = masked_standings(original - drops)
     words = max(RandomPlacements.of(quote.text, quote.spans).lengths)
-    measured = placement_standings(report.provenance.models[0].sha256)
+    measured = placement_standings(report.provenance.models[0].sha256, report.language)
     reference = [
         OtherText(one.words, np.array(one.standings))
         for one in measured

@@ -499,7 +499,8 @@ def _calibrated(
 
     masked: P(hateful) without the quotes. control: (R,) of all other placements.
     """
-    measured = placement_standings(collected.models[0].sha256) if collected.models else ()
+    code = collected.parsed.languages.found_text.code
+    measured = placement_standings(collected.models[0].sha256, code) if collected.models else ()
     reference = [OtherText(one.words, np.array(one.standings)) for one in measured]
     standing = float(kernel.masked_standings(np.array([masked, *control]))[0])
     words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)

@@ -259,7 +259,8 @@ class HatexscoreRandomSpans(Null):
         default=None,
         description="where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how "
         "often a random passage of another post stands out as far among its placements. Valid on "
-        "average over posts (`calibration`); `robust`, hateful, and judges that have it measured",
+        "average over posts (`calibration`); `robust`, hateful, English, and judges that have it "
+        "measured",
     )
     calibration: HatexscoreCalibration | None = Field(
         default=None, description="what `p_calibrated` rests on; null without it"

@@ -168,7 +168,7 @@ def other_posts(monkeypatch: pytest.MonkeyPatch) -> None:
         for words in (1, 2)
         for _ in range(40)
     ]
-    monkeypatch.setattr(metric, "placement_standings", lambda _sha256: tuple(rows))
+    monkeypatch.setattr(metric, "placement_standings", lambda _sha256, _language: tuple(rows))
 
 
 def matter(text: str, quote: str) -> tuple[HatexscoreResult, Check]:

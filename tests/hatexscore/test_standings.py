@@ -47,7 +47,7 @@ def test_the_shipped_standings_are_of_the_shipped_judge_and_fill_every_stratum()
     path = EMBEDDED / "hate" / STANDINGS
     measured = PlacementStandings.model_validate_json(path.read_bytes())
     assert measured.adapter_sha256 == note.adapter_sha256
-    rows = placement_standings(note.adapter_sha256)
+    rows = placement_standings(note.adapter_sha256, "en")
     assert rows == measured.passages
     others = np.array([len(row.standings) - 1 for row in rows])
     single = np.array([row.words == 1 for row in rows])
@@ -55,5 +55,6 @@ def test_the_shipped_standings_are_of_the_shipped_judge_and_fill_every_stratum()
     for low, high in STRATA:
         among = (others >= low) & (others <= high)
         assert min(np.sum(among & single), np.sum(among & ~single)) >= 20
-    assert placement_standings("0" * 64) == ()
-    assert placement_standings(None) == ()
+    assert placement_standings(note.adapter_sha256, "es") == ()
+    assert placement_standings("0" * 64, "en") == ()
+    assert placement_standings(None, "en") == ()

@@ -74,15 +74,17 @@ class PlacementStandings(Message):
     """Those of passages of many texts, for the judge with these weights."""
 
     adapter_sha256: Sha256
+    language: Language = Field(default="en", description="of the texts")
     passages: tuple[PassageStandings, ...]
 
 
 @lru_cache(maxsize=8)
-def placement_standings(adapter_sha256: str | None) -> tuple[PassageStandings, ...]:
-    """Return the standings that were measured with these embedded weights; else none."""
+def placement_standings(adapter_sha256: str | None, language: str) -> tuple[PassageStandings, ...]:
+    """Return the standings of texts in this language, measured with these embedded weights; none
+    if there are no such."""
     for path in EMBEDDED.glob(f"*/{STANDINGS}"):
         measured = PlacementStandings.model_validate_json(path.read_bytes())
-        if measured.adapter_sha256 == adapter_sha256:
+        if (measured.adapter_sha256, measured.language) == (adapter_sha256, language):
             return measured.passages
     return ()
 
