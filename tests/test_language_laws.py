@@ -1,6 +1,6 @@
 """No metric gives a number for a language that its models did not learn or its rules do not read.
 
-The contracts' own examples are sent as if they were Finnish (`language` is believed as it is), under
+The examples of the contracts are sent as Finnish (`language` is believed as it is), under
 models that state English, or nothing.
 """
 
