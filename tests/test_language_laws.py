@@ -1,6 +1,6 @@
 """No metric gives a number for a language that its models did not learn or its rules do not read.
 
-The contracts' own examples are sent as if they were Dutch (`language` is believed as it is), under
+The examples of the contracts are sent as Finnish (`language` is believed as it is), under
 models that state English, or nothing.
 """
 
@@ -58,7 +58,7 @@ def rests_on_no_language(request: ScoreRequest) -> bool:
 @pytest.mark.parametrize(("name", "which"), EXAMPLES)
 def test_a_language_that_nobody_learned_has_no_number(name: str, which: str) -> None:
     metric = metric_of(name)
-    request = ask(metric.contract, which, language="nl")
+    request = ask(metric.contract, which, language="fi")
     report = metric.score(request)
     if rests_on_no_language(request):
         assert report.reasons == ()
@@ -73,7 +73,7 @@ def test_a_language_that_nobody_learned_has_no_number(name: str, which: str) -> 
         assert list(numbers(report.components)) == []
         assert report.provenance.models == ()
         assert report.languages is not None
-        assert (report.languages.text.code, report.languages.text.by) == ("nl", "request")
+        assert (report.languages.text.code, report.languages.text.by) == ("fi", "request")
 
 
 @pytest.mark.parametrize(("name", "which"), EXAMPLES)
@@ -94,7 +94,7 @@ def test_accepting_asks_the_models_and_marks_it(name: str, which: str) -> None:
     metric = metric_of(name)
     known = metric.score(ask(metric.contract, which, language="en"))
     report = metric.score(
-        ask(metric.contract, which, language="nl", accept_untrained_languages=True)
+        ask(metric.contract, which, language="fi", accept_untrained_languages=True)
     )
     assert report.provenance.parameters["accept_untrained_languages"] is True
     assert "untrained-language" not in {reason.code for reason in report.reasons}
@@ -110,7 +110,7 @@ def test_a_model_that_states_no_language_is_asked_with_a_warning(name: str) -> N
         name, next(iter(metric.contract.examples))
     )
     with stating(()):
-        report = metric.score(ask(metric.contract, which, language="nl"))
+        report = metric.score(ask(metric.contract, which, language="fi"))
     assert report.provenance.models
     assert any(said.startswith("languages-not-stated: ") for said in report.warnings)
 
@@ -130,7 +130,7 @@ def test_a_null_report_can_be_shown_and_summed_up(name: str) -> None:
     """Its page, and the batch report: with a result that has a number, and without one."""
     metric = metric_of(name)
     which = "a classifier as the judge" if name == "hlv" else next(iter(metric.contract.examples))
-    requests = [ask(metric.contract, which, language=code) for code in ("nl", "en")]
+    requests = [ask(metric.contract, which, language=code) for code in ("fi", "en")]
     reports = metric.score_batch(requests)
     assert reports[0].score is None
     shown = page(name)
@@ -147,6 +147,6 @@ def test_a_null_report_can_be_shown_and_summed_up(name: str) -> None:
         summed = metric.summarize(some, BatchStatistics(metric.contract, some, asked))
         assert set(summed.reasons) <= set(get_args(ReasonCode))
         assert summed.reasons
-        assert summed.by_language["nl"].undefined == summed.by_language["nl"].results == 1
-        assert summed.by_language["nl"].score.value is None
+        assert summed.by_language["fi"].undefined == summed.by_language["fi"].results == 1
+        assert summed.by_language["fi"].score.value is None
     assert metric.summarize(rows, BatchStatistics(metric.contract, rows, asked)).undefined >= 1

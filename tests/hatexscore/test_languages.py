@@ -227,22 +227,21 @@ def embedded() -> Iterator[None]:
 @pytest.mark.skipif(
     not all((DATA / file).exists() for file in FILES), reason="../shared/data is absent"
 )
-@pytest.mark.parametrize(("step", "count"), [(39, 60), pytest.param(1, 2_321, marks=WHOLE)])
+@pytest.mark.parametrize(("step", "count"), [(39, 16), pytest.param(1, 621, marks=WHOLE)])
 def test_the_embedded_model_gives_no_number_to_foreign_posts(step: int, count: int) -> None:
-    texts = [text for _, text in labelled()][::step]  # no text is ever printed
-    reports = foreign(texts)
+    texts = [text for code, text in labelled() if code in ("ar", "ko")]  # none is ever printed
+    reports = foreign(texts[::step])
     assert len(reports) == count
-    assumed = [one for one in reports if one.language == "en"]
-    assert len(assumed) <= 0.004 * count  # with a warning
-    for report in (one for one in reports if one not in assumed):
+    unrecognised = [one for one in reports if one.language in ("en", "und")]
+    assert len(unrecognised) <= 0.02 * count  # with a warning
+    for report in (one for one in reports if one not in unrecognised):
         parts = report.components
         assert (report.score, parts.qf, parts.cc) == (None, None, None)
         assert codes(report)["qf"][0] in ("untrained-language", "language-undecided")
 
 
 @pytest.mark.usefixtures("embedded")
-@pytest.mark.parametrize("name", ["in Chinese", "in Korean"])
-def test_the_examples_in_other_languages_say_why_they_have_no_score(name: str) -> None:
-    report = score(HatexscoreRequest.model_validate(CONTRACT.examples[name]))
+def test_the_example_in_a_language_that_the_judge_lacks_says_why_it_has_no_score() -> None:
+    report = score(HatexscoreRequest.model_validate(CONTRACT.examples["in Korean"]))
     assert report.components.htc == 1
     assert codes(report)["score"] == ["untrained-language"]
