@@ -675,6 +675,42 @@ class Explanation(Message):
     stance: Literal['support', 'oppose'] = 'support'
 
 
+class ExplanationFields(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    decision: Annotated[
+        str | None,
+        Field(
+            description='The decision: one of the labels to choose from, and nothing else.'
+        ),
+    ] = None
+    quotes: Annotated[
+        list[str] | None,
+        Field(
+            description='The words of the post that the decision rests on. Each one is copied from the post exactly as it stands there. Empty if the decision rests on no words.'
+        ),
+    ] = None
+    target_groups: Annotated[
+        list[str] | None,
+        Field(
+            description='The groups of people that the post attacks, one name each. Empty if it attacks no group.'
+        ),
+    ] = None
+    reasons: Annotated[
+        list[str] | None,
+        Field(
+            description='The reasons for the decision, one sentence each. No reason repeats another.'
+        ),
+    ] = None
+    text: Annotated[
+        str | None,
+        Field(
+            description='The explanation in a few sentences, as a person would read it.'
+        ),
+    ] = None
+
+
 class ExplanationsGeneration(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -691,7 +727,7 @@ class ExplanationsGeneration(Message):
 
 class ExplanationsObstacle(Message):
     component: Literal['decision', 'p', 'stated_p', 'tokens']
-    code: Literal['no-judge', 'not-asked', 'refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['no-judge', 'not-asked', 'refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'judge-has-no-such-label', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -1183,6 +1219,27 @@ class HafWeights(Message):
     ] = None
 
 
+class HatexscoreCalibration(Message):
+    basis: Literal['other posts'] = 'other posts'
+    posts: Annotated[
+        int,
+        Field(description='passages of other posts, single words as the quotes or not'),
+    ]
+    least_placements: Annotated[
+        int, Field(description='the fewest other placements that they have')
+    ]
+    most_placements: Annotated[int, Field(description='the most')]
+    standing: Annotated[
+        float,
+        Field(
+            description='(fall of the log odds - mean) / (standard deviation + 0.1), over the quotes and all other placements: how far the quotes stand out'
+        ),
+    ]
+    p_anti: Annotated[
+        float, Field(description='the other side: how often one stands out as little')
+    ]
+
+
 class HatexscoreCategoryEvidence(Message):
     kind: Literal['category'] = 'category'
     start: Annotated[None, Field(None)] = None
@@ -1224,7 +1281,7 @@ class HatexscoreConclusion(Message):
         Field(description='what read it; `rules`: a field'),
     ] = 'rules'
     label: Annotated[
-        Literal['hateful', 'non-hateful'] | None,
+        str | None,
         Field(
             description='the side that it states; null in results before version 2.0'
         ),
@@ -1240,7 +1297,10 @@ class HatexscoreConclusion(Message):
 class HatexscoreGroupEvidence(Message):
     kind: Literal['group'] = 'group'
     start: Annotated[
-        int | None, Field(description='character offset into the explanation as sent')
+        int | None,
+        Field(
+            description='character offset into the explanation as sent, or into its fields as they are written out'
+        ),
     ]
     end: Annotated[int | None, Field(description='character offset, exclusive')]
     text: str
@@ -1319,6 +1379,12 @@ class HatexscorePostWords(Message):
     needed: Annotated[
         float, Field(description='weight from which it is about this post')
     ]
+    similarity: Annotated[
+        float | None,
+        Field(
+            description='of the post and the explanation without these words, by the model `embedded-similarity`: from 0.3 it is about this post. Asked in English, where the words do not suffice; else null'
+        ),
+    ] = None
 
 
 class HatexscoreProbabilities(Message):
@@ -1403,7 +1469,7 @@ class HatexscoreReaderUse(Message):
     by: Annotated[
         Literal['rules', 'reader', 'llm'],
         Field(
-            description='`reader`: fields, and the trained reader for prose; `llm`: a language model; `rules`: the patterns of `paper` and `reference`, and of results before version 2.1'
+            description='`reader`: fields, and the trained reader for prose; `llm`: a language model; `rules`: the fields of a structured explanation; or the patterns of `paper` and `reference`, and of results before version 2.1'
         ),
     ]
     model: Annotated[str | None, Field(description='of `reader` and `llm`')] = None
@@ -1415,7 +1481,7 @@ class HatexscoreReaderUse(Message):
 
 class HatexscoreReason(Message):
     component: Literal['htc', 'qf', 'tgi', 'cc', 'score']
-    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'judge-has-no-such-label', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -1426,6 +1492,35 @@ Evidence1 = TypeAliasType(
         Field(discriminator='kind'),
     ],
 )
+
+
+class HatexscoreTestedTogether(Message):
+    results: Annotated[int, Field(description='with a control')]
+    texts: Annotated[
+        int, Field(description='clusters: results of one text count as one')
+    ]
+    z: Annotated[
+        float,
+        Field(
+            description='sum of (share_beaten - 1/2) over its standard deviation if all quotes were random spans; > 0: the quotes do more'
+        ),
+    ]
+    p_value: Annotated[
+        float, Field(description='two-sided, that all quotes are random spans')
+    ]
+    rate: Annotated[
+        float,
+        Field(description='expected share of random spans among `found`, at most'),
+    ]
+    found: Annotated[
+        int,
+        Field(
+            description='results whose quotes do more than random spans, by local false discovery rates'
+        ),
+    ]
+    named: Annotated[
+        list[str], Field(description='the first of `found`, by custom_id, else by job')
+    ]
 
 
 class HatexscoreVariantOutcome(Message):
@@ -2236,7 +2331,18 @@ class LanguageFound(Message):
             description='share of the script, or probability of the model; 1: as sent'
         ),
     ]
-    by: Literal['request', 'script', 'model', 'undecided']
+    by: Annotated[
+        Literal['request', 'script', 'model', 'assumed', 'undecided'],
+        Field(
+            description='`assumed`: not recognised, and taken to be the language of the other text, or the only one that the model learned; a warning says so'
+        ),
+    ]
+    likely: Annotated[
+        list[str],
+        Field(
+            description='the likeliest languages of a text whose language is not recognised'
+        ),
+    ] = []
 
 
 class LanguageScores(Message):
@@ -2283,7 +2389,7 @@ class NliQuestion(Message):
 
 class NullReason(Message):
     component: Annotated[str, Field(description='the component, or `score`')]
-    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
+    code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'judge-has-no-such-label', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
 
@@ -3443,6 +3549,12 @@ class BatchRequest(Message):
     ]
     completion_window: Literal['24h'] = '24h'
     metadata: dict[str, str] | None = None
+    language: Annotated[
+        str,
+        Field(
+            description='BCP 47, of every line that states none; to score a file again in one language, make another batch of it; `auto` identifies the language of each text'
+        ),
+    ] = 'auto'
     output_expires_after: OutputExpiry | None = None
 
 
@@ -4283,10 +4395,10 @@ class ExplanationsRequest(Message):
     prompt: Annotated[
         str | ExplanationsOwnPrompt,
         Field(
-            description="a prompt's name, `NAME@VERSION` for an older version, or your own; `hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, `genex-siqa`, `genex-cqa`",
+            description="a prompt's name, `NAME@VERSION` for an older version, or your own; `explanation-fields` (asks for JSON of the schema of `GET /v1/schemas/explanation`), `hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, `genex-siqa`, `genex-cqa`",
             validate_default=True,
         ),
-    ] = 'hatexscore-table8'
+    ] = 'explanation-fields'
     shots: Annotated[
         Literal[0, 2], Field(description='demonstrations, of a prompt that has them')
     ] = 0
@@ -4395,6 +4507,18 @@ class FtcBaselines(Message):
         float | None,
         Field(
             description='the least that null_p_value could have been: above 0.05 chance cannot be ruled out, whatever the explanation'
+        ),
+    ] = None
+    foreign_win_rate: Annotated[
+        float | None,
+        Field(
+            description='against any phrases of the same type, most of which the premise does not hold; null where enough phrases that it holds as much of could be drawn'
+        ),
+    ] = None
+    foreign_p_value: Annotated[
+        float | None,
+        Field(
+            description='of the mean over the counterfactuals, draw by draw, one-sided; null likewise, and of fewer than 19 draws'
         ),
     ] = None
 
@@ -4661,9 +4785,10 @@ class FtcRequest(Message):
         str, Field(description='what follows from it, contradicts it, or neither')
     ]
     explanation: Annotated[
-        str,
+        str | ExplanationFields,
         Field(
-            description='of the label; from an empty one nothing is extracted; needed unless `explain`'
+            description='of the label, as a text or as fields, of which `text` and `reasons` are read and `decision` is the label if none is sent; a text that is a JSON object of the fields is taken as these (`robust`); from an empty one nothing is extracted; needed unless `explain`',
+            validate_default=True,
         ),
     ] = ''
     label: Annotated[
@@ -5213,6 +5338,12 @@ class HatexscoreDecisionMeans(Message):
         Interval | None,
         Field(description='QF above that of random quotes, mean; 0 is chance'),
     ] = None
+    together: Annotated[
+        HatexscoreTestedTogether | None,
+        Field(
+            description='null without a control, and of other decisions than hateful'
+        ),
+    ] = None
 
 
 class HatexscoreLengthScores(Message):
@@ -5271,7 +5402,7 @@ class HatexscoreRandomSpans(Message):
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided, (1 + draws that reach the quotes) / (1 + draws), of the first draws where these settle it: how often random spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
+            description='one-sided: how often random spans do as well; lower is stronger. (1 + draws that reach the quotes) / (1 + draws); where draws go on look by look, p of stage-wise order. `robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is shown without judgement'
         ),
     ] = None
     p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
@@ -5301,6 +5432,22 @@ class HatexscoreRandomSpans(Message):
     histogram: Annotated[
         Histogram | None,
         Field(description="of the draws' scores, in 20 equal bins; null without draws"),
+    ] = None
+    p_calibrated: Annotated[
+        float | None,
+        Field(
+            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`); `robust`, hateful, and judges that have it measured'
+        ),
+    ] = None
+    calibration: Annotated[
+        HatexscoreCalibration | None,
+        Field(description='what `p_calibrated` rests on; null without it'),
+    ] = None
+    rank: Annotated[
+        int | None,
+        Field(
+            description='of the quotes among themselves and the draws; 1 is the best, ties count against them; null in earlier results'
+        ),
     ] = None
     quoted_drop: Annotated[
         float, Field(description='|dp| of masking the quotes, probability')
@@ -5401,15 +5548,16 @@ class HatexscoreRequest(Message):
     ] = None
     text: Annotated[str, Field(description='the moderated text')]
     explanation: Annotated[
-        str,
+        str | ExplanationFields,
         Field(
-            description='of the decision; an empty one is legal and earns nothing; needed unless `explain`'
+            description='of the decision, as a text or as fields that need no reading; a text that is a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; needed unless `explain`',
+            validate_default=True,
         ),
     ] = ''
     labels: Annotated[
         Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None,
         Field(
-            description='words for the two sides of the decision, in which the explanation is read: a built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits and single characters in a label line only); absent: as `predicted_label` tells, else `default`'
+            description='words for the classes of the decision, in which the explanation is read: a built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits and single characters in a label line only): `hateful`, `non-hateful` and, if you have them, further classes, as in `three-way`; absent: as `predicted_label` tells, else `default`'
         ),
     ] = None
     prompt: Annotated[
@@ -5421,7 +5569,7 @@ class HatexscoreRequest(Message):
     predicted_label: Annotated[
         str | None,
         Field(
-            description='the explained decision, `hateful`, `non-hateful` or a word of `labels`; if absent, the one that the explanation states'
+            description='the explained decision, `hateful`, `non-hateful`, or a class or word of `labels`; if absent, the one that the explanation states'
         ),
     ] = None
     reader: Annotated[
@@ -5464,7 +5612,7 @@ class HatexscoreRequest(Message):
     control_draws: Annotated[
         int | None,
         Field(
-            description='random spans masked to measure chance, at most. `robust` masks 39 first, and goes on only where fewer than 5 of these reach the quotes, and where the decision is hateful or there are no more placements than draws. Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters of `text`; else 20'
+            description='random spans masked to measure chance, at most. `robust` masks 19 first. If the decision is hateful it goes on to 39, 79, 139 and all, until the test can stop. Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters of `text`; else 20'
         ),
     ] = None
     other_variants: Annotated[
@@ -6146,7 +6294,7 @@ class IceRequest(Message):
     rationale: Annotated[
         list[IceSpan | str] | str | None,
         Field(
-            description='spans without values (quoted, highlighted), or quotations of the text as strings; their size is fixed'
+            description='spans without values (quoted, highlighted), or quotations of the text as strings; their size is fixed. A passage can be tested exactly in a text of about 20 words or more, 40 where `alternative` is `two-sided`'
         ),
     ] = None
     explanations: Annotated[
@@ -6226,9 +6374,9 @@ class IceRequest(Message):
     alternative: Annotated[
         Literal['two-sided', 'greater'],
         Field(
-            description='`greater`: only whether the explanation is better than random ones'
+            description='`greater`: only whether the explanation is better than random ones; `two-sided`: whether it is worse, too, for which a passage needs about 40 words of text instead of about 20. absent: `greater`, in variants paper and reference `two-sided`'
         ),
-    ] = 'two-sided'
+    ] = 'greater'
     infills: Annotated[int, Field(description='fills a mask, averaged')] = 4
     infill_pool: Annotated[
         list[str], Field(description='texts whose tokens fill; your own is left out')
@@ -6743,7 +6891,12 @@ class SorRequest(Message):
         ),
     ] = None
     text: Annotated[str, Field(description='the post that was decided on')]
-    statement: Annotated[str | None, Field(description='as its reader got it')] = None
+    statement: Annotated[
+        str | ExplanationFields | None,
+        Field(
+            description='as its reader got it; or an explanation as fields, which is written out first'
+        ),
+    ] = None
     fields: Annotated[
         SorFields | None,
         Field(
@@ -7417,6 +7570,12 @@ class HafRequest(Message):
     responses: Annotated[
         HafResponses | None,
         Field(description='bring your own, instead of `model`: nothing is generated'),
+    ] = None
+    explanation: Annotated[
+        ExplanationFields | None,
+        Field(
+            description='instead of `responses`: decision and reasons as fields, which need no reading. There are no log-probabilities: `control.unweighted` has what the texts say. With them, send the fields as JSON in `responses.justify.text`'
+        ),
     ] = None
     similarity: Annotated[
         str, Field(description='a configured similarity or cross-encoder: g')
@@ -9708,7 +9867,7 @@ class HatexscoreResult(Result):
         Field(description='parts with weight that are defined'),
     ] = []
     undefined: Annotated[
-        dict[str, Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']] | None,
+        dict[str, Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'judge-has-no-such-label', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']] | None,
         Field(
             description='part that is null → why, the first of its `reasons`; the score is null if the part has weight'
         ),
@@ -9775,19 +9934,15 @@ class HatexscoreResult(Result):
             description='whether what is quoted makes for the decision (`supports`) or against it (`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision'
         ),
     ] = None
-    quotes_matter: Annotated[
-        Literal['yes', 'no', 'too_few'] | None,
-        Field(
-            description='of a hateful decision with QF and a control: whether the quotes move P more than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws can be made, with which no p is so small. Null for a non-hateful one, where little movement is wanted'
-        ),
-    ] = None
     probability_reading: Annotated[
         HatexscoreProbabilityReading | None,
         Field(description="absent where a classifier's head tells P"),
     ] = None
     predicted_label: Annotated[
-        Literal['hateful', 'non-hateful'] | None,
-        Field(description='in force: as sent, else as stated'),
+        str | None,
+        Field(
+            description='in force: as sent, else as stated; `hateful`, `non-hateful`, or a further class of `labels`'
+        ),
     ]
     predicted_label_sent: Annotated[
         str | None,
@@ -9796,8 +9951,7 @@ class HatexscoreResult(Result):
         ),
     ] = None
     stated_label: Annotated[
-        Literal['hateful', 'non-hateful'] | None,
-        Field(description='what the explanation concludes'),
+        str | None, Field(description='what the explanation concludes')
     ]
     label_match: Annotated[
         bool | None,
