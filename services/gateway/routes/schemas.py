@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from services.gateway.auth import Reader
+from services.gateway.views import error_responses
 from shared.contracts.explanation_fields import schema_for_models
 
 router = APIRouter(tags=["scores"])
@@ -16,6 +17,7 @@ router = APIRouter(tags=["scores"])
     "/v1/schemas/explanation",
     operation_id="get_explanation_schema",
     summary="The JSON schema of an explanation, to hand to a model",
+    responses=error_responses(),
 )
 async def get_explanation_schema(_: Reader) -> dict[str, Any]:
     """Ask your model for an answer of this schema, and send the answer as the `explanation`. Its
