@@ -30,6 +30,7 @@ from services.ftc.contract import FtcRequest
 from services.ftc.extraction import extract
 from services.ftc.hypotheses import random_hypotheses
 from services.worker import local
+from shared.contracts.explanation_fields import written_out
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.reports.metric import Metric
@@ -103,7 +104,9 @@ def _human(data: Path, number: int, *, random: bool) -> Iterator[Json]:
 def _at_random(request: FtcRequest) -> Iterator[Json]:
     label = request.label or "entailment"
     supplied = []
-    for made in extract(label, request.hypothesis, request.explanation, printed=False).made:
+    for made in extract(
+        label, request.hypothesis, written_out(request.explanation), printed=False
+    ).made:
         texts = made.slot and random_hypotheses(made.slot, made.text, (), SEED, 1)
         supplied += [{"kind": made.kind, "text": text} for text in texts or ()]
     if supplied:

@@ -19,6 +19,7 @@ from services.hatexscore.report import HatexscorePostWords
 from services.hatexscore.words import Language, words
 from shared.contracts.calls import Pair
 from shared.contracts.errors import BadInput
+from shared.contracts.explanation_fields import written_out
 from shared.models.ports import models
 from shared.text.english import log_probabilities
 
@@ -65,12 +66,13 @@ def _is_english(parsed: ParsedExplanation) -> bool:
 
 def _without_words_of_the_post(request: HatexscoreRequest) -> str:
     """The explanation without the content words that the post has, too."""
+    explanation = written_out(request.explanation)
     post, pieces, position = _content(request.text, "en"), [], 0
-    for word in words(request.explanation, "en"):
+    for word in words(explanation, "en"):
         if word.is_word and word.lemma in post:
-            pieces.append(request.explanation[position : word.start])
+            pieces.append(explanation[position : word.start])
             position = word.end
-    return "".join([*pieces, request.explanation[position:]])
+    return "".join([*pieces, explanation[position:]])
 
 
 def post_words(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscorePostWords:

@@ -9,7 +9,7 @@ import pytest
 
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceCausalReading, IceResult, IceTest
+from services.ice.report import IceCausalReading, IceResult, IceTest, Reading
 from services.ice.verdict import READINGS, finding
 from tests.ice.planted import FIRST_WORD, Planted, planted, weighted, word
 from tests.ice.test_randomization_test import span, text_of
@@ -115,7 +115,7 @@ def test_who_speaks_against_the_decision_is_against_it() -> None:
     ],
 )
 def test_the_verdict_is_of_both_sides(
-    plant: str, places: list[int], verdict: str, reading: str
+    plant: str, places: list[int], verdict: str, reading: Reading
 ) -> None:
     report = scored(plant, places)
     found = finding(report)
