@@ -5436,7 +5436,7 @@ class HatexscoreRandomSpans(Message):
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`); `robust`, hateful, and judges that have it measured'
+            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`); `robust`, hateful, English, and judges that have it measured'
         ),
     ] = None
     calibration: Annotated[
