@@ -500,7 +500,8 @@ def _calibrated(
     masked: P(hateful) without the quotes. control: (R,) of all other placements.
     """
     code = collected.parsed.languages.found_text.code
-    measured = placement_standings(collected.models[0].sha256, code) if collected.models else ()
+    sha256 = collected.models[0].sha256 if collected.models else None
+    measured = placement_standings(sha256, code) if sha256 else ()
     reference = [OtherText(one.words, np.array(one.standings)) for one in measured]
     standing = float(kernel.masked_standings(np.array([masked, *control]))[0])
     words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)

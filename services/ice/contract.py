@@ -391,10 +391,10 @@ _TEXT = (
     "the immigrants will ruin the next town, too."
 )
 _ATTENTION = {"text": _TEXT, "attribution": "attention"}
-_QUOTED = {"text": _TEXT, "rationale": [{"start": 6, "end": 28}], "draws": 99}
+_QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 16}], "draws": 99}
 _WORDS = {
     "text": _TEXT,
-    "rationale": ["immigrants are ruining"],
+    "rationale": ["Those immigrants"],
     "rows": "words",
     "draws": 99,
 }
@@ -403,8 +403,9 @@ _COMPARED = {
     "text": _TEXT,
     "attribution": ["lime", "attention"],
     "human": [{"start": 6, "end": 16}],
-    "k": [0.1, 0.2, 0.4],
+    "k": [0.1, 0.2],
     "operators": ["delete", "infill"],
+    "draws": 79,
     "infill_pool": ["The garden was green after the rain", "We lost the match and went home"],
 }
 

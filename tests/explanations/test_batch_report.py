@@ -96,7 +96,7 @@ def test_two_hundred_answers_beside_gold_labels(scene: WorkedScene) -> None:
     assert cells == expected
     [of_metric] = report["scores"]
     assert (of_metric["metric"], of_metric["results"] + of_metric["unscored"]) == ("sor", 20)
-    page = scene.client.get(f"/batches/{batch['id']}").text
+    page = scene.client.get(f"/batches/{batch['id']}/statistics").text
     told = f"Of 200 answers {ends['answered']} decide and explain, {ends['refused']} refuse"
     assert told in page
     assert "gold › labels" in page

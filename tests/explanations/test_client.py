@@ -15,7 +15,7 @@ from touchstone_client.models import ExplanationsResult, HatexscoreResult
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("your own answer", ("answered: hateful", "Conclusion: hateful.", "hatexscore")),
+        ("your own answer", ("answered: hateful", "The post blames immigrants", "hatexscore")),
         ("a refusal", ("refused: no decision", "never scored")),
     ],
 )

@@ -68,7 +68,8 @@ def test_a_batch_with_gold_columns_says_how_far_people_agree(scene: WorkedScene)
     assert gold["labels"]["accuracy"]["value"] == pytest.approx(right.mean())
     assert gold["labels"]["accuracy"]["of"] == 60
     assert gold["labels"]["macro_f1"]["low"] < gold["labels"]["macro_f1"]["value"]
-    assert "Decisions beside gold labels" in scene.client.get(f"/batches/{batch['id']}").text
+    page = scene.client.get(f"/batches/{batch['id']}/statistics").text
+    assert "Decisions beside gold labels" in page
     rationales = gold["rationales"]
     assert (rationales["results"], rationales["without_spans"]) == (60, 30)
     assert rationales["character_f1"]["value"] == pytest.approx(0.5)
@@ -76,7 +77,7 @@ def test_a_batch_with_gold_columns_says_how_far_people_agree(scene: WorkedScene)
     threshold = gold["ratings"]["threshold"]
     assert threshold["reason"] is None
     assert threshold["agreed"]["value"] == 1  # who quotes scores higher, and is accepted
-    page = scene.client.get(f"/batches/{batch['id']}").text
+    page = scene.client.get(f"/batches/{batch['id']}/statistics").text
     for told in ("gold › labels", "gold › rationales", "gold › ratings", "macro f1"):
         assert told in page
     items = scene.client.get(f"/v1/batches/{batch['id']}/items.csv").text

@@ -57,4 +57,3 @@ def test_the_shipped_standings_are_of_the_shipped_judge_and_fill_every_stratum()
         assert min(np.sum(among & single), np.sum(among & ~single)) >= 20
     assert placement_standings(note.adapter_sha256, "es") == ()
     assert placement_standings("0" * 64, "en") == ()
-    assert placement_standings(None, "en") == ()

@@ -180,7 +180,7 @@ def test_the_tests_are_the_same_with_and_without() -> None:
 def test_a_model_that_cannot_tell_leaves_a_null_and_its_reason(
     language: NeighbourModel, why: str
 ) -> None:
-    [report] = scored(fields(), language=language)
+    [report] = scored(fields(language="en"), language=language)
     assert ratios(report) == (None, None)
     [warning] = told(report)
     assert warning.startswith("perplexity_ratio is null")

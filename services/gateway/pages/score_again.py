@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 from urllib.parse import urlencode
 
 from fastapi import Query, Request
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, check_scope
@@ -84,6 +85,8 @@ def request_for(
         body = {name: value for name, value in request.items() if name in fields}
     else:
         body = {name: request[name] for name in COMMON if name in fields and request.get(name)}
+        if isinstance(body.get("explanation"), str) and not _takes_text(fields["explanation"]):
+            del body["explanation"]
         body |= _rationale(target, result) | page_details(target.name)
     body = {name: value for name, value in body.items() if name not in NEVER and value is not None}
     foreign = [name for name in settings or () if name not in fields]
@@ -150,6 +153,12 @@ def _check_model(gateway: State, target: MetricContract, found: OtherRequest) ->
             return OtherRequest(target.name, None, f"needs a model to be named ({kinds})")
         return OtherRequest(target.name, None, error.detail)
     return found
+
+
+def _takes_text(field: FieldInfo) -> bool:
+    """Say whether the field takes a string; some take an explanation as fields only."""
+    kinds = get_args(field.annotation) or (field.annotation,)
+    return any(getattr(kind, "__origin__", kind) is str for kind in kinds)
 
 
 def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class PlacementStandings(Message):
 
 
 @lru_cache(maxsize=8)
-def placement_standings(adapter_sha256: str | None, language: str) -> tuple[PassageStandings, ...]:
+def placement_standings(adapter_sha256: str, language: str) -> tuple[PassageStandings, ...]:
     """Return the standings of texts in this language, measured with these embedded weights; none
     if there are no such."""
     for path in EMBEDDED.glob(f"*/{STANDINGS}"):
