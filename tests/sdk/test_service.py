@@ -123,7 +123,13 @@ def test_what_is_not_waited_for_goes_on(ts: Touchstone, bodies: dict[str, dict[s
 
 def test_a_job_that_fails_says_why(ts: Touchstone) -> None:
     with pytest.raises(JobFailed, match="no token") as failed:
-        ts.ice(text="\u200b", attribution="gradient", language="en", rows="tokens")
+        ts.ice(
+            text="\u200b",
+            model="embedded-sentiment",
+            attribution="gradient",
+            language="en",
+            rows="tokens",
+        )
     assert failed.value.slug == "degenerate-input"
     assert ts.jobs.get(failed.value.job_id or "").status == "failed"
 
