@@ -129,7 +129,12 @@ def stating(languages: tuple[str, ...]) -> Iterator[None]:
 def test_a_null_report_can_be_shown_and_summed_up(name: str) -> None:
     """Its page, and the batch report: with a result that has a number, and without one."""
     metric = metric_of(name)
-    which = "a classifier as the judge" if name == "hlv" else next(iter(metric.contract.examples))
+    explaining_nothing = "a classifier, which explains nothing"
+    asks = {"hlv": "a classifier as the judge", "consistency": explaining_nothing}
+        "hlv": "a classifier as the judge",
+        "consistency": "a classifier, which explains nothing",
+    }
+    which = asks.get(name) or next(iter(metric.contract.examples))
     requests = [ask(metric.contract, which, language=code) for code in ("fi", "en")]
     reports = metric.score_batch(requests)
     assert reports[0].score is None
