@@ -131,9 +131,6 @@ def test_a_null_report_can_be_shown_and_summed_up(name: str) -> None:
     metric = metric_of(name)
     explaining_nothing = "a classifier, which explains nothing"
     asks = {"hlv": "a classifier as the judge", "consistency": explaining_nothing}
-        "hlv": "a classifier as the judge",
-        "consistency": "a classifier, which explains nothing",
-    }
     which = asks.get(name) or next(iter(metric.contract.examples))
     requests = [ask(metric.contract, which, language=code) for code in ("fi", "en")]
     reports = metric.score_batch(requests)
