@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import Never, cast
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from bench.planted_texts import LONGEST, USE, WORDS, Plant, by_arithmetic
 from shared.contracts.calls import Example, ExampleRows, Row, Tokens
+from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelKind, ModelUse
 from shared.models import ports
@@ -238,6 +239,10 @@ class PlantedModels:
 
     def judge(self, name: str) -> PlantedJudge:
         return self.own
+
+    def similarity(self, name: str) -> Never:
+        """Raises BadInput: posts of letters have no sentences to compare."""
+        raise BadInput(f"{name} is no planted model")
 
 
 @contextmanager

@@ -83,7 +83,7 @@ def test_updates_can_be_paused_and_what_was_missed_comes_later(
 
 def test_a_term_that_is_read_stays_open(open_gateway: str, engine: Engine, visits: Visits) -> None:
     page = visits(open_gateway)
-    page.goto(f"/batches/{make_batch(engine, [0.25, 0.5, 0.75])[0]}/statistics")
+    page.goto(f"/batches/{make_batch(engine, [0.25, 0.5, 0.75])[0]}")
     page.locator("#live button[popovertarget]").first.click()
     told = page.locator(".popover:popover-open")
     expect(told).to_be_visible()

@@ -63,10 +63,10 @@ def test_a_row_opened_after_the_session_brings_one_back_to_the_table(
     for _ in range(2):
         page.get_by_label("API key").fill(secret)
         page.get_by_role("button", name="Log in").click()
-        expect(page.locator("tbody .line")).to_have_text("2")
+        expect(page.locator(".results tbody tr")).to_have_count(1)
         expect(page).to_have_url(f"{locked}{table}")
         page.context.clear_cookies()
-        page.locator("summary", has_text="open").click()
+        page.locator(".results tbody th a").click()
         expect(page).to_have_title("Log in · Touchstone")
 
 
