@@ -17,7 +17,6 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ from shared.process.settings_sources import fields_of, variable_of
 
 COMMAND = "make reference"
 WRITTEN = f"<!-- written by `{COMMAND}` from the code -->\n\n"
-BEGIN, END = f"<!-- written by `{COMMAND}` -->\n", "<!-- end of what is written -->\n"
+BEGIN, END = f"<!-- written by `{COMMAND}` -->\n", "<!-- end of generated part -->\n"
 HEAVY = (
     "shared.worker",
     "shared.statistics",
@@ -118,21 +117,11 @@ def untested_table() -> Iterator[str]:
 
 
 def metrics_table() -> Iterator[str]:
-    """Yield one row per metric: its name and the question in the first line of its card."""
+    """Yield one row per metric: its name and its question."""
     yield "\n| metric | the question |\n|---|---|\n"
-    for name in metrics():
-        yield f"| [`{name}`](services/{name}/README.md) | {question(name)} |\n"
+    for name, contract in metrics().items():
+        yield f"| [`{name}`](docs/guide/metrics/{name}.md) | {contract.summary} |\n"
     yield "\n"
-
-
-def question(name: str) -> str:
-    """Return the question of the card's first line, `# Name: question`."""
-    card = files(f"services.{name}").joinpath("README.md")
-    first = card.read_text("utf-8").partition("\n")[0] if card.is_file() else ""
-    text = first.partition(": ")[2]
-    if not text:
-        raise ValueError(f"services/{name}/README.md must begin with `# Name: question`")
-    return text[0].upper() + text[1:]
 
 
 def errors() -> dict[str, type[ScoringError]]:
