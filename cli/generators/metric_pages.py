@@ -1,4 +1,4 @@
-"""Parts of a metric's page in the guide that come from the code: an example and the parts of a result.
+"""The generated parts of a metric's page in the guide: an example, and the parts of a result.
 
 Pages of `docs/guide/metrics/` are written by hand, except between the marks of `WRITTEN`.
 `cli.generators.reference` writes and checks these parts with the other pages.
