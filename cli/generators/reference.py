@@ -149,15 +149,14 @@ def errors_page() -> Iterator[str]:
     yield "# Errors\n\n" + WRITTEN
     yield f"""\
 Every error is `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)); a
-failed job's `error` has the same shape. `type` ends in the slug, `errors` points at what is wrong,
-`error` says the same as OpenAI's SDKs read it:
+failed job's `error` has the same shape. `type` ends in the slug, `errors` points at the fault, and
+`error` repeats it for OpenAI's SDKs:
 
 ```json
 {json.dumps(_example(), ensure_ascii=False, indent=1)}
 ```
 
-`x-should-retry: true` says that the very same request may pass soon, not before `Retry-After` (in
-seconds).
+With `x-should-retry: true` the same request may succeed after `Retry-After` seconds.
 
 """
     for slug, kind in errors().items():
@@ -176,9 +175,8 @@ def _entry(slug: str, kind: type[ScoringError]) -> str:
         says = f"yes for {_join_names(RATES)}; no for others"
     return (
         f'## <a id="{slug}"></a>`{slug}`\n\n'
-        f"{kind.title}. Status {kind.status}, `error.type` `{kind_of(made)}`. "
-        f"Will a retry help: {says}.\n\n"
-        f"**Cause.** {cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
+        f"Status {kind.status}, `{kind_of(made)}`. Retry: {says}.\n\n"
+        f"{cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
     )
 
 
