@@ -220,7 +220,7 @@ def _type(schema: dict[str, Any]) -> str:
     arm = arms[0]
     if "enum" in arm:
         return " or ".join(f"`{word}`" for word in arm["enum"])
-    words = {"integer": "whole number", "number": "number", "boolean": "`on` or `off`",
+    words = {"integer": "integer", "number": "number", "boolean": "`on` or `off`",
              "array": "list"}  # fmt: skip
     kind = words.get(str(arm.get("type")), "text")
     if arm.get("format") == "password":
