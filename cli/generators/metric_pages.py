@@ -132,7 +132,7 @@ def _coop_card(name: str) -> dict[str, str]:
         "input": f"Fields of the item, as the request names them: {required}.",
         "output": "A score, higher is better; no signal where it is undefined.",
         "limitations": _section(text, "Limits"),
-        "requirements": _section(text, "Inputs").partition("\n\n")[0],
+        "requirements": _section(text, "Inputs"),
         "practices": "Send what scores low to a person; decide nothing by one score. "
         "Look at the distribution of your own model's scores before you choose a threshold.",
         "reference": _section(text, "Source"),
