@@ -39,7 +39,6 @@ from touchstone_client.cli.main import main
 URL = "/v1/scores/toy"
 FILES = {
     "__init__.py": "",
-    "README.md": "# Toy: how often does a letter occur?\n",
     "report.py": '''
 """What Toy reports."""
 
@@ -344,7 +343,7 @@ def test_its_cost_is_measured_and_its_capacity_simulated(toy: AnyMetric) -> None
 
 def test_compose_and_the_chart_run_it_and_the_readme_shows_it(toy: AnyMetric) -> None:
     assert "toy" in worker.parse(["metrics"])
-    row = "| [`toy`](services/toy/README.md) | How often does a letter occur? |\n"
+    row = "| [`toy`](docs/guide/metrics/toy.md) | How often does a letter occur in a text? |\n"
     assert row in reference.metrics_table()
 
 

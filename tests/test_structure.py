@@ -17,9 +17,7 @@ from services.worker import register_all
 from shared.worker import registered
 
 ROOT = Path(__file__).parents[1]
-METRIC_FILES = (
-    "README.md", "contract.py", "report.py", "variants.py", "kernel.py", "metric.py",
-)  # fmt: skip
+METRIC_FILES = ("contract.py", "report.py", "variants.py", "kernel.py", "metric.py")
 ONE_OF_EACH = {  # what -> (how it is made, where)
     "a client of Redis": (r"\bRedis\.from_url\(", {"shared/process/redis_client.py"}),
     "a result's provenance": (r"(?<!class )\bProvenance\(", {"shared/reports/metric.py"}),
@@ -88,7 +86,7 @@ def test_a_metric_is_complete(name: str) -> None:
     missing = [file for file in METRIC_FILES if not (folder / file).exists()]
     assert missing == []
     assert list((ROOT / "tests" / name).glob("test_*.py")), f"tests/{name} has no tests"
-    assert f"services/{name}/README.md" in (ROOT / "README.md").read_text("utf-8")
+    assert f"docs/guide/metrics/{name}.md" in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_nothing_but_its_folder_names_a_metric() -> None:

@@ -71,22 +71,22 @@ QUALITY = """\
 
 {parts}
 
-Answered rightly, by true label:
+Accuracy by true label:
 
 | label | recall | 95 % interval | rows | clusters |
 |---|---|---|---|---|
 {recall}
 
-How often which label was the answer (a row per true label):
+Share of each answer, one row per true label:
 
 | | {called} |
 |{rule}|
 {answered}"""
 
 READING = """\
-In brackets: 95 % intervals over clusters (rows of one family are no independent evidence). What is
-said of calibration is said of the answer: the probability of the predicted label against whether it
-is right. ECE: expected calibration error over [0, 1] (Guo et al., 2017). A perfectly calibrated
+In brackets: 95 % intervals over clusters, since rows of one family are not independent. Calibration
+compares the probability of the predicted label with how often it is right. ECE: expected
+calibration error over [0, 1] (Guo et al., 2017). A perfectly calibrated
 model that is as sure of itself has the *floor* on average, and stays under the second number in
 95 % of draws (Bröcker & Smith, 2007); the *excess* over the floor counts, p is that there is none.
 Debiased squared error: Kumar, Liang & Ma (2019). Brier score: half the squared error summed over
@@ -94,8 +94,8 @@ the labels. Gain: without the temperature less with it, positive if it helps. Me
 shipped bfloat16 weights."""
 
 PARTS = """\
-Calibration on parts of the held-back texts, {draws} random ones of each. Expected is what a
-calibrated model that sees only the part would say of the label of the whole text.{doubt}
+Calibration on parts of the held-back texts, {draws} random ones of each. The floor is that of a
+calibrated model that sees only the part.{doubt}
 
 | operator | words kept | label | mean P | share | ECE | floor | excess | rows | texts |
 |---|---|---|---|---|---|---|---|---|---|

@@ -110,7 +110,7 @@ moderation platform whose rules also forbid offensive posts must not read a low 
 - Posts and comments are held back by the SHA-256 of their id, 20 % of each label. 15 % of the others
   calibrate the temperature.
 - HateCheck is held back by template families: a template with its respellings, rephrasings,
-  negations **and translations**. Multilingual HateCheck does not say what a case translates, so each
+  negations **and translations**. Multilingual HateCheck does not name the original of a case, so each
   case joins the family of the nearest English case with the same functionality (`families.json`), by
   vectors of the base. A case that may belong to a held-back family as well was not trained on.
 - Every second post that is trained on or calibrates comes with one part of it, which has the label of
@@ -145,7 +145,7 @@ Wrongly called hateful, by the group that a non-hateful HateCheck case names (he
 |---|---|---|---|---|
 {false_positives}
 
-Answered rightly, by what a HateCheck case tests (`_h`: hateful, `_nh`: not; held-back families):
+Accuracy by functionality of HateCheck (`_h`: hateful, `_nh`: not; held-back families):
 
 | functionality | accuracy | 95 % interval | cases | clusters |
 |---|---|---|---|---|

@@ -40,7 +40,7 @@ RECIPE = TrainingConfig(epochs=5, learning_rate=6e-4)
 BODY = """\
 ## Intended use
 
-What Touchstone's metrics ask when they need to know whether one sentence follows from another,
+Tells Touchstone's metrics whether one sentence follows from another,
 without a download. Give the premise as the first sequence and the hypothesis as the second. Name a
 large model in `models.toml` where the answer matters.
 
@@ -55,8 +55,8 @@ Corpus), CC BY-SA 4.0, whose premises are captions of Flickr30k (Young et al., 2
 from the repositories OanaMariaCamburu/e-SNLI and peterbhase/LAS-NL-Explanations (MIT). Labels and
 sentences were used; the explanations were not. No data ships with the adapter.
 
-The held-back pairs are those of 20 % of the premises, chosen by the SHA-256 of the premise's
-letters and digits in lower case; those of 15 % of the other premises calibrate the temperature and
+The held-back pairs belong to 20 % of the premises, chosen by the SHA-256 of the premise's
+letters and digits in lower case. Pairs of 15 % of the other premises calibrate the temperature and
 chose the recipe. No premise is in two parts.
 
 {recipe}

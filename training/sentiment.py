@@ -50,7 +50,7 @@ answer matters.
 |---|---|---|---|---|
 | Sentiment Labelled Sentences, Amazon part (Kotzias et al., KDD 2015), {all_rows:,} sentences | CC BY 4.0 | {rows[train]:,} | {rows[calibration]:,} | {rows[held_back]:,} |
 
-The licence is what the UCI page of the data set says; the copy that was read
+The UCI page of the data set states the licence. The copy that was read
 (RushikeshVaidya1905/Sentiment-Analysis) states none, so it could not be verified there. No data
 ships with the adapter.
 
@@ -64,7 +64,7 @@ calibrate the temperature and chose the recipe.
 
 {quality}
 
-Answered rightly, by whether the sentence holds a word of negation (not, never, -n't, ...):
+Accuracy for sentences with and without a negation (not, never, -n't, ...):
 
 | | accuracy | 95 % interval | rows |
 |---|---|---|---|

@@ -19,19 +19,20 @@ METHODS = ("get", "post", "patch", "delete")
 def reference_page(written: str, modules: Mapping[str, ast.Module]) -> Iterator[str]:
     """written: what says that the page is made. modules: name → tree, of the service's code."""
     yield f"# Routes, events, counters\n\n{written}"
-    yield "What each takes and answers is in `/docs` and `docs/openapi.json`.\n\n## Routes\n\n"
+    yield "`/docs` and `docs/openapi.json` describe the fields of requests and responses.\n\n"
+    yield "## Routes\n\n"
     yield "| route | does | scope |\n|---|---|---|\n"
     description = json.loads(DESCRIPTION.read_text("utf-8"))
     for path, methods in description["paths"].items():
         for method in filter(methods.__contains__, METHODS):
             yield _route(method, path, methods[method])
-    yield "\nAny one of the scopes will do. `GET` answers `HEAD` as well.\n\n## Events\n\n"
-    yield "What [webhooks](webhooks.md) are told, without texts: `type`, `timestamp`, and `data` "
-    yield "with\n\n| event | `data` |\n|---|---|\n"
+    yield "\nOne of the scopes is enough. `HEAD` works for every `GET`.\n\n## Events\n\n"
+    yield "[Webhooks](webhooks.md) receive `type`, `timestamp` and `data`, without texts:\n\n"
+    yield "| event | `data` |\n|---|---|\n"
     for event in description["webhooks"]:
         fields = ", ".join(f"`{name}`" for name in _data(event, description))
         yield f"| `{event}` | {fields} |\n"
-    yield "\n## Counters\n\nWhat `/metrics` has for Prometheus, beside those of Python itself."
+    yield "\n## Counters\n\n`/metrics` exports these to Prometheus, and the counters of Python."
     yield "\n\n| name | kind | labels | what |\n|---|---|---|---|\n"
     rows = []
     for tree in modules.values():

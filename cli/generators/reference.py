@@ -17,7 +17,6 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ from shared.process.settings_sources import fields_of, variable_of
 
 COMMAND = "make reference"
 WRITTEN = f"<!-- written by `{COMMAND}` from the code -->\n\n"
-BEGIN, END = f"<!-- written by `{COMMAND}` -->\n", "<!-- end of what is written -->\n"
+BEGIN, END = f"<!-- written by `{COMMAND}` -->\n", "<!-- end of generated part -->\n"
 HEAVY = (
     "shared.worker",
     "shared.statistics",
@@ -118,21 +117,11 @@ def untested_table() -> Iterator[str]:
 
 
 def metrics_table() -> Iterator[str]:
-    """Yield one row per metric: its name and the question in the first line of its card."""
+    """Yield one row per metric: its name and its question."""
     yield "\n| metric | the question |\n|---|---|\n"
-    for name in metrics():
-        yield f"| [`{name}`](services/{name}/README.md) | {question(name)} |\n"
+    for name, contract in metrics().items():
+        yield f"| [`{name}`](docs/guide/metrics/{name}.md) | {contract.summary} |\n"
     yield "\n"
-
-
-def question(name: str) -> str:
-    """Return the question of the card's first line, `# Name: question`."""
-    card = files(f"services.{name}").joinpath("README.md")
-    first = card.read_text("utf-8").partition("\n")[0] if card.is_file() else ""
-    text = first.partition(": ")[2]
-    if not text:
-        raise ValueError(f"services/{name}/README.md must begin with `# Name: question`")
-    return text[0].upper() + text[1:]
 
 
 def errors() -> dict[str, type[ScoringError]]:
@@ -160,15 +149,14 @@ def errors_page() -> Iterator[str]:
     yield "# Errors\n\n" + WRITTEN
     yield f"""\
 Every error is `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)); a
-failed job's `error` has the same shape. `type` ends in the slug, `errors` points at what is wrong,
-`error` says the same as OpenAI's SDKs read it:
+failed job's `error` has the same shape. `type` ends in the slug, `errors` points at the fault, and
+`error` repeats it for OpenAI's SDKs:
 
 ```json
 {json.dumps(_example(), ensure_ascii=False, indent=1)}
 ```
 
-`x-should-retry: true` says that the very same request may pass soon, not before `Retry-After` (in
-seconds).
+With `x-should-retry: true` the same request may succeed after `Retry-After` seconds.
 
 """
     for slug, kind in errors().items():
@@ -187,9 +175,8 @@ def _entry(slug: str, kind: type[ScoringError]) -> str:
         says = f"yes for {_join_names(RATES)}; no for others"
     return (
         f'## <a id="{slug}"></a>`{slug}`\n\n'
-        f"{kind.title}. Status {kind.status}, `error.type` `{kind_of(made)}`. "
-        f"Will a retry help: {says}.\n\n"
-        f"**Cause.** {cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
+        f"Status {kind.status}, `{kind_of(made)}`. Retry: {says}.\n\n"
+        f"{cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
     )
 
 
@@ -233,7 +220,7 @@ def _type(schema: dict[str, Any]) -> str:
     arm = arms[0]
     if "enum" in arm:
         return " or ".join(f"`{word}`" for word in arm["enum"])
-    words = {"integer": "whole number", "number": "number", "boolean": "`on` or `off`",
+    words = {"integer": "integer", "number": "number", "boolean": "`on` or `off`",
              "array": "list"}  # fmt: skip
     kind = words.get(str(arm.get("type")), "text")
     if arm.get("format") == "password":

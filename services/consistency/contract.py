@@ -1,7 +1,8 @@
 """Consistency: does a model's own explanation predict its answers, and rest on the same words?
 
 Source: Chen et al. (2023), arXiv:2307.08678 (counterfactual simulatability); Parcalabescu & Frank,
-ACL 2024, arXiv:2311.07466 (CC-SHAP). Messages and costs; the card is README.md.
+ACL 2024, arXiv:2311.07466 (CC-SHAP). Messages and costs.
+See docs/methods/consistency.md.
 """
 
 from __future__ import annotations

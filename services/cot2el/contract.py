@@ -1,6 +1,7 @@
 """CoT2EL: which sentences of a chain of thought speak for and against each option?
 
-Source: Chen et al., EMNLP 2025, section 4 and Appendices B-C. Messages only; the card is README.md.
+Source: Chen et al., EMNLP 2025, section 4 and Appendices B-C. Messages only.
+See docs/methods/cot2el.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Explain and score: a model decides about a text and explains why; metrics score that, in one job.
 
-Source: specs "models" §7. Messages and costs; the card is README.md.
+Source: specs "models" §7. Messages and costs; see docs/methods/explanations.md.
 """
 
 from __future__ import annotations

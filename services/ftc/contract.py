@@ -1,6 +1,7 @@
 """FTC: does the logic of an explanation hold when a counterfactual hypothesis is built from it?
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages and costs; the card is README.md.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages and costs.
+See docs/methods/ftc.md.
 """
 
 from __future__ import annotations

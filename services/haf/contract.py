@@ -2,7 +2,8 @@
 
 Source: Mothilal et al., Human-Aligned Faithfulness in Toxicity Explanations of LLMs,
 arXiv:2506.19113. Messages, among them responses as OpenAI-compatible servers return them, and
-costs; the card is README.md.
+costs.
+See docs/methods/haf.md.
 """
 
 from __future__ import annotations

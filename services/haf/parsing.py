@@ -2,7 +2,7 @@
 
 Only what has a form is found here: marks, headings, labels, fields of JSON, paragraphs. What a
 sentence says is for the trained reader (`reading.py`). Source: Mothilal et al., arXiv:2506.19113,
-section 3.1; README.md lists the differences to the released parser.
+section 3.1; docs/methods/haf.md lists the differences to the released parser.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Variant `reference`: what the released parser finds, its quirks included.
 
 Source: uofthcdslab/HAF (Apache-2.0), the parser as specified for this metric; checked against the
-released output of real responses. README.md lists its quirks.
+released output of real responses. docs/methods/haf.md lists its quirks.
 """
 
 from __future__ import annotations

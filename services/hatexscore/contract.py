@@ -1,6 +1,7 @@
 """HateXScore: does an explanation of a hate-speech decision conclude, quote, name and cohere?
 
-Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages and costs; the card is README.md.
+Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages and costs.
+See docs/methods/hatexscore.md.
 """
 
 from __future__ import annotations

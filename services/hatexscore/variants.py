@@ -3,7 +3,8 @@
 `robust`, version 2.0, reads what the paper means, with the defects mended: it stands here; `paper`
 and `reference` have files of their own.
 
-Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3; README.md lists the departures.
+Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3.
+docs/methods/hatexscore.md lists the departures.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """HLV: does a judge rank, weigh or rate options as humans do, and do explanations bring it closer?
 
-Source: Chen et al., EMNLP 2025, section 5 and Appendices D-F. Messages only; the card is README.md.
+Source: Chen et al., EMNLP 2025, section 5 and Appendices D-F. Messages only.
+See docs/methods/hlv.md.
 """
 
 from __future__ import annotations

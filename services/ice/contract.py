@@ -1,6 +1,7 @@
 """ICE: does the explanation point at what matters, more than random tokens do?
 
-Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only; the card is README.md.
+Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only.
+See docs/methods/ice.md.
 """
 
 from __future__ import annotations

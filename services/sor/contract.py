@@ -1,7 +1,8 @@
 """Statement of reasons: does it say what Article 17 DSA asks for, and of this post?
 
 Source: Regulation (EU) 2022/2065, Article 17; the DSA Transparency Database's documentation,
-version 2. Messages only; the card is README.md.
+version 2. Messages only.
+See docs/methods/sor.md.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ def test_the_page_is_true(place: Place, file: Path, tmp_path: Path) -> None:
     """The commands of docs/guide/your-own-model.md, on this service and with a new name."""
     page = (ROOT / "docs" / "guide" / "your-own-model.md").read_text("utf-8")
     _, _, rest = page.partition("<!-- run by tests/end_to_end/test_own_model.py -->")
-    blocks = re.findall(r"```sh\n(.*?)```", rest.partition("<!-- end of what is run -->")[0], re.S)
+    blocks = re.findall(r"```sh\n(.*?)```", rest.partition("<!-- end of tested block -->")[0], re.S)
     place.file.write_text(place.file.read_text("utf-8").replace('name = "mine"', 'name = "first"'))
     (tmp_path / "var").symlink_to(place.service.folder)
     told = {

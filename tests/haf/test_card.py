@@ -11,7 +11,7 @@ import pytest
 
 from tests.haf.released import FILES, METRICS, Change, changes
 
-CARD = Path(__file__).parents[2] / "services" / "haf" / "README.md"
+CARD = Path(__file__).parents[2] / "docs" / "methods" / "haf.md"
 STORED = 1e-5  # what the released numbers are rounded to
 NAMES = dict(zip(METRICS, ("SoS", "DiS", "UII", "UEI", "RS", "RN"), strict=True))
 

@@ -204,7 +204,7 @@ LISTED = (
     ),
 )  # models and data sets whose every difference is listed
 
-# README.md justifies each of these.
+# docs/methods/haf.md justifies each of these.
 OTHER_DECISION = {
     "Llama-3.1-8B-Instruct|civil_comments|1|external",
     "Llama-3.1-8B-Instruct|civil_comments|3|external",

@@ -146,7 +146,7 @@ def test_the_readmes_commands_run_in_their_order(tmp_path: Path) -> None:
             )
             assert ran.returncode == 0, f"{block.source}\n{ran.stdout}\n{ran.stderr}"
             printed, ran_blocks = ran.stdout, ran_blocks + 1
-        assert ran_blocks == 3
+        assert ran_blocks == 4
         assert json.loads(printed)["data"], "the first key's tenant does not see what was made"
         [keys] = [one for one in blocks(API) if one.begins.startswith("KEY=$")]
         typed = ["bash", "-euc", keys.source.replace(TYPED, service.url)]
