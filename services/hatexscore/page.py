@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from services.hatexscore import verdict as sentences
 from services.hatexscore.contract import HatexscoreRequest
@@ -15,6 +16,7 @@ from services.hatexscore.report import (
     HatexscoreQuoteEvidence,
     HatexscoreResult,
     HatexscoreVariantOutcome,
+    Part,
     QuotationReason,
 )
 from services.hatexscore.verdict import TIE, chance
@@ -42,12 +44,6 @@ TEMPLATE = "hatexscore/page.html"
 DETAILS = {"other_variants": True}  # fields of a request that only the page needs
 
 MASK = re.compile(re.escape("[MASK]"))
-NAMES = {
-    "htc": "Hate-Type Check",
-    "qf": "Quotation Faithfulness",
-    "tgi": "Target-Group Identification",
-    "cc": "Consistency Check",
-}
 QUOTATION_KINDS: dict[QuotationReason, str] = {
     "label": "the name of a label or a field",
     "idiom": "a set phrase",
@@ -56,20 +52,13 @@ QUOTATION_KINDS: dict[QuotationReason, str] = {
     "translation": "not in the text, in letters or a language that it does not have",
     "unattributed": "not in the text, and not said to be",
 }
-WHY = {
-    "htc": sentences.conclusion,
-    "qf": sentences.faithfulness,
-    "tgi": sentences.identification,
-    "cc": sentences.coherence,
-}
 
 
 @dataclass(frozen=True, slots=True)
 class ComponentRow:
-    """A component, its weight in the score, and why it is what it is."""
+    """A component, its weight in the score, and why it is null or does not apply."""
 
     symbol: str
-    name: str
     value: float | None
     weight: float | None
     why: str
@@ -152,13 +141,13 @@ def _masked(text: str) -> list[MarkedText]:
 
 def _parts(report: HatexscoreResult) -> list[ComponentRow]:
     weights = report.provenance.parameters.get("weights") or {}
-    return [
-        ComponentRow(
-            symbol.upper(), name, getattr(report.components, symbol), weights.get(symbol), why
-        )
-        for symbol, name in NAMES.items()
-        for why in [WHY[symbol](report)]
-    ]
+    found = []
+    for part in HatexscoreComponents.model_fields:
+        null = [one.detail for one in report.reasons if one.component == part]
+        why = report.not_applicable.get(cast(Part, part)) or "; ".join(null)
+        value = getattr(report.components, part)
+        found.append(ComponentRow(part.upper(), value, weights.get(part), why))
+    return found
 
 
 def _strip(report: HatexscoreResult) -> Chart | None:

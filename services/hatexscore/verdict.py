@@ -1,4 +1,4 @@
-"""The checks of a HateXScore, and why each part of the score is what it is.
+"""The checks of a HateXScore, and how its quotes compare with chance.
 
 Sentences hold our own words and numbers only; texts, quotes and group names stand beside them.
 """
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from services.hatexscore.report import (
     NO_EXPLANATION,
-    NO_WITNESS,
     QUOTED,
     UNLISTED,
     HatexscoreCategoryEvidence,
@@ -17,7 +16,6 @@ from services.hatexscore.report import (
     HatexscoreQuoteEvidence,
     HatexscoreRandomSpans,
     HatexscoreResult,
-    Part,
     side_of_label,
 )
 from shared.contracts.checks import (
@@ -29,7 +27,7 @@ from shared.contracts.checks import (
     passed,
     undefined,
 )
-from shared.contracts.messages import Check, Finding, ReasonCode
+from shared.contracts.messages import Check, Finding
 from shared.reports.pages.page_text import counted, percent, significant
 
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
@@ -341,12 +339,6 @@ def _more_than(share_beaten: float) -> str:
 
 
 TIE = 1e-12  # probabilities and scores: equal in theory, unequal in floats
-DIGITS = (3, 6, 15)  # decimals: as many as tell two numbers apart
-NOT_HATEFUL = {
-    "causal": ("1 − QF < τ", "<"),
-    "eq5": ("QF < τ", "<"),
-    "reference": ("QF ≥ τ", "≥"),
-}
 
 
 def quotes(report: HatexscoreResult) -> list[HatexscoreQuoteEvidence]:
@@ -371,168 +363,6 @@ def moved(report: HatexscoreResult) -> float | None:
     return abs(report.probability_original - report.probability_masked)
 
 
-def conclusion(report: HatexscoreResult) -> str:
-    """Why HTC is what it is."""
-    if report.components.htc is None:
-        return _undefined(report, "htc")
-    if contradicted(report):
-        return (
-            f"It concludes: {report.stated_label}, but the decision sent is "
-            f"{report.predicted_label}. Who is shown both has no definitive decision, so HTC is 0."
-        )
-    if report.components.htc != 1:
-        used = report.provenance.parameters.get("vocabulary", "default")
-        if used in ("default", "hate"):
-            return "Nothing in the explanation states whether the text is hateful."
-        words = f"the vocabulary {used}" if isinstance(used, str) else "your labels"
-        return f"Nothing in the explanation states a decision in the words of {words}."
-    if report.stated_label is None:
-        return "One of the released code's keywords occurs, though none that names a label."
-    keyword = report.provenance.variant == "reference"
-    said = "The last keyword of the explanation reads as" if keyword else "It concludes:"
-    if report.label_match is None:
-        return f"{said} {report.stated_label}. No decision was sent to compare this with."
-    if report.label_match:
-        return f"{said} {report.stated_label}, which is the decision that was sent."
-    return f"{said} {report.stated_label}, but the decision sent is {report.predicted_label}."
-
-
-def faithfulness(report: HatexscoreResult) -> str:
-    """Why QF is what it is."""
-    qf, drop = report.components.qf, _effect(report)
-    if qf is None and _codes(report, "qf") & NO_WITNESS:
-        return _undefined(report, "qf")
-    if not quotes(report):
-        return "The explanation quotes nothing of the text, so QF is 0."
-    if qf is None and report.predicted_label is None:
-        return "Undefined: the decision is unknown, and QF reads the movement by the decision."
-    if qf is None:
-        return "Undefined: P(hateful) of the text or of the masked text is missing."
-    if drop is None or _is_whole_text(report):
-        return "The quotes cover the text, or nearly all of it, and single nothing out, so QF is 0."
-    before, after = report.probability_original, report.probability_masked
-    said = (
-        f"Masking the quotes moves {_probability(report)} from {significant(before)} to "
-        f"{significant(after)}, by {significant(moved(report))}."
-    )
-    if _is_increase(report):
-        carry = "do not carry it" if is_positive(report) else "carry no hate"
-        return f"{said} Without them it is higher, so the quotes {carry}: QF is {significant(qf)}."
-    if is_positive(report):
-        which = "A hateful" if hateful(report) else "Such a"
-        rest = f"{which} decision should rest on its quotes: QF is this movement."
-        return f"{said} {rest}{_chance_note(report)}"
-    return (
-        f"{said} A non-hateful decision should not hang on its quotes: "
-        f"QF is 1 − {significant(drop)} = {significant(qf)}."
-    )
-
-
-def _chance_note(report: HatexscoreResult) -> str:
-    """Chance: QF without it is no evidence."""
-    control = report.control
-    if control is None or control.p_value is None:
-        return " There is no comparison with chance."
-    return f" It is {_rank(control)}, p = {significant(control.p_value)}."
-
-
-def identification(report: HatexscoreResult) -> str:
-    """Why TGI is what it is."""
-    if "tgi" in report.not_applicable:
-        return f"Not applicable: {report.not_applicable['tgi']}."
-    if report.components.tgi is None:
-        return _undefined(report, "tgi")
-    named = mentions(report)
-    counting = sum(mention.counts for mention in named)
-    if not named:
-        said = "The explanation names no group of the policy"
-        if hateful(report):
-            return f"{said}; Eq. 4 requires one of a hateful decision, even about a single person."
-        if report.predicted_label is not None and report.provenance.variant == "robust":
-            return f"{said}, and the text does."
-        return f"{said}."
-    if not counting:
-        return f"Groups of the policy are mentioned ({len(named)}), but no mention counts."
-    return f"Mentions of groups that count as named: {counting} of {len(named)}."
-
-
-def coherence(report: HatexscoreResult) -> str:
-    """Why CC is what it is."""
-    parts = report.components
-    if contradicted(report):
-        return "The explanation concludes the opposite of the decision, so CC is 0."
-    unnamed = parts.tgi is None and "tgi" not in report.not_applicable
-    if parts.cc is None and parts.qf is None:
-        return f"Undefined, because {'QF and TGI are' if unnamed else 'QF is'}."
-    if parts.cc is None and unnamed:
-        return "Undefined, because TGI is."
-    if parts.cc is None:
-        return "Undefined: the decision is unknown, and the two decisions give different answers."
-    if report.predicted_label is None:
-        return f"The decision is unknown, but either one gives {significant(parts.cc)}."
-    rule = report.provenance.parameters.get("consistency_rule")
-    if parts.qf is None or unnamed:
-        return "What is known is enough: one of the conditions does not hold, so CC is 0."
-    if not is_positive(report) and rule not in NOT_HATEFUL:
-        return "The rule in force was not kept with the result."
-    asked, shown, holds = _condition(report, parts.qf, str(rule))
-    return (
-        f"For a {report.predicted_label} decision CC requires {asked}: "
-        f"{shown} {'holds' if holds else 'does not hold'}, and {_grouping(report, str(rule))}."
-    )
-
-
-def _grouping(report: HatexscoreResult, rule: str) -> str:
-    """What the explanation says of groups, as far as the rule asks."""
-    if is_positive(report) or not _asks_for_attacks(report, rule):
-        return f"{'a' if report.components.tgi == 1 else 'no'} group is named"
-    attacked = any(mention.attacked for mention in mentions(report))
-    return f"{'a' if attacked else 'no'} group is attacked according to the explanation"
-
-
-def _asks_for_attacks(report: HatexscoreResult, rule: str) -> bool:
-    """Only the rule `causal` of the robust variant asks more of a group than its name."""
-    return rule == "causal" and report.provenance.variant == "robust"
-
-
-def _codes(report: HatexscoreResult, part: Part) -> set[ReasonCode]:
-    return {reason.code for reason in report.reasons if reason.component == part}
-
-
-def _undefined(report: HatexscoreResult, part: Part) -> str:
-    """Which languages stand in the way. No reason holds words of the text."""
-    details = [reason.detail for reason in report.reasons if reason.component == part]
-    return f"Undefined: {'; '.join(details)}."
-
-
-def _condition(report: HatexscoreResult, qf: float, rule: str) -> tuple[str, str, bool]:
-    """What is asked of QF, the same in numbers, and whether it holds."""
-    tau = float(report.provenance.parameters["tau"])
-    if is_positive(report):
-        asked = "QF ≥ τ and a named group" if hateful(report) else "QF ≥ τ"
-        return asked, _compare(qf, "≥", tau), qf >= tau - TIE
-    said, sign = NOT_HATEFUL[rule]
-    value = 1 - qf if rule == "causal" else qf
-    reaches = value >= tau - TIE
-    group = "no attacked group" if _asks_for_attacks(report, rule) else "no named group"
-    asked = f"{said} (rule {rule}) and {group}"
-    return asked, _compare(value, sign, tau), reaches == (sign == "≥")
-
-
-def _compare(value: float, sign: str, threshold: float) -> str:
-    """Both numbers with as many decimals as tell them apart."""
-    for digits in DIGITS:
-        left, right = significant(value, digits), significant(threshold, digits)
-        if left != right or abs(value - threshold) <= TIE:
-            break
-    return f"{left} {sign} {right}"
-
-
-def hateful(report: HatexscoreResult) -> bool:
-    """Whether the decision in force is hateful; an unknown one is not."""
-    return report.predicted_label == "hateful"
-
-
 def is_positive(report: HatexscoreResult) -> bool:
     """Return True for a decision that rests on its quotes: hateful, or a further class."""
     return side_of_label(report.predicted_label) == "hateful"
@@ -555,11 +385,6 @@ def _is_whole_text(report: HatexscoreResult) -> bool:
     return qf is not None and (drop is None or not _is_movement(report, qf, drop))
 
 
-def contradicted(report: HatexscoreResult) -> bool:
-    """Whether HTC is 0 because the explanation concludes the opposite of the decision."""
-    return report.label_match is False and report.components.htc == 0
-
-
 def _is_decision_aware(report: HatexscoreResult) -> bool:
     """Since version 2.0 the robust variant asks which way masking moves P."""
     return report.provenance.variant == "robust" and report.drop_direction is not None
@@ -570,11 +395,7 @@ def _signed(report: HatexscoreResult) -> bool:
     return _is_decision_aware(report) and is_positive(report)
 
 
-def _is_increase(report: HatexscoreResult) -> bool:
-    """Whether that matters, and P(hateful) is higher without the quotes."""
-    return _is_decision_aware(report) and (report.signed_drop or 0.0) < -TIE
-
-
 def _effect(report: HatexscoreResult) -> float | None:
-    """What Eq. 3 takes as the movement, probability."""
-    return 0.0 if _is_increase(report) else moved(report)
+    """The movement that Eq. 3 takes, probability: 0 if P(hateful) is higher without the quotes."""
+    rises = _is_decision_aware(report) and (report.signed_drop or 0.0) < -TIE
+    return 0.0 if rises else moved(report)

@@ -17,7 +17,6 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.kernel import NamedGroups
 from services.hatexscore.metric import OPPOSING, SERVICE
 from services.hatexscore.report import HatexscoreResult, Side
-from services.hatexscore.verdict import coherence, conclusion, faithfulness
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.hatexscore.test_golden import CASES
 
@@ -95,8 +94,6 @@ def test_a_stated_opposite_is_incoherent_by_every_rule(rule: str) -> None:
     report = explained("hateful", "non-hateful", 0.9, 0.2, consistency_rule=rule)
     assert (report.components.htc, report.components.cc) == (0, 0)
     assert report.score == pytest.approx((0.7 + 1) / 4)
-    assert "but the decision sent is hateful" in conclusion(report)
-    assert "concludes the opposite" in coherence(report)
     assert report.problems[0] == "opposite-decision"
 
 
@@ -120,7 +117,6 @@ def test_a_model_that_decides_otherwise_is_no_witness(
         assert codes(report, part) == ["model-disagrees"]
     assert {one.detail for one in report.reasons} <= set(report.warnings)
     assert set(report.partial_parts) == {"htc", "tgi"} - set(report.not_applicable)
-    assert "it does not make the decision that is explained" in faithfulness(report)
 
 
 def test_a_model_in_process_that_decides_otherwise_is_told() -> None:
@@ -160,7 +156,6 @@ def test_quotes_whose_removal_makes_it_worse_do_not_carry_a_hateful_decision() -
     assert (report.components.qf, report.components.cc, report.score) == (0, 0, 0.5)
     assert report.drop_direction == "opposes"
     assert OPPOSING in report.warnings
-    assert "Without them it is higher" in faithfulness(report)
     printed = explained("hateful", "hateful", 0.6, 0.95, variant="paper")
     assert printed.components.qf == pytest.approx(0.35)
 
@@ -233,4 +228,3 @@ def test_a_condition_that_is_false_needs_no_probability() -> None:
     assert (groupless.components.qf, groupless.components.cc) == (None, 0)
     assert groupless.undefined == {"qf": "probability-missing"}
     assert (groupless.score, groupless.partial_parts) == (None, ("htc", "tgi", "cc"))
-    assert "one of the conditions does not hold" in coherence(groupless)
