@@ -54,7 +54,6 @@ class Allowed:
 
 ALLOWED = Allowed(
     gained={
-        "hatexscore": frozenset({"other_variants"}),
         "ice": frozenset({"token_values"}),
         "haf": frozenset({"token_values"}),
         "cot2el": frozenset({"similarity"}),

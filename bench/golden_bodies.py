@@ -65,7 +65,6 @@ HATE = {
     "predicted_label": "hateful",
 }
 HATEXSCORE: Json = {
-    "all variants": HATE | {"other_variants": True},
     "weighed": HATE | {"weights": {"htc": 2.0, "qf": 0.5, "tgi": 1.0, "cc": 0.0}, "tau": 0.1},
     "another rule": HATE | {"consistency_rule": "eq5", "predicted_label": "non-hateful"},
     "a platform's policy": HATE | {"policy": "meta", "language": "en", "control_draws": 5},

@@ -36,7 +36,7 @@ BODIES_ASKED: dict[str, tuple[str, ...]] = {  # path → names of `BODIES`
     "/v1/scores/cot2el": ("parsed", "compared by meaning", "own units", "a unit outside"),
     "/v1/scores/ftc": ("written, neutral", "own phrases", "own targets", "a wrong kind"),
     "/v1/scores/haf": ("written", "greedy", "as released", "without log-probabilities"),
-    "/v1/scores/hatexscore": ("all variants", "weighed", "another rule", "a wrong field"),
+    "/v1/scores/hatexscore": ("weighed", "another rule", "a wrong field"),
     "/v1/scores/hlv": ("ranked", "rotated", "brought logits", "no such option"),
     "/v1/scores/ice": ("masks", "adaptive", "own values", "a span outside"),
     "/v1/scores/nobody": ("unknown metric",),

@@ -212,10 +212,6 @@ class HatexscoreRequest(ExplainableRequest):
         "Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is "
         "fewer above 10,050 characters of `text`; else 20",
     )
-    other_variants: bool = Field(
-        default=False,
-        description="also report what the other two variants say, in the same call of the model",
-    )
 
     @property
     def explanation_text(self) -> str:
@@ -403,16 +399,13 @@ def cost(request: HatexscoreRequest, reads: int) -> Sequence[Work]:
 
 
 def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
-    variants = Size(
-        "variants", len(get_args(Variant)) if request.other_variants else 1, "/other_variants"
-    )
     explanation = request.explanation_text
     characters = len(request.text) + len(explanation)
     read = Size("characters of `text` and `explanation`", characters, "/text", least=2)
-    yield Work((read, variants), "characters", seconds_each=SECONDS_A_CHARACTER)
+    yield Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER)
     marks = sum(map(explanation.count, MARKS))
     quotations = Size("quotation marks of `explanation`", marks, "/explanation")
-    yield Work((quotations, variants), "quotations", seconds_each=SECONDS_A_QUOTATION)
+    yield Work((quotations,), "quotations", seconds_each=SECONDS_A_QUOTATION)
     if request.reader_model is not None and request.reader != "rules":
         prompt = Size("tokens of `explanation`", words_of(explanation), "/explanation")
         yield Work((prompt,))
@@ -423,10 +416,10 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
     if marks and request.probabilities is None:
         draws = Size("texts (`control_draws` and two)", 2 + request.most_draws, "/control_draws")
         tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
-        yield Work((draws, tokens, variants))
+        yield Work((draws, tokens))
         if request.prompt is not None:
             around = Size("tokens of `prompt`", prompt_tokens(request.prompt), "/prompt")
-            yield Work((draws, around, variants))
+            yield Work((draws, around))
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:

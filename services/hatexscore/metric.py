@@ -21,7 +21,6 @@ from services.hatexscore.explanation import (
     total_score,
 )
 from services.hatexscore.model_calls import (
-    NO_CONTROL,
     HatexscoreCollected,
     RandomPlacements,
     ask_classifiers,
@@ -42,7 +41,6 @@ from services.hatexscore.report import (
     HatexscoreRandomSpans,
     HatexscoreReason,
     HatexscoreResult,
-    HatexscoreVariantOutcome,
     Part,
     side_of_label,
 )
@@ -57,10 +55,6 @@ from shared.reports.metric import Collected, Metric, StatedDecision
 from shared.statistics import ranks
 from shared.statistics.other_texts import OtherText, calibrated_p
 from shared.text.language import Obstacle, assumption
-
-SENT_FOR_ANOTHER = (
-    "the probability sent for the masked text was taken, though this variant masks other words"
-)
 
 MOST_QUOTATIONS = 200  # different ones in one explanation
 PARTS: tuple[Part, ...] = ("htc", "qf", "tgi", "cc")
@@ -315,32 +309,6 @@ class HateXScore(
     def summarize(self, rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport:
         return batch_report(rows, over)
 
-    def expand(self, request: HatexscoreRequest) -> tuple[HatexscoreRequest, ...]:
-        """With `other_variants`, the other two as well: they are scored in the same model calls."""
-        if not request.other_variants:
-            return (request,)
-        others = dict.fromkeys(VARIANTS)
-        del others[request.variant]
-        return (
-            request,
-            *(request.model_copy(update={"variant": name, "control_draws": 0}) for name in others),
-        )
-
-    def join(
-        self, request: HatexscoreRequest, reports: Sequence[HatexscoreResult]
-    ) -> HatexscoreResult:
-        own, *others = reports
-        if not others:
-            return own
-        # Where this variant quotes nothing, another may have called the model all the same.
-        used = dict.fromkeys(use for report in reports for use in report.provenance.models)
-        return own.model_copy(
-            update={
-                "other_variants": tuple(_outcome(request, own, other) for other in others),
-                "provenance": own.provenance.model_copy(update={"models": tuple(used)}),
-            }
-        )
-
 
 def _read_all(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
     """Each by its variant, whose requests are read in one go."""
@@ -518,25 +486,6 @@ def _calibrated(
             p_anti=p.p_anti,
         ),
     }
-
-
-def _outcome(
-    request: HatexscoreRequest, own: HatexscoreResult, other: HatexscoreResult
-) -> HatexscoreVariantOutcome:
-    warnings = [warning for warning in other.warnings if not warning.startswith(NO_CONTROL)]
-    borrowed = request.probabilities is not None and other.masked_text is not None
-    if borrowed and other.masked_text != own.masked_text:
-        warnings.append(SENT_FOR_ANOTHER)
-    in_force = other.provenance.parameters
-    return HatexscoreVariantOutcome(
-        variant=other.provenance.variant,
-        score=other.score,
-        components=other.components,
-        reasons=other.reasons,
-        tau=in_force["tau"],
-        consistency_rule=in_force["consistency_rule"],
-        warnings=tuple(warnings),
-    )
 
 
 SERVICE = HateXScore()

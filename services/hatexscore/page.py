@@ -1,4 +1,4 @@
-"""HateXScore's page: what the explanation claims, what the model did, and the three variants."""
+"""HateXScore's page: what the explanation claims, and what the model did."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from services.hatexscore.report import (
     HatexscoreGroupEvidence,
     HatexscoreQuoteEvidence,
     HatexscoreResult,
-    HatexscoreVariantOutcome,
     Part,
     QuotationReason,
 )
-from services.hatexscore.verdict import TIE, chance
+from services.hatexscore.verdict import chance
 from shared.contracts.language_names import language_name
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import strip
@@ -41,7 +40,6 @@ from shared.reports.pages.report_design import (
 )
 
 TEMPLATE = "hatexscore/page.html"
-DETAILS = {"other_variants": True}  # fields of a request that only the page needs
 
 MASK = re.compile(re.escape("[MASK]"))
 QUOTATION_KINDS: dict[QuotationReason, str] = {
@@ -87,7 +85,6 @@ class HatexscoreView:
     parts: list[ComponentRow]
     moved: float | None
     strip: Chart | None
-    variants: list[VariantRow]
     policy: PolicyView
     own_labels: bool
     quotation_kinds: dict[QuotationReason, str]
@@ -109,7 +106,6 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
         parts=_parts(report),
         moved=sentences.moved(report),
         strip=_strip(report),
-        variants=rows(report),
         policy=_policy(report),
         own_labels=not isinstance(parameters.get("labels", {}), str | None),
         quotation_kinds=QUOTATION_KINDS,
@@ -171,56 +167,6 @@ def _policy(report: HatexscoreResult) -> PolicyView:
     if isinstance(policy, dict):
         return PolicyView("your own list", tuple(policy))
     return PolicyView(policy or "")
-
-
-@dataclass(frozen=True, slots=True)
-class VariantRow:
-    """A variant beside the others; `difference`: of its score from this report's, in words."""
-
-    variant: str
-    score: float | None
-    components: HatexscoreComponents
-    tau: float | None
-    rule: str
-    difference: str
-    warnings: tuple[str, ...]
-
-
-def rows(report: HatexscoreResult) -> list[VariantRow]:
-    """Every variant, this report's first; none where the others were not asked for."""
-    if not report.other_variants:
-        return []
-    in_force = report.provenance.parameters
-    own = VariantRow(
-        variant=report.provenance.variant,
-        score=report.score,
-        components=report.components,
-        tau=in_force.get("tau"),
-        rule=in_force.get("consistency_rule") or "not kept",
-        difference="this report",
-        warnings=(),
-    )
-    return [own, *(_row(report, outcome) for outcome in report.other_variants)]
-
-
-def _row(report: HatexscoreResult, outcome: HatexscoreVariantOutcome) -> VariantRow:
-    return VariantRow(
-        variant=outcome.variant,
-        score=outcome.score,
-        components=outcome.components,
-        tau=outcome.tau,
-        rule=outcome.consistency_rule,
-        difference=_difference(report.score, outcome.score),
-        warnings=outcome.warnings,
-    )
-
-
-def _difference(own: float | None, other: float | None) -> str:
-    if own is None or other is None:
-        return "not comparable"
-    if abs(other - own) <= TIE:
-        return "the same"
-    return f"{significant(abs(other - own))} {'higher' if other > own else 'lower'}"
 
 
 def design(report: Record) -> Iterator[Block]:

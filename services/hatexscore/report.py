@@ -18,7 +18,6 @@ from shared.contracts.messages import (
     Message,
     NullReason,
     ReasonCode,
-    Variant,
     Word,
 )
 from shared.contracts.null_report import Null, PValue
@@ -295,22 +294,6 @@ class HatexscoreRandomSpans(Null):
     )
 
 
-class HatexscoreVariantOutcome(Message):
-    """What another variant says of the same request; the control is of the report's own alone."""
-
-    variant: Variant
-    score: float | None = Field(ge=0, le=1, description="null where undefined; see `reasons`")
-    components: HatexscoreComponents
-    reasons: tuple[HatexscoreReason, ...] = Field(default=(), description="why something is null")
-    tau: Probability = Field(description="in force: that of `reference` is fixed")
-    consistency_rule: ConsistencyRule = Field(
-        description="in force: as sent, else the variant's own"
-    )
-    warnings: tuple[Annotated[str, Word], ...] = Field(
-        default=(), description="why something is null or doubtful"
-    )
-
-
 class HatexscoreProbabilityReading(Message):
     """How P was read off a model that does not state it: of text and masked text together."""
 
@@ -454,11 +437,6 @@ class HatexscoreResult(ExplainableReport):
     )
     control: HatexscoreRandomSpans | None = Field(
         description="null where undefined; see `warnings`"
-    )
-    other_variants: tuple[HatexscoreVariantOutcome, ...] = Field(
-        default=(),
-        exclude_if=lambda outcomes: not outcomes,
-        description="what the other two variants give; absent unless requested",
     )
 
     @model_validator(mode="before")

@@ -129,18 +129,10 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         """Parameters whose value is neither what was sent nor the variant's own."""
         return {}
 
-    def expand(self, request: Request) -> tuple[Request, ...]:
-        """The requests that this one stands for, itself first."""
-        return (request,)
-
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
         """The decision about the text that an answer states, as this metric reads explanations;
         None where it reads none. language: BCP 47, or `auto`."""
         return None
-
-    def join(self, request: Request, reports: Sequence[Result]) -> Result:
-        """One report out of those of `expand(request)`."""
-        return reports[0]
 
     @final
     def score(self, request: Request) -> Result:
@@ -159,14 +151,12 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
     @final
     def score_batch(self, requests: Sequence[Request]) -> list[Result]:
         """The same reports as one by one, byte for byte, with the model calls of all together."""
-        expanded = [self.expand(request) for request in requests]
-        asked = [one for several in expanded for one in several]
-        covered = [self.coverage(request) for request in asked]
+        covered = [self.coverage(request) for request in requests]
         # models are asked about those alone whose languages they know
-        known = [one for one, own in zip(asked, covered, strict=True) if not own.obstacles]
+        known = [one for one, own in zip(requests, covered, strict=True) if not own.obstacles]
         answers = iter(self.collect(known) if known else ())
         reports = []
-        for request, own in zip(asked, covered, strict=True):
+        for request, own in zip(requests, covered, strict=True):
             answer: Any = Collected() if own.obstacles else next(answers)
             answer = replace(
                 answer,
@@ -175,12 +165,8 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
                 warnings=(*own.warnings, *answer.warnings),
             )
             make = self._undefined if answer.obstacles else self.report
-            reports.append(make(request, answer))
-        made = iter(reports)
-        return [
-            self.contract.judged(self.join(request, [next(made) for _ in several]))
-            for request, several in zip(requests, expanded, strict=True)
-        ]
+            reports.append(self.contract.judged(make(request, answer)))
+        return reports
 
     def _undefined(self, request: Request, collected: Collected) -> Result:
         """With the reason beside every null."""

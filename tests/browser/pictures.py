@@ -63,9 +63,7 @@ def _filled(service: Service) -> dict[str, Shown]:
     """Score the examples; picture → what it shows."""
     with httpx.Client(base_url=service.url, timeout=120) as client:
         posts = [json.loads(line) for line in POSTS.read_text("utf-8").splitlines()]
-        bodies = [
-            {**post, "other_variants": True, "metadata": {"id": post["id"]}} for post in posts
-        ]
+        bodies = [{**post, "metadata": {"id": post["id"]}} for post in posts]
         jobs = [_score(client, "hatexscore", body) for body in bodies]
         hatexscore = next(one["id"] for one in jobs if one["result"]["verdict"] == "holds_up")
         compared = metrics()["ice"].examples[COMPARED] | {"token_values": True}

@@ -45,7 +45,7 @@ def send_crowd(service: Trial, jobs: int) -> Sent:
 
 def most_expensive(number: int) -> Json:
     """As much as one request of HateXScore may ask for: quotations that are nearly in a long text,
-    many draws, every variant."""
+    many draws."""
     word = "".join(chr(ord("a") + int(digit)) for digit in str(number))
     sentence = f"those people {word} are ruining our town and nobody stops them "
     text = (sentence * (MAX_CHARACTERS // len(sentence) + 1))[:MAX_CHARACTERS]
@@ -54,7 +54,6 @@ def most_expensive(number: int) -> Json:
         "text": text,
         "explanation": f"{quotations} Conclusion: hateful."[-MAX_CHARACTERS:],
         "control_draws": DRAWS,
-        "other_variants": True,
         "seed": FIRST_SEED + number,
     }
 

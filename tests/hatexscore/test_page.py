@@ -68,13 +68,11 @@ def test_any_result_has_a_page_and_its_texts_are_whole(request: HatexscoreReques
 
 @pytest.mark.parametrize(("name", "variant"), [*product(CONTRACT.examples, get_args(Variant))])
 def test_the_examples_have_a_page_with_every_component(name: str, variant: Variant) -> None:
-    fields = CONTRACT.examples[name] | {"variant": variant, "other_variants": True}
+    fields = CONTRACT.examples[name] | {"variant": variant}
     request = HatexscoreRequest.model_validate(fields)
     html = shown(request, scored(request))
     for symbol in HatexscoreComponents.model_fields:
         assert f'<span class="symbol">{symbol.upper()}</span>' in html
-    for other in get_args(Variant):
-        assert f"<code>{other}</code>" in html
     assert " style=" not in html
 
 
@@ -170,7 +168,7 @@ def test_a_missing_probability_is_named_as_the_reason() -> None:
 
 @pytest.mark.parametrize("variant", get_args(Variant))
 def test_a_result_without_its_text_still_shows_the_numbers(variant: Variant) -> None:
-    request = ask(variant=variant, other_variants=True, do_not_store_text=True)
+    request = ask(variant=variant, do_not_store_text=True)
     with bound(FakeClassifier()):
         report = score(request)
     kept = HatexscoreResult.model_validate(without_text(report, request))
@@ -216,19 +214,6 @@ def points(svg: str) -> int:
 def test_a_strip_shows_every_draw(draws: list[float], observed: float) -> None:
     svg = strip(draws, observed, Caption("t", "s", "u"), says="the quotes").svg
     assert points(svg) == len(draws)
-
-
-def test_the_other_variants_are_a_table_or_a_word_on_how_to_ask() -> None:
-    assert "&#34;other_variants&#34;: true" in page() or '"other_variants": true' in page()
-    request = ask(other_variants=True)
-    report = scored(request)
-    rows = view(request, report).variants
-    assert [row.variant for row in rows] == ["robust", "paper", "reference"]
-    assert [row.score for row in rows[1:]] == [one.score for one in report.other_variants]
-    html = shown(request, report)
-    assert "Not asked for" not in html
-    for outcome in report.other_variants:
-        assert outcome.consistency_rule in html
 
 
 def beaten(label: Label, share: float | None) -> HatexscoreResult:

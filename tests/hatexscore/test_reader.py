@@ -297,13 +297,6 @@ def test_the_explanation_cannot_close_its_own_fence() -> None:
     assert prompt.index(said) > prompt.index("======")
 
 
-def test_three_variants_ask_once() -> None:
-    with reading(ANSWER) as reader:
-        report = score(ask(other_variants=True))
-    assert len(reader.prompts) == 1
-    assert [one.components.htc for one in report.other_variants] == [1, 1]
-
-
 def test_a_reader_is_named_and_known() -> None:
     with pytest.raises(ValidationError, match="reader_model"):
         HatexscoreRequest.model_validate(DUTCH | {"reader": "llm"})

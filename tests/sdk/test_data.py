@@ -34,7 +34,7 @@ SCALARS = st.one_of(
 )  # fmt: skip
 JSON = st.recursive(SCALARS, lambda of: st.lists(of, max_size=2) | st.dictionaries(WORDS, of))
 NAMES = st.sampled_from(
-    ["text", "explanation", "seed", "tau", "k", "policy", "labels", "other_variants", "metadata",
+    ["text", "explanation", "seed", "tau", "k", "policy", "labels", "reader_model", "metadata",
      "predicted_label", "question", "rationale", "unheard-of", "id"]
 )  # fmt: skip
 REQUESTS = st.lists(st.dictionaries(NAMES, JSON, max_size=5), min_size=1, max_size=6)

@@ -52,7 +52,7 @@ def test_numbers_have_their_bounds_and_choices_their_words() -> None:
     assert (found["tau"].kind, found["tau"].low, found["tau"].high) == ("number", 0, 1)
     assert found["seed"].whole
     assert "robust" in found["variant"].choices
-    assert found["other_variants"].kind == "switch"
+    assert found["accept_untrained_languages"].kind == "switch"
     assert found["model"].is_basic
     assert found["tau"].has_slider
     assert found["weights.htc"].kind == "number"
@@ -146,7 +146,7 @@ def test_more_is_folded_until_something_of_it_is_said(client: httpx.Client) -> N
     page = client.get("/try?metric=hatexscore")
     assert folded in page.text
     form = {"csrf": token(page), "metric": "hatexscore", "text": "a", "explanation": "b"}
-    form |= {"action": "show", f"{PREFIX}other_variants": "yes"}  # as the page fills it itself
+    form |= {"action": "show"}
     assert folded in client.post("/try", data=form).text
     for more in ({"weights.htc": "2"}, {"tau": "high"}):
         filled = {f"{PREFIX}{name}": value for name, value in more.items()}
