@@ -11,44 +11,34 @@ from collections.abc import Sequence
 import numpy as np
 
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.quote_search import word_spans
 from services.hatexscore.report import (
     MOST_NAMED,
     Decision,
     HatexscoreBatchReport,
-    HatexscoreBatchReportRequest,
     HatexscoreComponents,
     HatexscoreDecisionMeans,
     HatexscoreGroupEvidence,
     HatexscoreLabelConflicts,
-    HatexscoreLengthScores,
     HatexscoreModelAgreement,
     HatexscoreQuoteCounts,
-    HatexscoreReaderScores,
     HatexscoreResult,
     HatexscoreTestedTogether,
-    Language,
-    Reader,
-    TextLength,
 )
 from services.hatexscore.verdict import LEVEL, tested_p
+from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval
 from shared.reports.estimates import UNIT, BatchStatistics
 from shared.reports.pages.page_text import counted, percent
-from shared.statistics.classification import kappa, label_counts
 from shared.statistics.comparison import LEAST_P, normal_p, omnibus_z
 from shared.statistics.families import FALSE_DISCOVERIES, discovered, local_false_discovery
 
 Row = Scored[HatexscoreRequest, HatexscoreResult]
-Statistics = BatchStatistics[HatexscoreBatchReportRequest]
+Statistics = BatchStatistics[BatchReportRequest]
 
 
-ROUNDING = 1e-12
 FOUND = ("exact", "inflected", "fuzzy", "missing", "unsearched")  # a quotation in its text
-LONG = 600  # characters: at most 50 words are short
 FAITHLESS = 0.8  # agreement under which QF tells about the model
-NOT_STANDARDISED = "no score is standardised: no result with a score was decided {decisions}"
 FOREIGN = (
     "the asked model makes {share} of the decisions: {said} the {results} where it decides "
     "otherwise"
@@ -70,16 +60,8 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
             *common["warnings"],
             FOREIGN.format(share=percent(share), said=said, results=counted(len(others), "result")),
         )
-    standardised, unknown = _standardised(rows, over)
-    common["warnings"] = (*common["warnings"], *unknown)
-    found: dict[Reader, list[Row]] = {}
-    for row in rows:
-        if row.report.reader is not None:
-            found.setdefault(row.report.reader.by, []).append(row)
     return HatexscoreBatchReport(
         **common,
-        label_mix={decision: len(own) for decision, own in _scored(rows).items()},
-        standardised_score=standardised,
         components={part: common["parts"][part].mean for part in HatexscoreComponents.model_fields},
         share_beaten=over.mean("share_beaten", _shares_beaten(rows), over.keys(rows), UNIT),
         by_decision={
@@ -90,11 +72,9 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
         evidence=_evidence(rows, over),
         labels=label_conflicts(rows),
         quotes=quote_counts(rows),
-        text_lengths=_text_lengths(rows, over),
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
         categories=dict(sorted(Counter(c for row in rows for c in _categories(row)).items())),
         languages=dict(sorted(Counter(row.report.language for row in rows).items())),
-        readers={by: _scores_by(by, own, over) for by, own in sorted(found.items())},
     )
 
 
@@ -109,32 +89,6 @@ def _by_decision(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
     for row in rows:
         found.setdefault(row.report.predicted_label or "unknown", []).append(row)
     return found
-
-
-def _scored(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
-    """The results with a score, by decision."""
-    found = _by_decision([row for row in rows if row.report.score is not None])
-    return dict(sorted(found.items()))
-
-
-def _standardised(rows: Sequence[Row], over: Statistics) -> tuple[Interval | None, tuple[str, ...]]:
-    """The mean score of the mix that was sent, or why there is none."""
-    mix = over.request.reference_mix
-    if mix is None:
-        return None, ()
-    scored = _scored(rows)
-    wanted = {decision: share for decision, share in mix.items() if share > 0}
-    if missing := sorted(set(wanted) - set(scored)):
-        return None, (NOT_STANDARDISED.format(decisions=", ".join(missing)),)
-    strata = [scored[decision] for decision in wanted]
-    found = over.macro(
-        "standardised score",
-        [np.array([row.report.score for row in own], dtype=np.float64) for own in strata],
-        [over.keys(own) for own in strata],
-        bounds=UNIT,
-        weights=list(wanted.values()),
-    )
-    return found, ()
 
 
 def _means(name: str, rows: Sequence[Row], over: Statistics) -> HatexscoreDecisionMeans:
@@ -218,22 +172,11 @@ def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgr
     known = _known(rows)
     if not known:
         return None
-    agreeing = [row for row in known if _agrees(row)]
-    with_qf = [row for row in known if row.report.components.qf is not None]
-    pairs = np.array([[_p(row), row.report.components.qf] for row in with_qf], dtype=np.float64)
     return HatexscoreModelAgreement(
         agreement=_agreement(known, over),
         by_decision={
             decision: _agreement(own, over) for decision, own in sorted(_by_decision(known).items())
         },
-        kappa=_kappa(known),
-        qf_where_agreeing=over.mean(
-            "qf where agreeing",
-            [row.report.components.qf for row in agreeing],
-            over.keys(agreeing),
-            UNIT,
-        ),
-        corr_p_qf=over.correlation("p and qf", pairs.reshape(-1, 2), over.keys(with_qf)),
     )
 
 
@@ -246,17 +189,6 @@ def _agreement(rows: Sequence[Row], over: Statistics) -> Interval:
     return over.share([float(_agrees(row)) for row in rows], over.keys(rows))
 
 
-def _kappa(rows: Sequence[Row]) -> float | None:
-    """Agreement beyond that of two who decide as often, by chance (Cohen 1960)."""
-    decided = [int(row.report.predicted_label != "non-hateful") for row in rows]
-    model = [one if _agrees(row) else 1 - one for row, one in zip(rows, decided, strict=True)]
-    cells = list(zip(model, decided, strict=True))
-    [value] = kappa(label_counts(cells, 2).sum(axis=0)[None])
-    if not np.isfinite(value):
-        return None
-    return 0.0 if abs(value) < ROUNDING else float(value)
-
-
 def _p(row: Row) -> float | None:
     return row.report.probability_original
 
@@ -264,20 +196,6 @@ def _p(row: Row) -> float | None:
 def _agrees(row: Row) -> bool:
     """Defined for rows whose decision and whose P(hateful) are known."""
     return bool(row.report.model_agrees)
-
-
-def _scores_by(by: Reader, rows: Sequence[Row], over: Statistics) -> HatexscoreReaderScores:
-    keys = over.keys(rows)
-
-    def mean(what: str, values: Sequence[float | None]) -> Interval:
-        return over.mean(f"by {by} {what}", values, keys, UNIT)
-
-    return HatexscoreReaderScores(
-        results=len(rows),
-        htc=mean("htc", [row.report.components.htc for row in rows]),
-        tgi=mean("tgi", [row.report.components.tgi for row in rows]),
-        score=mean("score", [row.report.score for row in rows]),
-    )
 
 
 def quote_counts(rows: Sequence[Row]) -> HatexscoreQuoteCounts:
@@ -304,37 +222,6 @@ def _worst(found: Counter[str]) -> str:
     if not found.total():
         return "without"
     return "exact" if found["exact"] == found.total() else "rough"
-
-
-def _text_lengths(
-    rows: Sequence[Row], over: Statistics
-) -> dict[TextLength, HatexscoreLengthScores]:
-    found: dict[TextLength, list[Row]] = {}
-    for row in rows:
-        found.setdefault(text_length(row), []).append(row)
-    return {length: _of_length(length, own, over) for length, own in sorted(found.items())}
-
-
-def _of_length(length: str, rows: Sequence[Row], over: Statistics) -> HatexscoreLengthScores:
-    scores = [row.report.score for row in rows]
-    return HatexscoreLengthScores(
-        results=len(rows),
-        undefined=scores.count(None),
-        score=over.mean(f"score of {length} texts", scores, over.keys(rows), UNIT),
-    )
-
-
-def text_length(row: Row) -> TextLength:
-    """Words are those of the rule by which a short text may be quoted whole."""
-    text = getattr(row.request, "text", None)  # gone where it is not kept
-    if not text:
-        return "unknown"
-    if len(text) > LONG:
-        return "longer"
-    code = row.report.language
-    language: Language = "zh" if code == "zh" else "ko" if code == "ko" else "en"
-    counted = word_spans(text, language)
-    return "short" if len(counted) <= row.request.short_text_max_words else "longer"
 
 
 def label_conflicts(rows: Sequence[Row]) -> HatexscoreLabelConflicts:

@@ -23,7 +23,6 @@ from services.hatexscore.report import (
     FACETS,
     ConsistencyRule,
     HatexscoreBatchReport,
-    HatexscoreBatchReportRequest,
     HatexscoreResult,
     Label,
     Language,
@@ -466,7 +465,6 @@ CONTRACT = MetricContract(
         "a decision in other words": _OWN_LABELS,
     },
     batch_report=HatexscoreBatchReport,
-    batch_request=HatexscoreBatchReportRequest,
     batch_summary="Means of the four parts with intervals, and label conflicts, over many results",
     batch_intervals=21,
     form=(

@@ -30,7 +30,6 @@ from shared.reports.pages.report_design import (
     NONE,
     Block,
     Record,
-    compared_forest,
     count_bars,
     facet_filters,
     forest,
@@ -194,9 +193,6 @@ def design(report: Record) -> Iterator[Block]:
     groups = record(report, "groups")
     filters = facet_filters("group", {group: group for group in groups})
     yield count_bars("Groups", groups, filters=filters)
-    lengths = record(report, "text_lengths").items()
-    found = {LENGTHS.get(name, name): record(one, "score") for name, one in lengths}
-    yield compared_forest("Mean score by the length of the text", found)
     yield _languages(record(report, "languages"))
 
 
@@ -208,11 +204,6 @@ def _languages(counted: Record) -> Block:
 
 UNDECIDED = "und"
 UNREAD = "4"  # a colour of its own, which no verdict has
-LENGTHS = {
-    "short": "a few words",
-    "longer": "longer than a few words",
-    "unknown": "unknown: the text was not kept",
-}
 
 
 def _conclusions(report: Record) -> Block:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from shared.contracts.batches import BatchReport, BatchReportRequest
+from shared.contracts.batches import BatchReport
 from shared.contracts.elicitation import ExplainableReport
 from shared.contracts.judgement import Reading
 from shared.contracts.messages import (
@@ -449,26 +449,7 @@ class HatexscoreResult(ExplainableReport):
         return frozenset(self.not_applicable)
 
 
-ROUNDING = 1e-9  # of shares that add up to 1
 MOST_NAMED = 100  # results with a label conflict
-
-
-class HatexscoreBatchReportRequest(BatchReportRequest):
-    """Whose results are summed up, and for which mix of decisions."""
-
-    reference_mix: dict[Label, Probability] | None = Field(
-        default=None,
-        examples=[{"hateful": 0.1, "non-hateful": 0.9}],
-        description="shares of the two decisions, which add up to 1, that the mean score is "
-        "standardised to: batches of other mixes can then be compared",
-    )
-
-    @field_validator("reference_mix")
-    @classmethod
-    def _adds_up(cls, mix: dict[Label, float] | None) -> dict[Label, float] | None:
-        if mix is not None and abs(sum(mix.values()) - 1) > ROUNDING:
-            raise ValueError("the shares of the two decisions must add up to 1")
-        return mix
 
 
 class HatexscoreLabelConflicts(Message):
@@ -498,18 +479,6 @@ class HatexscoreQuoteCounts(Message):
     )
     results_missing: Count = Field(description="results with a quotation that the text has not")
     results_without: Count = Field(description="results that quote nothing of their text")
-
-
-TextLength = Literal["short", "longer", "unknown"]
-
-
-class HatexscoreLengthScores(Message):
-    """The results whose text is so long. A short one may be quoted whole, and few random spans of
-    it can be drawn."""
-
-    results: Count
-    undefined: Count = Field(description="of these, results without a score")
-    score: Interval
 
 
 Decision = Label  # or `unknown`
@@ -555,33 +524,11 @@ class HatexscoreModelAgreement(Message):
 
     agreement: Interval = Field(description="share of results where the model decides so")
     by_decision: dict[Decision, Interval] = Field(description="the same of each decision")
-    kappa: float | None = Field(
-        ge=-1, le=1, description="Cohen's, of model and decision; null where both are constant"
-    )
-    qf_where_agreeing: Interval = Field(description="mean QF where the model makes the decision")
-    corr_p_qf: Interval = Field(description="Pearson's r of P(hateful) and QF")
-
-
-class HatexscoreReaderScores(Message):
-    """The results whose explanation was read by one of them."""
-
-    results: Count
-    htc: Interval
-    tgi: Interval
-    score: Interval
 
 
 class HatexscoreBatchReport(BatchReport):
     """Means over the results in which the quantity is defined."""
 
-    label_mix: dict[Decision, int] = Field(
-        default_factory=dict, description="decision → results with a score: what `score` is of"
-    )
-    standardised_score: Interval | None = Field(
-        default=None,
-        description="mean score of `reference_mix`: the mean of each decision, weighted by its "
-        "share; null where none was sent, or a decision that has a share has no score",
-    )
     components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(
         description="mean share of random spans that the quotations beat; 0.5 is chance"
@@ -601,11 +548,6 @@ class HatexscoreBatchReport(BatchReport):
     quotes: HatexscoreQuoteCounts | None = Field(
         default=None, description="null in reports of earlier versions"
     )
-    text_lengths: dict[TextLength, HatexscoreLengthScores] = Field(
-        default_factory=dict,
-        description="`short`: of at most `short_text_max_words` words of its request; `unknown`: "
-        "the text is not kept",
-    )
     groups: dict[str, int] = Field(description="group that counts as identified → results")
     categories: dict[str, int] = Field(
         default_factory=dict,
@@ -613,10 +555,6 @@ class HatexscoreBatchReport(BatchReport):
         "`women`, `girls` and `sex`; empty in reports of earlier versions",
     )
     languages: dict[str, int] = Field(description="language of the text → results")
-    readers: dict[Reader, HatexscoreReaderScores] = Field(
-        default_factory=dict,
-        description="what read the explanation → its results: they are no same measure",
-    )
 
 
 # What a report counts of results, as their table finds them: (name, SQL/JSON path of words).

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from services.hatexscore.batch_report import Row
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import (
     HatexscoreBatchReport,
-    HatexscoreBatchReportRequest,
     HatexscoreRandomSpans,
 )
+from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Scored
 from shared.reports.estimates import BatchStatistics
 from tests.hatexscore.fake import FakeClassifier, bound, by_hash
@@ -29,7 +28,7 @@ def batch_report(rows: Any, request: Any) -> HatexscoreBatchReport:
     return SERVICE.summarize(rows, over)
 
 
-REQUEST = HatexscoreBatchReportRequest(batch="batch_1")
+REQUEST = BatchReportRequest(batch="batch_1")
 
 
 def row(name: str, **change: Any) -> Row:
@@ -112,9 +111,6 @@ def test_a_model_that_decides_otherwise_is_told() -> None:
     assert found is not None
     assert found.agreement.value == pytest.approx(0.4)
     assert found.by_decision["hateful"].value == pytest.approx(0.4)
-    assert found.qf_where_agreeing.of == 4
-    assert found.kappa == pytest.approx(0)
-    assert found.corr_p_qf.value == pytest.approx(1)
     assert any("makes 40 % of the decisions" in warning for warning in report.warnings)
     assert batch_report([], REQUEST).model_agreement is None
 
@@ -185,48 +181,6 @@ def test_qf_above_chance_is_averaged_over_results_with_a_control(rows: list[Row]
     assert all(own.qf_excess is not None and own.qf_excess.of == 0 for own in means.values())
 
 
-def test_the_mean_score_of_another_mix_of_decisions(rows: list[Row]) -> None:
-    said = 'The phrase "kind neighbours" mocks Muslim people. The text is hateful.'
-    for name, masked in (("mocked", 0.1), ("scorned", 0.8)):
-        probabilities = {"original": 0.9, "masked": masked}
-        fields = {"explanation": said, "predicted_label": "hateful"}
-        rows = [*rows, row(name, probabilities=probabilities, **fields)]
-    scores: dict[str, list[float]] = {}
-    for one in rows:
-        if one.report.score is not None:
-            scores.setdefault(str(one.report.predicted_label), []).append(one.report.score)
-    assert set(scores) == {"hateful", "non-hateful"}
-    mix = {"hateful": 0.25, "non-hateful": 0.75}
-    asked = REQUEST.model_copy(update={"reference_mix": mix})
-    found = batch_report(rows, asked)
-    assert found.label_mix == {label: len(own) for label, own in scores.items()}
-    assert found.standardised_score is not None
-    assert found.standardised_score.value == pytest.approx(
-        sum(share * np.mean(scores[label]) for label, share in mix.items())
-    )
-    assert batch_report(rows, REQUEST).standardised_score is None
-
-
-def test_pooled_and_standardised_agree_where_there_is_one_decision(rows: list[Row]) -> None:
-    one = [row for row in rows if row.report.predicted_label == "non-hateful"]
-    asked = REQUEST.model_copy(update={"reference_mix": {"non-hateful": 1.0}})
-    found = batch_report(one, asked)
-    assert found.standardised_score is not None
-    assert found.standardised_score.value == pytest.approx(found.score.value)
-    assert found.standardised_score.se == pytest.approx(found.score.se)
-    other = REQUEST.model_copy(update={"reference_mix": {"hateful": 1.0}})
-    missing = batch_report(one, other)
-    assert missing.standardised_score is None
-    assert any("no score is standardised" in warning for warning in missing.warnings)
-
-
-def test_shares_that_do_not_add_up_are_refused() -> None:
-    with pytest.raises(ValidationError, match="add up to 1"):
-        HatexscoreBatchReportRequest(
-            batch="batch_1", reference_mix={"hateful": 0.5, "non-hateful": 0.6}
-        )
-
-
 def test_quotations_and_results_are_each_counted_once(rows: list[Row]) -> None:
     invented = row("invented", explanation='It says "cats are evil", so it is hateful.')
     roughly = row(
@@ -243,16 +197,6 @@ def test_quotations_and_results_are_each_counted_once(rows: list[Row]) -> None:
     assert found.exact + found.inflected + found.fuzzy == len(quoted)
     assert found.missing == sum(len(own.report.hallucinated_quotes) for own in all_rows)
     assert (found.results_missing, found.fuzzy, found.results_rough) == (1, 1, 1)
-
-
-def test_texts_of_every_length_are_all_results() -> None:
-    short = row("a", text="Go away!")
-    gone = Scored("job_x", None, short.request.model_copy(update={"text": ""}), short.report)
-    longer = row("b", text="one two three four five six seven")
-    found = batch_report([short, longer, gone], REQUEST).text_lengths
-    assert {length: own.results for length, own in found.items()} == {
-        "short": 1, "longer": 1, "unknown": 1,
-    }  # fmt: skip
 
 
 def test_a_part_is_there_undefined_or_not_asked_for(rows: list[Row]) -> None:

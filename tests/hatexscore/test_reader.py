@@ -12,21 +12,19 @@ from typing import Any, cast
 import pytest
 from pydantic import ValidationError
 
-from services.hatexscore.contract import CONTRACT, HatexscoreRequest
+from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
 from services.hatexscore.reader import FILE
 from services.hatexscore.report import (
-    HatexscoreBatchReportRequest,
     HatexscoreGroupEvidence,
     HatexscoreResult,
 )
 from shared.contracts.calls import Completion, Prompt, Sampling
 from shared.contracts.errors import BadInput
-from shared.contracts.messages import ModelUse, Scored
+from shared.contracts.messages import ModelUse
 from shared.contracts.redaction import without_text
 from shared.models.ports import Models
-from shared.reports.estimates import BatchStatistics
 from tests.hatexscore.fake import FakeClassifier, FakeReader, binding
 from tests.hatexscore.test_languages import DUTCH, ENGLISH, codes
 
@@ -313,15 +311,8 @@ def test_no_word_of_the_explanation_stays_where_none_may() -> None:
     assert "haatzaaiend" not in kept
 
 
-def test_the_page_and_the_batch_report_show_who_read() -> None:
+def test_the_page_shows_who_read() -> None:
     requests = [ask(), ask(ENGLISH)]
     with reading(ANSWER):
         reports = SERVICE.score_batch(requests)
     assert view(requests[0], reports[0]).mentions[0].found_as == "language model"
-    rows = [
-        Scored(job_id=f"job_{n}", custom_id=None, request=one, report=report)
-        for n, (one, report) in enumerate(zip(requests, reports, strict=True))
-    ]
-    over = BatchStatistics(CONTRACT, rows, HatexscoreBatchReportRequest(batch="b", resamples=100))
-    found = SERVICE.summarize(rows, over).readers
-    assert {by: one.results for by, one in found.items()} == {"llm": 1, "reader": 1}

@@ -7,7 +7,7 @@ version of the service: what is not there is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -141,14 +141,12 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class Forest:
-    """Estimates on one scale, a row each. alone: said of a single row, where nothing is compared
-    and nothing is drawn."""
+    """Estimates on one scale, a row each."""
 
     title: str
     rows: Sequence[ForestRow]
     bounds: Bounds = UNIT
     note: str = ""
-    alone: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -205,16 +203,6 @@ def forest(
 ) -> Forest:
     rows = [ForestRow(str(name), one, level) for name, one in found.items() if is_shown(one)]
     return Forest(title, rows, bounds, note)
-
-
-def compared_forest(title: str, found: Record) -> Forest:
-    """Of values that tell results apart: of a single one it is a sentence."""
-    made = forest(title, found)
-    if len(made.rows) != 1:
-        return made
-    which, name = "all" if len(found) == 1 else "all with a score", made.rows[0].name
-    said = f"There is nothing to compare: {which} are “{name.partition(':')[0]}”."
-    return replace(made, alone=said)
 
 
 def facet_filters(facet: str, words: Mapping[str, str]) -> dict[str, Pair]:

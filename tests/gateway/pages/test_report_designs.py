@@ -14,7 +14,7 @@ from services.gateway.pages.batch_report import charts_at_once, design_of
 from services.gateway.pages.templates import environment
 from services.registry import metrics
 from shared.ledger.tables import batch_lines, jobs
-from shared.reports.pages.report_design import Block, CountBars, Forest, HistogramBars, point
+from shared.reports.pages.report_design import Block, CountBars, Forest, HistogramBars
 from tests.gateway.judged import make_batch, make_batch_of, run_reports
 from tests.gateway.results import a_report
 
@@ -148,20 +148,6 @@ def test_lines_without_an_explanation_are_found(client: httpx.Client, engine: En
     page = client.get(f"/batches/{batch_id}?reason=no-explanation").text
     assert "1 of 2 lines:" in page
     assert "no explanation" in page
-
-
-def test_a_single_value_is_told_and_not_drawn() -> None:
-    report = a_report() | {"text_lengths": {"longer": {"score": point(0.5)}}}
-    for more, said in (({}, "all"), ({"short": {"score": point(None)}}, "all with a score")):
-        lengths = report["text_lengths"] | more
-        [block] = [
-            one
-            for one in design_of("hatexscore", report | {"text_lengths": lengths})
-            if one.title == "Mean score by the length of the text"
-        ]
-        drawn = render_block(block)
-        assert f"nothing to compare: {said} are “longer than a few words”." in drawn
-        assert "<svg" not in drawn
 
 
 def test_what_failed_is_counted_and_leads_to_its_lines() -> None:
