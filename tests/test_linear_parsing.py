@@ -23,7 +23,6 @@ BOUNDED = {
     "services.ftc.extraction.PATTERNS": "600, by MOST_CHARACTERS",
     "services.ftc.phrases.TRAILING": "600, by MOST_CHARACTERS",
     "services.ftc.llm_extraction._BOTH": "2,400, by MOST_ANSWER",
-    "services.hatexscore.conclusion_printed._NEGATION_EN": "600, by REACH",
     "services.hatexscore.groups": "240, by LONGEST_LINE",
     "services.hatexscore.group_terms._OTHERS": "5, by LONGEST_PREFIX",
     "services.hatexscore.quoting": "160 on either side of a quotation, by REACH",

@@ -1,8 +1,7 @@
 """The conclusion that an explanation states: which class of the labels, or none (HTC).
 
 Source: Hu & Lee, arXiv:2601.13547, section 3.1, Eq. 2. What is stated as data is read exactly; the
-trained reader reads prose, and says where it is not sure. The variants `paper` and `reference` have
-readings of their own.
+trained reader reads prose, and says where it is not sure. The variant `reference` reads keywords.
 """
 
 from __future__ import annotations

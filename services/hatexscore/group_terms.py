@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from services.hatexscore.lexicon import Kind, Lexicon, LexiconEntry, NameLanguage, singular
 from services.hatexscore.words import Language, words
@@ -86,25 +86,24 @@ def load_cues(language: NameLanguage) -> Cues:
     if not path.exists():
         return Cues()
     content = json.loads(path.read_text(encoding="utf-8"))
+    upper, capital = frozenset(content["needs_upper"]), frozenset(content["needs_capital"])
+    if language == "en":
+        return Cues(upper, capital)
+    predicates = content["predicates"]
+    longest_first = sorted(predicates["any"], key=len, reverse=True)
+    pattern = str(predicates["form"]).replace("%s", "|".join(longest_first))
     return Cues(
-        frozenset(content["needs_upper"]),
-        frozenset(content["needs_capital"]),
+        upper,
+        capital,
         frozenset(content["suffixes"]),
         content["demonym_suffix"],
-        compile_cue(content["patterns"]["predicates"]),
+        re.compile(pattern, re.IGNORECASE),
     )
 
 
 @lru_cache(maxsize=1)
 def chinese_person_nouns() -> frozenset[str]:
     return frozenset(json.loads((FOLDER / "person_nouns.zh.json").read_text(encoding="utf-8")))
-
-
-def compile_cue(made: dict[str, Any]) -> Pattern:
-    """Longer alternatives first, so that the longest wins."""
-    alternatives = sorted(made["any"], key=len, reverse=True)
-    form = str(made["form"]).replace("%s", "|".join(alternatives))
-    return re.compile(form, re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def read_mentions(
     for one, matches in zip(texts, matched, strict=True):
         borders = sentences(one.text) if matches else []
         unsettled = [match for match, reason in matches if reason is None]
-        asked += [_asked(one.text, match, borders) for match in unsettled[:MOST_ASKED]]
+        asked += [ask_mention(one.text, match, borders) for match in unsettled[:MOST_ASKED]]
     rows = iter(ask("group", asked))
     found = []
     for one, matches, is_hateful in zip(texts, matched, hateful, strict=True):
@@ -137,7 +137,7 @@ def _mention(
     return mention.model_copy(update={"counts": True, "reason": EQUATION_4})
 
 
-def _asked(text: str, match: TermMatch, borders: Sequence[Span]) -> str:
+def ask_mention(text: str, match: TermMatch, borders: Sequence[Span]) -> str:
     """The mention in its sentence, with one sentence on either side."""
     place = max(at for at, (start, _) in enumerate(borders) if start <= match.start)
     first, last = borders[max(0, place - 1)][0], borders[min(len(borders) - 1, place + 1)][1]

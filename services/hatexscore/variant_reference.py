@@ -60,7 +60,11 @@ _UN_ENGLISH = (
 _COUNTRIES = "National"
 
 
-def read_as_released(request: HatexscoreRequest) -> ParsedExplanation:
+def read_as_released(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
+    return list(map(_read, requests))
+
+
+def _read(request: HatexscoreRequest) -> ParsedExplanation:
     languages = detect_languages(request, PRINTED)
     keyword = last_keyword(request.explanation_text)
     stated = _MEANING.get(keyword or "")

@@ -177,21 +177,15 @@ class HatexscoreVariant:
     why_no_control: str | None = None  # None: there is one
 
 
-def _each(
-    read: Callable[[HatexscoreRequest], ParsedExplanation],
-) -> Callable[[Sequence[HatexscoreRequest]], list[ParsedExplanation]]:
-    return lambda requests: list(map(read, requests))
-
-
 VARIANTS: dict[Variant, HatexscoreVariant] = {
     "robust": HatexscoreVariant(
         read=read_robust,
         consistency_rule="causal",
         decision_aware=True,
     ),
-    "paper": HatexscoreVariant(read=_each(variant_paper.read_as_printed), consistency_rule="eq5"),
+    "paper": HatexscoreVariant(read=variant_paper.read_as_printed, consistency_rule="eq5"),
     "reference": HatexscoreVariant(
-        read=_each(variant_reference.read_as_released),
+        read=variant_reference.read_as_released,
         consistency_rule="reference",
         reads_quotation_marks=False,
         tau=variant_reference.TAU,

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from services.hatexscore.groups import MOST_ASKED, GroupText, names_target, read_mentions
 from services.hatexscore.lexicon import available, custom_lexicon, load_lexicon
-from services.hatexscore.variant_paper import mentions_as_printed, read_passage
+from services.hatexscore.variant_paper import mentions_as_printed
 from services.hatexscore.words import Language
 from shared.models.ports import Models
 from tests.hatexscore.fake import FakeClassifier, FakeModels, FakeReader, binding, bound
-from tests.hatexscore.naming import found_in, identified, quoted
+from tests.hatexscore.naming import found_in, identified
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "hatexscore_cases.json"
 CASES: list[dict[str, Any]] = (
@@ -58,8 +58,8 @@ def test_any_text_is_survived_and_offsets_are_exact(
     lexicon = load_lexicon("un", language)
     with bound(FakeClassifier()):
         read = found_in(text, language=language, hateful=hateful)
-    passage = read_passage(text, language, quoted(text))
-    for found in (read, mentions_as_printed(passage, lexicon, hateful=hateful)):
+        printed = mentions_as_printed(text, language, lexicon, hateful=hateful)
+    for found in (read, printed):
         assert all(text[m.start : m.end] == m.text and m.reason for m in found)
         ends = [0, *(m.end for m in found)]
         assert all(m.start >= end for m, end in zip(found, ends[:-1], strict=True))
@@ -160,17 +160,16 @@ def test_a_field_of_the_target_needs_no_reading() -> None:
 def test_paper_reads_trigrams_of_printed_terms_only() -> None:
     lexicon = load_lexicon("un", "en")
     text = "It does not mock Muslims, women or the Democratic Republic of the Congo."
-    passage = read_passage(text, "en", ())
-    found = mentions_as_printed(passage, lexicon, hateful=True)
+    found = mentions_as_printed(text, "en", lexicon, hateful=True)
     assert [m.text for m in found] == ["Muslims"]
-    assert not found[0].counts  # its sentence denies the attack
-    assert mentions_as_printed(passage, lexicon, hateful=False)[0].counts  # Eq. 4 alone
+    assert not found[0].counts  # the reader reads no attack
+    assert mentions_as_printed(text, "en", lexicon, hateful=False)[0].counts  # Eq. 4 alone
 
 
 def test_paper_looks_inside_quotations() -> None:
     text = 'The phrase "white bubble" is an insult.'
     lexicon = load_lexicon("un", "en")
-    found = mentions_as_printed(read_passage(text, "en", quoted(text)), lexicon, hateful=True)
+    found = mentions_as_printed(text, "en", lexicon, hateful=True)
     assert any(mention.counts for mention in found)
     assert not identified(text)
 

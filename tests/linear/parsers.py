@@ -28,7 +28,6 @@ from services.haf.contract import CONTRACT as HAF_METRIC
 from services.haf.contract import MOST_TOKENS, HafRequest, HafResponse
 from services.haf.parsing_reference import parse_as_released
 from services.haf.transcript import from_response, make_exchange
-from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.groups import names_target
 from services.hatexscore.quote_search import fold, locate
@@ -89,7 +88,6 @@ def parsers() -> dict[str, Parser]:
         "elicited answer": elicited,
         "ftc spans of a model": llm_extraction.parse_spans,
         "hatexscore languages": detect_language,
-        "hatexscore printed conclusion": statement_anywhere,
         "hatexscore marks": lambda text: [built_in(one).marks(text) for one in ("hate", "policy")],
         "hatexscore fields of the target": lambda text: names_target(text, len(text)),
         "structured": lambda text: structured(text, built_in("default").label_of_phrase),
