@@ -6,8 +6,8 @@ MODEL: a causal model of models.toml, here or behind a server. FILE: JSON Lines 
 47), `explanation` and `label` (hateful, non-hateful or none: what it states, as a person reads it);
 without it 60 statements each in English, Chinese and Korean, of our own. By language: Cohen's kappa
 with its 95 % interval of the conclusion (model and label, model and reader, reader and label) and
-of whether a group is named (model and reader). The results call the trained reader `rules`, and
-have it for English, Chinese and Korean. The last line is JSON; no text is printed.
+of whether a group is named (model and reader). The trained reader is asked in the languages that it
+learned. The last line is JSON; no text is printed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from shared.statistics.agreement import kappa_of_pairs
 from shared.text.language import canonical
 
 OWN = Path(__file__).with_suffix(".jsonl")
-RULED = frozenset({"en", "zh", "ko"})
 TEXT = "A post that is not shown."
 Stated = Literal["hateful", "non-hateful", "none"]
 Json = dict[str, Any]
@@ -53,14 +52,14 @@ class LabelledExplanation(Message):
 
 @dataclass(frozen=True)
 class ReadTwice:
-    """What the model and the rules make of one explanation; None: not read."""
+    """What the model and the trained reader make of one explanation; None: not read."""
 
     language: str
     label: str
     model: str | None
-    rules: str | None
+    reader: str | None
     model_group: str | None
-    rules_group: str | None
+    reader_group: str | None
 
 
 def labelled(file: Path = OWN) -> list[LabelledExplanation]:
@@ -75,7 +74,7 @@ def labelled(file: Path = OWN) -> list[LabelledExplanation]:
 
 
 def compared(model: str, rows: Sequence[LabelledExplanation]) -> list[ReadTwice]:
-    """Each read by the rules, where there are some, and by this model. Raises ScoringError."""
+    """Each read by the trained reader, where it can, and by this model. Raises ScoringError."""
     requests = [
         HatexscoreRequest.model_validate(
             {"text": TEXT, "explanation": row.explanation, "language": row.language,
@@ -91,11 +90,11 @@ def compared(model: str, rows: Sequence[LabelledExplanation]) -> list[ReadTwice]
             language=canonical(row.language),
             label=row.label,
             model=_stated(by_model),
-            rules=_stated(by_rules) if canonical(row.language) in RULED else None,
+            reader=_stated(by_reader),
             model_group=_group(by_model),
-            rules_group=_group(by_rules) if canonical(row.language) in RULED else None,
+            reader_group=_group(by_reader),
         )
-        for row, by_rules, by_model in zip(rows, parsed, read, strict=True)
+        for row, by_reader, by_model in zip(rows, parsed, read, strict=True)
     ]
 
 
@@ -118,9 +117,9 @@ def agreement(rows: Sequence[ReadTwice]) -> Json:
 def _kappas(language: str, rows: Sequence[ReadTwice]) -> Iterator[tuple[str, Any]]:
     pairs: dict[str, list[tuple[str | None, str | None]]] = {
         "conclusion: model and label": [(row.model, row.label) for row in rows],
-        "conclusion: model and rules": [(row.model, row.rules) for row in rows],
-        "conclusion: rules and label": [(row.rules, row.label) for row in rows],
-        "group: model and rules": [(row.model_group, row.rules_group) for row in rows],
+        "conclusion: model and reader": [(row.model, row.reader) for row in rows],
+        "conclusion: reader and label": [(row.reader, row.label) for row in rows],
+        "group: model and reader": [(row.model_group, row.reader_group) for row in rows],
     }
     yield "explanations", len(rows)
     yield "not read by the model", sum(row.model is None for row in rows)

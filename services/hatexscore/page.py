@@ -42,8 +42,7 @@ TEMPLATE = "hatexscore/page.html"
 
 MASK = re.compile(re.escape("[MASK]"))
 QUOTATION_KINDS: dict[QuotationReason, str] = {
-    "label": "the name of a label or a field",
-    "idiom": "a set phrase",
+    "label": "the name of a label",
     "other_source": "words of somebody else, a paraphrase, or words that the text might have had",
     "echo": "the whole text, beside quotations of parts",
     "translation": "not in the text, in letters or a language that it does not have",

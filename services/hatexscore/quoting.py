@@ -7,19 +7,17 @@ attributes it to the text ("the word ...", "it says ..."), or where it changes a
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import pairwise
 
+from services.hatexscore.conclusion import label_of
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import DetectedLanguages, QuotedSpans, quote_evidence
 from services.hatexscore.lexicon import lexicon_names
 from services.hatexscore.quote_search import (
-    DATA,
     SENTENCE_END,
     Haystack,
     Quote,
@@ -42,6 +40,7 @@ from services.hatexscore.quotes import (
 )
 from services.hatexscore.report import QuotationReason
 from services.hatexscore.structured import given_quotes, plain_explanation
+from services.hatexscore.vocabulary import Vocabulary
 from services.hatexscore.words import Span
 from shared.queue.job_context import check_each
 from shared.text.changed_meaning import negates
@@ -52,7 +51,7 @@ PART = 0.6  # of the text's words: who quotes at most so many, quotes a part of 
 FEWEST_NEGATED = 4  # words of a quotation that a warning calls negated
 REACH = 160  # characters of the clause on either side of a quotation
 BLANK = "\u25a1"  # stands for a quotation
-LONGEST_NAME = 60  # characters of a label or an idiom
+LONGEST_NAME = 60  # characters of a label
 _OMITS = re.compile(r"(?:\.{3}|\u2026)\]?\s*$")  # an ellipsis before a quotation
 _DASH = re.compile(r"\s(?:--+|\u2013|\u2014|-)\s")
 _WITH_NOTHING = re.compile(r"\b(?:with|for|from) (?:no|nothing)\b", re.IGNORECASE)  # denies no verb
@@ -87,7 +86,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     other = {
         part: kind
         for part, clause in clauses.items()
-        if (kind := _kind(part, clause, occurs=bool(exact[part])))
+        if (kind := _kind(request.vocabulary, part, clause, occurs=bool(exact[part])))
     }
     own = [part for part in parts if part not in other]
     trivial = [part for part in own if is_trivial(part, languages.text)]
@@ -331,58 +330,19 @@ _ELSEWHERE = re.compile(
 )
 
 
-_PUNCTUATION = re.compile(r"[^\w\s#/]+")
-_FILLERS = re.compile(
-    r"\b(?:an?|the|as|is|it|be|clearly|very|highly|explicitly|not|non|no|un|or|and|but|vs|content"
-    r"|speech|text|language|post|comment|category|label|class)\b|不是|并非|不属于|属于|[这不非无或和与/\s]"
-    r"|이?가?\s?(?:아님|아니다|아닙니다|없음|입니다|이다|임)|또는|혹은|및"
-)
-
-
-def _plain_name(quoted: str) -> str:
-    """Lower case, one blank for any punctuation and hyphen."""
-    return " ".join(_PUNCTUATION.sub(" ", quoted.lower().replace("_", " ")).split())
-
-
-@cache
-def _names() -> tuple[re.Pattern[str], frozenset[str]]:
-    """A pattern for the names of labels and fields, and the idioms, in the three languages."""
-    labels = json.loads((DATA / "quoted_labels.json").read_text(encoding="utf-8"))
-    names = {
-        _plain_name(name) for kinds in labels.values() for each in kinds.values() for name in each
-    }
-    files = (DATA / f"idioms.{language}.json" for language in labels)
-    idioms = (name for file in files for name in json.loads(file.read_text(encoding="utf-8")))
-    ordered = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.compile(rf"(?<![a-z])(?:{ordered})(?![a-z])"), frozenset(map(_plain_name, idioms))
-
-
-def _is_label(quoted: str) -> bool:
-    """Only names of labels or fields: "not hate speech", "normal or offensive", "severity"?"""
-    name = _plain_name(quoted) if len(quoted) <= LONGEST_NAME else ""
-    rest = _names()[0].sub(" ", name)
-    return rest != name and not _FILLERS.sub("", rest)
-
-
-def _is_idiom(quoted: str) -> bool:
-    name = _plain_name(quoted) if len(quoted) <= LONGEST_NAME else ""
-    return re.sub(r"^(?:an?|the)\s", "", name) in _names()[1]
-
-
-def _kind(quotation: Quotation, clause: tuple[str, str], *, occurs: bool) -> QuotationReason | None:
+def _kind(
+    vocabulary: Vocabulary, quotation: Quotation, clause: tuple[str, str], *, occurs: bool
+) -> QuotationReason | None:
     """Return why a quotation is none of the text, or None.
 
     The name of a label that the text holds is a quotation, unless its clause labels the text.
     """
     before, after = clause
-    if _is_label(quotation.text):
+    name = quotation.text
+    if len(name) <= LONGEST_NAME and label_of(vocabulary, name) is not None:
         alone = not any(map(str.isalnum, before + after))
         return "label" if not occurs or alone or _LABELS.search(before) else None
-    if occurs:
-        return None
-    if _is_idiom(quotation.text):
-        return "idiom"
-    return "other_source" if _is_of_another(before, after) else None
+    return "other_source" if not occurs and _is_of_another(before, after) else None
 
 
 def is_attributed(clause: tuple[str, str]) -> bool:

@@ -45,7 +45,7 @@ Reader = Literal["rules", "reader", "llm"]
 VocabularyName = Literal[
     "default", "hate", "toxicity", "safety", "policy", "three-way", "sentiment-free"
 ]
-QuotationReason = Literal["label", "idiom", "other_source", "echo", "translation", "unattributed"]
+QuotationReason = Literal["label", "other_source", "echo", "translation", "unattributed"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 DropDirection = Literal["supports", "opposes", "none"]
@@ -185,7 +185,7 @@ class HatexscoreOtherQuotation(Message):
     end: Offset
     text: str
     reason: QuotationReason = Field(
-        description="label: the name of a label or field; idiom: a set phrase; other_source: words "
+        description="label: the name of a label; other_source: words "
         "of somebody else, a paraphrase, or words that the text might have had; echo: the whole "
         "text, beside quotations of parts; translation: not in the text, and in letters or a "
         "language that it does not have; unattributed: not in the text, and not said to be"

@@ -71,8 +71,3 @@ def ask(reading: Reading, asked: Sequence[str]) -> Floats:
     own: Floats = rows[[place[text] for text in asked]]
     own /= own + own[:, -1:] if reading == "reasons" else own.sum(axis=1, keepdims=True)
     return own
-
-
-def ask_polarity(text: str, option: str) -> str:
-    """Does this sentence speak for the option?"""
-    return f"polarity: [[{option}]] {text}"

@@ -108,7 +108,7 @@ def test_the_conclusion_is_shown_with_what_read_it() -> None:
 
 def test_what_is_no_quotation_of_the_text_is_listed_with_its_kind() -> None:
     html = page(explanation='It is "hate speech" and "lazy tourists" means "thieves". Hateful.')
-    assert "the name of a label or a field" in html
+    assert "the name of a label" in html
     assert "a paraphrase" in html
 
 

@@ -1,4 +1,4 @@
-"""How a reader agrees with the rules and with people: kappa, its interval, and what is left out."""
+"""How a reader agrees with the trained reader and with people: kappa, its interval, and what is left out."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def test_a_reader_that_reads_as_people_do_agrees_wholly() -> None:
     assert set(found) == {"en", "ko", "zh"}
     for one in found.values():
         assert one["conclusion: model and label"]["value"] == pytest.approx(1)
-        assert one["conclusion: model and rules"] == one["conclusion: rules and label"] | {
-            "low": one["conclusion: model and rules"]["low"],
-            "high": one["conclusion: model and rules"]["high"],
+        assert one["conclusion: model and reader"] == one["conclusion: reader and label"] | {
+            "low": one["conclusion: model and reader"]["low"],
+            "high": one["conclusion: model and reader"]["high"],
         }
         assert one["not read by the model"] == 0
 

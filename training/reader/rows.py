@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from services.hatexscore.vocabulary import Vocabulary, built_in, custom_vocabulary
-from shared.readers.model import Reading, ask_group, ask_polarity
+from shared.readers.model import Reading, ask_group
 from shared.readers.verdict import VerdictText
 from shared.text.normalized import normalize
 
@@ -65,7 +65,7 @@ def _asked(one: dict[str, Any]) -> tuple[str, Reading, tuple[str, ...]]:
         start = text.index(mention)
         return ask_group(text, start, start + len(mention)), "group", (one["label"],)
     if kind == "polarity":
-        return ask_polarity(text, one["option"]), "polarity", (one["label"],)
+        return f"polarity: [[{one['option']}]] {text}", "polarity", (one["label"],)
     if kind == "sor":
         return f"reasons: {text}", "reasons", tuple(one["labels"]) or ("none",)
     return f"{kind}: {text}", kind, (one["label"],)
