@@ -1,4 +1,4 @@
-"""How a reader agrees with the trained reader and with people: kappa, its interval, and what is left out."""
+"""How a model agrees with the trained reader and with people: kappa and its interval."""
 
 from __future__ import annotations
 
