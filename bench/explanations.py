@@ -3,7 +3,7 @@
 Explanations that language models wrote for posts they found toxic (`haf_explanations.jsonl`), each
 scored for its own post and for another one's; and human rationales (`hatexplain.jsonl`) made into
 explanations. A score that follows the asked model instead of the explanation shows in
-corr(P, QF) and corr(P, relative_drop). With `--changes` instead: what version 2.0 changed of QF
+corr(P, QF). With `--changes` instead: what version 2.0 changed of QF
 and of the control's verdict. The last line is JSON; no text is printed.
 """
 
@@ -96,11 +96,11 @@ def correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     return float(matrix[0, 1])
 
 
-def of_p(reports: Iterable[HatexscoreResult], field: str) -> list[tuple[float, float]]:
-    """(P(hateful), QF or relative drop) where both are defined."""
+def of_p(reports: Iterable[HatexscoreResult]) -> list[tuple[float, float]]:
+    """(P(hateful), QF) where both are defined."""
     found = []
     for one in reports:
-        value = one.components.qf if field == "qf" else one.relative_drop
+        value = one.components.qf
         if one.probability_original is not None and value is not None and one.model_agrees:
             found.append((one.probability_original, value))
     return found
@@ -151,7 +151,7 @@ def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
         "posts": len(rows),
         "read_right": sum(one.label_match is True for one in real),
         "without_a_score": sum(one.score is None for one in real),
-        "why": Counter(code for one in real for code in one.undefined.values()),
+        "why": Counter(why.code for one in real for why in one.reasons if why.component != "score"),
         "group_named": sum(one.components.tgi == 1 for one in real),
         "located": sum(len(quotes(one)) for one in real),
         "hallucinated": sum(len(one.hallucinated_quotes) for one in real),
@@ -161,9 +161,8 @@ def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
         "area_against_those_that_quote_nothing": area(own, elsewhere),
         "area_of_those_that_do_not_quote_all": area(pointing, others),
         "that_do_not_quote_all": len(pointing),
-        "corr_p_qf": correlation(of_p(real, "qf")),
-        "corr_p_relative_drop": correlation(of_p(real, "relative_drop")),
-        "of": len(of_p(real, "qf")),
+        "corr_p_qf": correlation(of_p(real)),
+        "of": len(of_p(real)),
     }
 
 
@@ -188,7 +187,7 @@ def since_first_version(rows: Sequence[Explained]) -> dict[str, Any]:
         "qf_where_both": [float(one) for one in np.mean(both, axis=0)],
         "qf_null": [sum(one is None for one in some) for some in qf],
         "qf_lowered": sum(first > second + 1e-9 for first, second in both),
-        "opposed": sum(one.drop_direction == "opposes" for one in now),
+        "opposed": sum((one.signed_drop or 0) < 0 for one in now),
         "beyond_chance_before": [sum(one.share_beaten > 0.5 for one in controls), len(controls)],
         "quotes_matter": Counter(
             check.outcome for one in now for check in checks(one) if check.name == MATTER

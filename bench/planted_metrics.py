@@ -103,8 +103,7 @@ def _quoted(pairs: Sequence[tuple[PlantedText, HatexscoreRequest]]) -> Json:
     reach = [one is not None and (one.attainable_p or 1) <= LEVEL for one in controls]
     p = [one.p_value if one is not None and can else None
          for one, can in zip(controls, reach, strict=True)]  # fmt: skip
-    opposes = [None if r.drop_direction is None else float(r.drop_direction == "opposes")
-               for r in reports]  # fmt: skip
+    opposes = [None if r.signed_drop is None else float(r.signed_drop < 0) for r in reports]
     return {
         "n": len(reports),
         "p <= .05": share([None if one is None else float(one <= LEVEL) for one in p], keys),

@@ -43,14 +43,14 @@ def consistency_at(report: HatexscoreResult, tau: float) -> float | None:
     groups = _groups(report)
     if not row.decision_aware or rule != "causal":
         return None if groups is None else kernel.consistency(rule, label, qf, groups, tau)
-    if report.undefined.get("qf") in NO_WITNESS:
+    if any(why.component == "qf" and why.code in NO_WITNESS for why in report.reasons):
         return None
     return kernel.causal_consistency(label, qf, groups, tau)
 
 
 def _groups(report: HatexscoreResult) -> kernel.NamedGroups | None:
     """None where nothing read the explanation."""
-    if "tgi" in report.undefined:
+    if any(why.component == "tgi" for why in report.reasons):
         return None
     named = report.components.tgi == 1
     if not VARIANTS[report.provenance.variant].decision_aware:

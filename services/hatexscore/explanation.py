@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, get_args
+from typing import get_args
 
 from services.hatexscore import kernel
 from services.hatexscore.conclusion import ConclusionRead, ConclusionStatement
@@ -96,7 +96,6 @@ class QuotedSpans:
     spans:   merged spans that `masked` replaces; none where the variant has no offsets.
     other:   quotations of something else than the text, and why each is one.
     unsearched: how many were looked for word for word only; none of them is hallucinated.
-    echo:    whether a quotation of the whole text was left out.
     pointless: function words of the text that are quoted alone, as no evidence.
     hallucinated: each with the passage of the text that it misquotes, or None.
     negated: quotes before which the text has a negation.
@@ -110,7 +109,6 @@ class QuotedSpans:
     spans: tuple[Span, ...]
     other: tuple[tuple[Quotation, QuotationReason], ...] = ()
     unsearched: int = 0
-    echo: bool = False
     pointless: tuple[str, ...] = ()
     negated: tuple[str, ...] = ()
     located: tuple[Span, ...] = ()
@@ -345,19 +343,3 @@ def applicable_weights(request: HatexscoreRequest, parsed: ParsedExplanation) ->
 def not_applicable(parsed: ParsedExplanation) -> dict[Part, str]:
     """Parts of which the question does not arise, and why."""
     return {"tgi": parsed.tgi_not_applicable} if parsed.tgi_not_applicable else {}
-
-
-def partial_score(
-    request: HatexscoreRequest, parsed: ParsedExplanation, components: HatexscoreComponents
-) -> dict[str, Any]:
-    """The mean over the parts with weight that are defined."""
-    defined = {
-        part: weight
-        for part, weight in applicable_weights(request, parsed).items()
-        if weight > 0 and getattr(components, part) is not None
-    }
-    if not defined:
-        return {}
-    values = [getattr(components, part) for part in defined]
-    mean = kernel.weighted_mean(values, list(defined.values()))
-    return {"partial_score": mean, "partial_parts": tuple(defined)}

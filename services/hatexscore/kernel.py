@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.hatexscore.report import ConsistencyRule, DropDirection, Side
+from services.hatexscore.report import ConsistencyRule, Side
 from shared.contracts.errors import DegenerateInput
 from shared.statistics import ranks
 from shared.statistics.other_texts import standings
@@ -22,7 +22,6 @@ Floats = NDArray[np.float64]
 
 DECIDING = 0.5  # P(hateful) from which a model decides so
 LEAST_ODDS = 1e-6  # P is kept this far from 0 and 1 before its log odds are taken
-LEAST_DECIDED = 0.05  # P of the decision of which a drop can be a share
 
 
 def drop(original: float, masked: float) -> float:
@@ -37,23 +36,6 @@ def carried(original: float, masked: float) -> float:
     what a hateful decision rests on, and against a non-hateful one.
     """
     return max(0.0, original - masked)
-
-
-def relative_drop(label: Side, original: float, masked: float) -> float | None:
-    """p_orig - p_mask as a share of the P of the decision, signed; [-19, 19].
-
-    None where that P is under 0.05: a share of nearly nothing tells nothing.
-    """
-    decided = original if label == "hateful" else 1.0 - original
-    return None if decided < LEAST_DECIDED else (original - masked) / decided
-
-
-def drop_direction(label: Side, original: float, masked: float) -> DropDirection:
-    """Whether what is quoted makes for the decision or against it."""
-    moved = original - masked if label == "hateful" else masked - original
-    if abs(moved) <= ranks.TIE:
-        return "none"
-    return "supports" if moved > 0 else "opposes"
 
 
 def agrees(label: Side, original: float, deciding: float = DECIDING) -> bool:

@@ -17,7 +17,6 @@ from services.hatexscore.explanation import (
     applicable_weights,
     detect_languages,
     not_applicable,
-    partial_score,
     total_score,
 )
 from services.hatexscore.model_calls import (
@@ -48,7 +47,7 @@ from services.hatexscore.variants import VARIANTS, HatexscoreVariant, read_state
 from services.hatexscore.vocabulary import SIDES
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import ece_perturbed
-from shared.contracts.messages import Languages, ReasonCode, Variant
+from shared.contracts.messages import Languages, Variant
 from shared.models.catalogue.checkpoint import placement_standings
 from shared.models.ports import models
 from shared.reports.metric import Collected, Metric, StatedDecision
@@ -98,7 +97,6 @@ class HateXScore(
             **self.envelope(request, collected),
             score=None,
             components=HatexscoreComponents(htc=None, qf=None, tgi=None, cc=None),
-            undefined=dict.fromkeys(PARTS, collected.obstacles[0].code),
             evidence=(),
             hallucinated_quotes=(),
             masked_text=None,
@@ -121,10 +119,6 @@ class HateXScore(
         components = self._components(request, collected, obstacle)
         reasons = tuple(_reasons(request, parsed, components, obstacle))
         control = self._control(request, collected, components.qf)
-        undefined: dict[Part, ReasonCode] = {}
-        for reason in reasons:
-            if reason.component != "score":
-                undefined.setdefault(reason.component, reason.code)
         sent, stated, quoting = request.decision, parsed.stated_label, parsed.quoting
         return HatexscoreResult(
             **self.envelope(
@@ -132,10 +126,8 @@ class HateXScore(
             ),
             score=total_score(request, parsed, components),
             components=components,
-            undefined=undefined,
             not_applicable=not_applicable(parsed),
             reasons=reasons,
-            **partial_score(request, parsed, components),
             evidence=(*quoting.evidence, *parsed.groups, *collected.categories),
             hallucinated_quotes=tuple(
                 HatexscoreHallucinatedQuote(
@@ -156,14 +148,12 @@ class HateXScore(
                 for one, why in quoting.other
             ),
             quotes_unsearched=quoting.unsearched,
-            echo=quoting.echo,
             masked_text=quoting.masked,
             probability_original=collected.original,
             probability_masked=collected.masked,
             probability_reading=collected.reading,
             **_drop_direction(collected),
             predicted_label=parsed.label,
-            predicted_label_sent=request.predicted_label,
             stated_label=stated,
             label_match=sent == stated if sent and stated else None,
             conclusion=_conclusion(request, parsed),
@@ -408,16 +398,7 @@ def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
     agreeing = {}
     if label is not None:
         agreeing = {"model_agrees": kernel.agrees(label, original, collected.deciding)}
-    if masked is None:
-        return agreeing
-    signed = {**agreeing, "signed_drop": original - masked}
-    if label is None:
-        return signed
-    return {
-        **signed,
-        "relative_drop": kernel.relative_drop(label, original, masked),
-        "drop_direction": kernel.drop_direction(label, original, masked),
-    }
+    return agreeing if masked is None else {**agreeing, "signed_drop": original - masked}
 
 
 def _check_quotations(request: HatexscoreRequest) -> None:

@@ -147,7 +147,6 @@ class QuoteSearch:
                 return tuple(self._nearly(span, quotation) for span in spans)
         needle = self._folded(quotation.text)
         spans = [*haystack.pattern_spans(needle), *haystack.spelled_spans(needle)]
-        spans = spans or haystack.emojis.get(emoji_name(quotation.text), [])[:HITS]
         is_word = needle.isalpha() and not _LONG_RUN.search(needle)
         return tuple(self._nearly(s, quotation, "inflected" if is_word else "fuzzy") for s in spans)
 
@@ -374,16 +373,6 @@ class Haystack:
         return _index(((self.text[start : start + PIECE], start) for start in starts), HITS)
 
     @cached_property
-    def emojis(self) -> dict[str, list[Span]]:
-        """Emojis by their names in Unicode."""
-        named = (
-            (emoji_name(unicodedata.name(one, "")), (place, place + 1))
-            for place, one in enumerate(self.text)
-            if unicodedata.category(one) == "So"
-        )
-        return _index((pair for pair in named if pair[0]), HITS)
-
-    @cached_property
     def _words(self) -> list[tuple[Span, str]]:
         """Words with their marks of censoring, and their spellings."""
         return [(one.span(), spelling(one.group())) for one in _WORD.finditer(self.text)]
@@ -461,7 +450,6 @@ _TOKEN = re.compile(rf"(?P<gap>{_PLACEHOLDER})|(?P<word>{_WORD.pattern})|.")
 _GAP = r" ?(?:\S{1,40} ){0,2}\S{1,40} ?"
 _BRACKETS = re.compile(r"\[([^\[\]\n]{0,60})\]")
 _SIC = re.compile(r"\s?[\[(]\s?sic!?\s?[\])]", re.IGNORECASE)
-_EMOJI_WORDS = re.compile(r"\b(?:emojis?|emoticons?|face|with|the|an?|of|sign|symbol)\b|[^\w\s]")
 
 
 def _is_censored(word: str) -> bool:
@@ -485,11 +473,6 @@ def without_brackets(quoted: str) -> tuple[str, ...]:
     bare = _SIC.sub("", quoted)
     readings = (" ".join(_BRACKETS.sub(kept, bare).split()).strip(" .,") for kept in (r"\1", ""))
     return tuple(one for one in dict.fromkeys(readings) if one and one != quoted)
-
-
-def emoji_name(name: str) -> str:
-    """Without the words that hold no meaning: "clown face", "the clown emoji"."""
-    return " ".join(_EMOJI_WORDS.sub(" ", name.lower()).split())
 
 
 _DIGITS = str.maketrans("013457@$!", "oieastasi")

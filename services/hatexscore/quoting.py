@@ -126,7 +126,6 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         spans=tuple(spans),
         other=tuple((sent(one), other[one]) for one in sorted(other, key=lambda one: one.start)),
         unsearched=unsearched,
-        echo=bool(echoes),
         located=tuple(plain.original(one.start, one.end) for one in found),
         pointless=tuple(dict.fromkeys(one.text for one in trivial if exact[one])),
         negated=tuple(

@@ -48,7 +48,6 @@ VocabularyName = Literal[
 QuotationReason = Literal["label", "other_source", "echo", "translation", "unattributed"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
-DropDirection = Literal["supports", "opposes", "none"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
 QUOTED = "inside a quotation"  # why a mention of a group does not count
@@ -192,6 +191,12 @@ class HatexscoreOtherQuotation(Message):
     )
 
 
+DELETED = frozenset({  # fields of results before version 2.2
+    "other_verdicts", "quotes_matter", "other_variants", "partial_score", "partial_parts",
+    "undefined", "echo", "relative_drop", "drop_direction", "predicted_label_sent",
+})  # fmt: skip
+
+
 def _without(dropped: frozenset[str], sent: Any) -> Any:
     """Results of version 2.0 have fields that the patterns filled."""
     if not isinstance(sent, dict):
@@ -328,21 +333,6 @@ class HatexscoreResult(ExplainableReport):
         description="why each part that is null, and the score, is null; `warnings` "
         "has more in sentences",
     )
-    partial_score: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="weighted mean over `partial_parts`; no substitute for the score, which it "
-        "equals where that is defined",
-    )
-    partial_parts: tuple[Part, ...] = Field(
-        default=(), description="parts with weight that are defined"
-    )
-    undefined: dict[Part, ReasonCode] = Field(
-        default_factory=dict,
-        description="part that is null → why, the first of its `reasons`; the score is null if the "
-        "part has weight",
-    )
     not_applicable: dict[Part, Annotated[str, Word]] = Field(
         default_factory=dict,
         description="part of which there is nothing to ask → why; its weight goes to the others",
@@ -364,10 +354,6 @@ class HatexscoreResult(ExplainableReport):
         description="quotations that were looked for word for word only, because the search for "
         "near passages had spent its budget; none of them is called hallucinated",
     )
-    echo: bool = Field(
-        default=False,
-        description="a quotation of the whole text was left out, because others quote parts of it",
-    )
     masked_text: str | None = Field(description="null where nothing is quoted")
     probability_original: float | None = Field(
         ge=0, le=1, description="P(hateful) of the text; null where it was not needed or not given"
@@ -388,16 +374,6 @@ class HatexscoreResult(ExplainableReport):
         description="P(hateful) of the text less that of the masked text, probability; > 0: what "
         "is quoted makes the text more hateful; null where either is missing",
     )
-    relative_drop: float | None = Field(
-        default=None,
-        description="`signed_drop` over P of the decision, [-19, 19], to compare across texts; "
-        "null where that P is under 0.05",
-    )
-    drop_direction: DropDirection | None = Field(  # `direction` is that of every report's score
-        default=None,
-        description="whether what is quoted makes for the decision (`supports`) or against it "
-        "(`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision",
-    )
     probability_reading: HatexscoreProbabilityReading | None = Field(
         default=None,
         exclude_if=lambda reading: reading is None,
@@ -406,9 +382,6 @@ class HatexscoreResult(ExplainableReport):
     predicted_label: Label | None = Field(
         description="in force: as sent, else as stated; `hateful`, `non-hateful`, or a further "
         "class of `labels`"
-    )
-    predicted_label_sent: Annotated[str, Word] | None = Field(
-        default=None, description="the decision in the caller's own word; null where none was sent"
     )
     stated_label: Label | None = Field(description="what the explanation concludes")
     label_match: bool | None = Field(
@@ -442,7 +415,7 @@ class HatexscoreResult(ExplainableReport):
     @model_validator(mode="before")
     @classmethod
     def _reads_earlier_results(cls, sent: Any) -> Any:
-        return _without(frozenset({"other_verdicts", "quotes_matter"}), sent)
+        return _without(DELETED, sent)
 
     @property
     def unasked(self) -> frozenset[str]:

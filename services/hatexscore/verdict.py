@@ -97,7 +97,8 @@ def _states_decision(report: HatexscoreResult) -> Check:
 
 def _states_this(report: HatexscoreResult) -> Check:
     if report.label_match is None:
-        which = "No decision was sent" if report.predicted_label_sent is None else "It states none"
+        sent = report.provenance.parameters.get("predicted_label")
+        which = "No decision was sent" if sent is None else "It states none"
         return not_applicable(STATES_THIS, f"{which}, so there are no two to compare.")
     if report.label_match:
         return passed(STATES_THIS, "It states the decision that was sent.")
@@ -386,8 +387,8 @@ def _is_whole_text(report: HatexscoreResult) -> bool:
 
 
 def _is_decision_aware(report: HatexscoreResult) -> bool:
-    """Since version 2.0 the robust variant asks which way masking moves P."""
-    return report.provenance.variant == "robust" and report.drop_direction is not None
+    """The robust variant asks which way masking moves P."""
+    return report.provenance.variant == "robust"
 
 
 def _signed(report: HatexscoreResult) -> bool:

@@ -12,6 +12,7 @@ from typing import cast
 import numpy as np
 
 from services.hatexscore.kernel import Floats
+from services.hatexscore.report import HatexscoreResult
 from shared.contracts.calls import Example, Pair, Tokens
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
@@ -26,6 +27,12 @@ def by_hash(text: str) -> float:
     """A probability that looks random and depends on the whole text."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:4], "big") / 2**32
+
+
+def nulls(report: HatexscoreResult) -> dict[str, str]:
+    """Part that is null → the first reason."""
+    reasons = [one for one in reversed(report.reasons) if one.component != "score"]
+    return {one.component: one.code for one in reasons}
 
 
 def surely(text: str) -> float:

@@ -58,7 +58,6 @@ def test_real_explanations_stand_above_shuffled_ones_as_measured() -> None:
     assert people["area_of_those_that_do_not_quote_all"] >= 0.93
     assert people["that_do_not_quote_all"] >= 0.8 * people["with_a_score"]["real"]
     assert people["corr_p_qf"] <= 0.72
-    assert people["corr_p_relative_drop"] <= 0.25
     assert people["read_right"] == people["group_named"] == people["posts"]
     assert written["read_right"] == written["posts"]
     assert written["area_real_against_shuffled"] >= 0.58

@@ -46,7 +46,6 @@ def test_the_decision_is_reported_in_both_words() -> None:
     with bound(FakeClassifier()):
         report = score(ask(predicted_label="toxic"))
     assert report.predicted_label == "hateful"
-    assert report.predicted_label_sent == "toxic"
     assert (report.stated_label, report.label_match) == ("hateful", True)
     assert report.provenance.parameters["vocabulary"] == "toxicity"
     assert report.conclusion is not None

@@ -71,7 +71,6 @@ def test_a_dutch_post_with_a_dutch_explanation_has_no_number(variant: Variant) -
         "cc": both,
         "score": both,
     }
-    assert (report.partial_score, report.partial_parts) == (None, ())
     assert (report.language, report.explanation_language) == ("nl", "nl")
     assert report.languages is not None
     assert report.languages.explanation is not None
@@ -86,7 +85,6 @@ def test_a_model_that_learned_it_is_asked() -> None:
     assert model.calls
     assert report.components.qf is not None
     assert report.components.qf < 0.3  # so that CC is 0 whatever the explanation says of groups
-    assert report.partial_parts == ("qf", "cc")
     assert codes(report)["score"] == ["no-rules"]
 
 
@@ -95,7 +93,6 @@ def test_an_english_explanation_of_a_dutch_post_is_read() -> None:
         report = score(ask(EXPLAINED))
     assert report.components.htc == 1
     assert codes(report) == {name: ["untrained-language"] for name in ("qf", "cc", "score")}
-    assert report.partial_parts == ("htc", "tgi")
 
 
 def test_accepting_computes_with_a_warning_and_a_mark() -> None:
@@ -169,7 +166,7 @@ def test_a_part_without_weight_has_no_say_in_the_score() -> None:
     weights = {"htc": 0, "tgi": 0, "cc": 0}
     with bound(english(languages=("nl",))):
         report = score(ask(DUTCH, weights=weights))
-    assert report.score == report.partial_score == report.components.qf
+    assert report.score == report.components.qf
     assert "score" not in codes(report)
 
 
@@ -184,14 +181,6 @@ def test_every_null_has_a_reason_and_nothing_else_has_one() -> None:
             assert set(codes(report)) == {name for name, value in values.items() if value is None}
 
 
-@pytest.mark.parametrize("change", [{}, {"predicted_label": "non-hateful"}])
-def test_where_all_is_defined_the_partial_score_is_the_score(change: dict[str, str]) -> None:
-    with bound(english()):
-        report = score(ask(ENGLISH, **change, variant="paper" if change else "robust"))
-    assert report.score == report.partial_score
-    assert report.partial_parts == ("htc", "qf", "tgi", "cc")
-
-
 def test_the_page_says_which_language_stands_in_the_way() -> None:
     request = ask(DUTCH)
     with bound(english()):
@@ -202,7 +191,7 @@ def test_the_page_says_which_language_stands_in_the_way() -> None:
 def test_a_result_of_an_earlier_version_can_still_be_read() -> None:
     with bound(english()):
         stored = score(ask(ENGLISH)).model_dump(mode="json")
-    for name in ("languages", "reasons", "partial_score", "partial_parts"):
+    for name in ("languages", "reasons"):
         del stored[name]
     stored["other_verdicts"] = []
     stored["conclusion"] |= {"word": "hateful", "form": "final", "confidence": "plain"}

@@ -12,7 +12,7 @@ from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from shared.contracts.errors import BadInput, Unavailable
 from shared.contracts.messages import PartExcess, Report
-from tests.hatexscore.fake import FakeClassifier, binding, bound, surely
+from tests.hatexscore.fake import FakeClassifier, binding, bound, nulls, surely
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch
@@ -59,8 +59,8 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequ
     for value in (report.score, parts.htc, parts.qf, parts.tgi, parts.cc):
         assert value is None or 0 <= value <= 1
     unknown = {part for part, value in dict(parts).items() if value is None}
-    assert set(report.undefined) == unknown - set(report.not_applicable)
-    assert (report.score is None) == bool(report.undefined)
+    assert set(nulls(report)) == unknown - set(report.not_applicable)
+    assert (report.score is None) == bool(nulls(report))
     assert report.score is not None or report.warnings
     assert HatexscoreResult.model_validate_json(report.model_dump_json()) == report
     for item in report.evidence:

@@ -266,10 +266,9 @@ def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:
     }  # fmt: skip
 
 
-def test_a_model_that_disagrees_is_a_banner_and_the_rest_has_a_mean() -> None:
+def test_a_model_that_disagrees_is_a_banner() -> None:
     html = page(predicted_label="hateful", probabilities={"original": 0.3, "masked": 0.1})
     assert "The asked model disagrees" in html
-    assert "Mean of the parts that are defined (HTC, TGI)" in html
     assert "The asked model disagrees" not in page(
         predicted_label="hateful", probabilities={"original": 0.9, "masked": 0.1}
     )

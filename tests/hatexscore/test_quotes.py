@@ -19,7 +19,6 @@ from services.hatexscore.explanation import QuotedSpans, detect_languages
 from services.hatexscore.quote_search import (
     Haystack,
     QuoteSearch,
-    emoji_name,
     fold,
     is_trivial,
     locate,
@@ -204,10 +203,6 @@ def test_brackets_are_an_editor_s() -> None:
         ("no brackets", ()),
     ]:
         assert without_brackets(quoted) == readings
-
-
-def test_an_emoji_s_name_is_its_meaning() -> None:
-    assert emoji_name("CLOWN FACE") == emoji_name("the clown emoji") == "clown"
 
 
 def test_marks_of_other_alphabets_quote_and_move_nothing() -> None:
