@@ -95,8 +95,7 @@ class QuotedSpans:
     trivial: the quotation is the text itself, Q = {T}.
     spans:   merged spans that `masked` replaces; none where the variant has no offsets.
     other:   quotations of something else than the text, and why each is one.
-    unsearched: how many were looked for word for word only; none of them is hallucinated.
-    pointless: function words of the text that are quoted alone, as no evidence.
+    unsearched: how many long ones were looked for word for word only; none is hallucinated.
     hallucinated: each with the passage of the text that it misquotes, or None.
     negated: quotes before which the text has a negation.
     located: spans of the explanation as sent that quote the text.
@@ -109,7 +108,6 @@ class QuotedSpans:
     spans: tuple[Span, ...]
     other: tuple[tuple[Quotation, QuotationReason], ...] = ()
     unsearched: int = 0
-    pointless: tuple[str, ...] = ()
     negated: tuple[str, ...] = ()
     located: tuple[Span, ...] = ()
 

@@ -1,8 +1,7 @@
 """Where quotations occur in a text: exactly, in another spelling, or nearly.
 
 Source: Hu & Lee, arXiv:2601.13547, section 3.2 (exact and fuzzy matching); at most 15 % of the
-characters edited, as in the released code. The text is indexed once. A search then costs its
-quotation's length, not the text's.
+characters edited, as in the released code.
 """
 
 from __future__ import annotations
@@ -11,16 +10,16 @@ import json
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nsmallest
 from itertools import pairwise, zip_longest
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from rapidfuzz.distance import Levenshtein
+from rapidfuzz.fuzz import partial_ratio_alignment
 from rapidfuzz.process import extractOne
 
 from services.hatexscore.quotes import HAN_CLASS, Quotation, Span, count_units
@@ -32,13 +31,12 @@ from shared.text.normalized import NormalizedText, as_sent, normalize, replaced
 
 MAX_EDITS = 0.15  # of the quotation's length
 MIN_LENGTH = 8  # characters; shorter words are near to too much
-PIECE = 4  # characters: of 8 with one edit, or of 20 with three, four in a row stay whole
-HITS = 32  # places of one piece that are remembered, the first ones
-REGIONS = 3  # places that are looked at closely
-MOST_SPELLED = 500  # places of one word that are remembered
+PIECE = 4  # characters of a cut or censored quotation, at least
+HITS = 32  # places of one quotation, the first ones
+MOST_SPELLED = 500  # places of one word that are looked at
 BORDERS = 24  # tried at either end, the nearest first: word borders, or characters of Chinese
-LONG = 500  # characters; of longer quotations fewer borders are tried
-MOST_CELLS = 4_000_000  # of a request: quotation length x band of edits, summed over regions
+LONGEST = 2_000  # characters of a quotation; a longer one is looked for word for word only
+SLACK = 5  # percent, for a stretch that begins or ends inside a word
 LOOSE_EDITS = 0.4  # of the passage that is shown beside a changed quotation
 MOST_CENSORED = 50  # censored words of a text that are looked at
 # Verbs, nouns and adjectives that lists of English stop words hold.
@@ -51,7 +49,6 @@ _LONGEST_WORD = 20  # characters of a function word, generously
 DATA = Path(__file__).parent / "data"
 
 Match = Literal["exact", "inflected", "fuzzy"]
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ def is_trivial(quotation: Quotation, language: Language) -> bool:
 class Located:
     """Every occurrence of the quotations, in order, and the quotations without one.
 
-    unsearched: neither found exactly nor compared with near passages: the cells were spent.
+    unsearched: neither found exactly nor compared with near passages: too long for that.
     """
 
     quotes: tuple[Quote, ...]
@@ -116,16 +113,12 @@ class QuoteSearch:
     """The quotations of one request in its text: each different one is searched once.
 
     names: words in lower case that are never misspellings of each other.
-    cells: what is left of the budget for near passages.
     misquoted: the passage of the text that a quotation changes so that it says something else.
     """
 
-    def __init__(
-        self, haystack: Haystack, names: Collection[str] = (), cells: int = MOST_CELLS
-    ) -> None:
+    def __init__(self, haystack: Haystack, names: Collection[str] = ()) -> None:
         self.haystack = haystack
         self.names = names
-        self.cells = cells
         self.misquoted: dict[Quotation, str] = {}
         self._needles: dict[str, str] = {}
         self._exact: dict[str, tuple[Quote, ...]] = {}
@@ -185,14 +178,13 @@ class QuoteSearch:
         return ()
 
     def near(self, quotation: Quotation) -> tuple[Quote, ...] | None:
-        """The nearest passage; None where no cells were left to compare it with."""
+        """The nearest passage; None where the quotation is too long to look for one."""
         check()
         needle = self._folded(quotation.text)
         if needle not in self._near:
-            regions = self._affordable_regions(needle)
-            if regions is None:
+            if len(needle) > LONGEST:
                 return None
-            found = nearest_span(self.haystack, needle, regions)
+            found = nearest_span(self.haystack, needle)
             quote = found and self._quote(found[0], quotation, "fuzzy", found[1])
             self._near[needle] = (quote, found[0]) if found and quote else None
         known = self._near[needle]
@@ -203,20 +195,8 @@ class QuoteSearch:
         needle = self._folded(quotation.text)
         if quotation in self.misquoted:
             return self.misquoted[quotation]
-        regions = self._affordable_regions(needle) or []
-        found = nearest_span(self.haystack, needle, regions, LOOSE_EDITS)
+        found = None if len(needle) > LONGEST else nearest_span(self.haystack, needle, LOOSE_EDITS)
         return self.haystack.source_of(*found[0]) if found else None
-
-    def _affordable_regions(self, needle: str) -> list[int] | None:
-        """Return the regions to compare and take their cost off the budget; None if it is spent."""
-        if len(needle) < MIN_LENGTH:
-            return []
-        cost = len(needle) * (2 * int(MAX_EDITS * len(needle)) + 1)  # times the band of edits
-        regions = regions_of(self.haystack, needle) if cost <= self.cells else []
-        if cost * max(1, len(regions)) > self.cells:
-            return None
-        self.cells -= cost * len(regions)
-        return regions
 
     def _with_negation(self, needle: str) -> Span:
         """The nearest passage, with a negation shortly before it that the needle may omit."""
@@ -367,26 +347,23 @@ class Haystack:
         ]
 
     @cached_property
-    def pieces(self) -> dict[str, list[int]]:
-        """Every piece of four characters and the first places where it stands."""
-        starts = range(len(self.text) - PIECE + 1)
-        return _index(((self.text[start : start + PIECE], start) for start in starts), HITS)
-
-    @cached_property
     def _words(self) -> list[tuple[Span, str]]:
         """Words with their marks of censoring, and their spellings."""
         return [(one.span(), spelling(one.group())) for one in _WORD.finditer(self.text)]
 
     @cached_property
     def _by_spelling(self) -> dict[str, list[int]]:
-        return _index(((word[1], place) for place, word in enumerate(self._words)), MOST_SPELLED)
+        found: dict[str, list[int]] = {}
+        for place, (_, spelled) in enumerate(self._words):
+            found.setdefault(spelled, []).append(place)
+        return found
 
     def spelled_spans(self, needle: str) -> list[Span]:
         """Where words stand that differ by endings, digits for letters, or lengthened letters."""
         said = _WORD.findall(needle)
         wanted = [spelling(word) for word in said]
         spans = []
-        for place in self._by_spelling.get(wanted[0], ()) if wanted else ():
+        for place in self._by_spelling.get(wanted[0], [])[:MOST_SPELLED] if wanted else ():
             there = self._words[place : place + len(wanted)]
             if [word[1] for word in there] == wanted:
                 span = there[0][0][0], there[-1][0][1]
@@ -427,16 +404,6 @@ class Haystack:
             return _hidden(word)
         others = [hiding for hiding, pattern in self._censored if pattern.fullmatch(word)]
         return "|".join(map(re.escape, [word, *others])).join(("(?:", ")") if others else ("", ""))
-
-
-def _index(pairs: Iterator[tuple[str, Value]], most: int) -> dict[str, list[Value]]:
-    """Return the first values of each key."""
-    found: dict[str, list[Value]] = {}
-    for key, value in pairs:
-        values = found.setdefault(key, [])
-        if len(values) < most:
-            values.append(value)
-    return found
 
 
 CENSORS = "*#@$%_\u2022\u25cf\u25a0\u2588"  # that stand for a letter
@@ -544,23 +511,27 @@ def _contains(ascending: Sequence[int], value: int) -> bool:
 
 
 def nearest_span(
-    haystack: Haystack, needle: str, regions: Sequence[int], edits: float = MAX_EDITS
+    haystack: Haystack, needle: str, edits: float = MAX_EDITS
 ) -> tuple[Span, float] | None:
     """The passage that a misquotation means, and its similarity [1 - edits, 1), or None.
 
-    A needle with few edits keeps some four characters in a row whole: they vote where to look, and
-    only passages whose length and borders fit are compared. Begins and ends at word borders; on a
-    tie the earliest, then the shortest passage.
+    Begins and ends at word borders; on a tie the earliest, then the shortest passage. Of equally
+    long stretches of the text the one most like the needle says where to look.
     """
     text, length = haystack.text, len(needle)
-    most = BORDERS if length <= LONG else BORDERS // 4
+    if not length >= MIN_LENGTH or not text:
+        return None
+    cutoff = 100 * (1 - edits) - SLACK
+    stretch = partial_ratio_alignment(needle, text, score_cutoff=cutoff)
+    if stretch is None:
+        return None
+    begin = stretch.dest_start if length <= len(text) else 0
     reach = 2 * (int(edits * length) + 1)
     longer = int(length * edits / (1 - edits)) + 1  # the least distance of texts of other lengths
     spans = sorted({
         (start, end)
-        for begin in check_each(regions)
-        for start in _nearby(haystack.begins, begin, reach, most)
-        for end in _nearby(haystack.ends, start + length, longer, most)
+        for start in _nearby(haystack.begins, begin, reach)
+        for end in _nearby(haystack.ends, start + length, longer)
         if start < end and text[start] != " " and text[end - 1] != " "
     })  # fmt: skip
     found = extractOne(
@@ -575,27 +546,7 @@ def nearest_span(
     return spans[place], 1.0 - distance
 
 
-def _nearby(borders: Sequence[int], position: int, reach: int, most: int) -> list[int]:
-    """At most so many borders within reach of a position, the nearest first, then the lower."""
+def _nearby(borders: Sequence[int], position: int, reach: int) -> list[int]:
+    """Borders within reach of a position, the nearest first, then the lower."""
     first, last = bisect_left(borders, position - reach), bisect_right(borders, position + reach)
-    return nsmallest(most, borders[first:last], key=lambda border: abs(border - position))
-
-
-def regions_of(haystack: Haystack, needle: str) -> list[int]:
-    """Positions where the needle may begin, those with the most pieces in place first."""
-    width = int(MAX_EDITS * len(needle)) + 1
-    votes: Counter[int] = Counter()
-    for offset in range(len(needle) - PIECE + 1):
-        places = haystack.pieces.get(needle[offset : offset + PIECE], ())
-        votes.update([place - offset for place in places])
-    nearby: Counter[int] = Counter()  # edits shift later pieces: neighbours vote together
-    for begin, count in votes.items():
-        nearby[begin // width] += count
-    ranked = nsmallest(REGIONS, nearby, key=lambda group: (-nearby[group], group))
-    return [
-        max(
-            range(group * width, (group + 1) * width),
-            key=lambda begin: (votes.get(begin, 0), -begin),
-        )
-        for group in ranked
-    ]
+    return nsmallest(BORDERS, borders[first:last], key=lambda border: abs(border - position))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from services.hatexscore.conclusion import label_of
@@ -53,7 +52,6 @@ REACH = 160  # characters of the clause on either side of a quotation
 BLANK = "\u25a1"  # stands for a quotation
 LONGEST_NAME = 60  # characters of a label
 _OMITS = re.compile(r"(?:\.{3}|\u2026)\]?\s*$")  # an ellipsis before a quotation
-_DASH = re.compile(r"\s(?:--+|\u2013|\u2014|-)\s")
 _WITH_NOTHING = re.compile(r"\b(?:with|for|from) (?:no|nothing)\b", re.IGNORECASE)  # denies no verb
 
 
@@ -65,10 +63,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     )
     plain = plain_explanation(request, code_as_quotations(request.explanation_text))
     given = given_quotes(request, plain)
-    groups = [
-        [_with_censors(plain.text, part) for part in parts]
-        for parts in quoted_parts(plain.text, given)
-    ]
+    groups = quoted_parts(plain.text, given)
     exact = {
         part: _word_for_word(search, plain.text, part)
         for part in check_each([part for group in groups for part in group])
@@ -127,7 +122,6 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         other=tuple((sent(one), other[one]) for one in sorted(other, key=lambda one: one.start)),
         unsearched=unsearched,
         located=tuple(plain.original(one.start, one.end) for one in found),
-        pointless=tuple(dict.fromkeys(one.text for one in trivial if exact[one])),
         negated=tuple(
             dict.fromkeys(
                 quote.text
@@ -137,15 +131,6 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
             )
         ),
     )
-
-
-def _with_censors(explanation: str, quotation: Quotation) -> Quotation:
-    """ "b***": marks at the end that stand for letters, and are no emphasis, belong to it."""
-    start, end = quotation.start, quotation.end
-    marks = len(explanation) - end - len(explanation[end:].lstrip("*"))
-    if not marks or not quotation.text[-1].isalpha() or explanation[start - 1 : start] == "*":
-        return quotation
-    return Quotation(start, end + marks, explanation[start : end + marks])
 
 
 def _word_for_word(
@@ -160,11 +145,8 @@ def _word_for_word(
         quotes = search.fragment(quotation, begins=begins, ends=not is_cut)
         if quotes:
             return quotes
-    dashed = _DASH.split(quotation.text)
-    found = [search.exact(replace(quotation, text=part)) for part in dashed if len(dashed) > 1]
-    if not all(found) or not found:
-        found = [search.exact(one) for one in quotations(f" {quotation.text} ")]
-    return tuple(quote for each in found for quote in each)
+    inner = quotations(f" {quotation.text} ")
+    return tuple(quote for one in inner for quote in search.exact(one))
 
 
 def _changed_by_ellipses(
@@ -305,12 +287,6 @@ _POST_SAYS = re.compile(  # at the end of what stands before a quotation
     r"|call(?:s|ed)(?: \w+){1,4})(?: that)?[\s,:]*$",
     re.IGNORECASE,
 )
-_SOURCE_FIRST = re.compile(  # "The policy is clear: it says"
-    r"\W*(?:(?:the|our|their|an?|this|as|in|under|another|earlier|previous) ){1,3}(?:\w+ )?"
-    r"(?:polic(?:y|ies)|guidelines?|rules?|standards?|definitions?|dictionar\w+|section|law"
-    r"|headline|song|proverb|repl(?:y|ies)|report\w*|complain\w*|appeal|appellant)\b",
-    re.IGNORECASE,
-)
 _ELSEWHERE = re.compile(
     r"\b(?:polic(?:y|ies)|guidelines?|rules?|standards?|terms of service|definitions?"
     r"|dictionar\w+|section|tier"
@@ -347,7 +323,7 @@ def _kind(
 def is_attributed(clause: tuple[str, str]) -> bool:
     """Does the explanation say that a quotation is words of the text?"""
     before, after = clause
-    if _says_the_post(before):
+    if _POST_SAYS.search(before):
         return True
     said = _ATTRIBUTES.finditer(before + BLANK + after)
     return any(one.start() <= len(before) < one.end() for one in said) and not _is_of_another(
@@ -355,12 +331,8 @@ def is_attributed(clause: tuple[str, str]) -> bool:
     )
 
 
-def _says_the_post(before: str) -> bool:
-    return _POST_SAYS.search(before) is not None and _SOURCE_FIRST.match(before) is None
-
-
 def _is_of_another(before: str, after: str) -> bool:
-    if _says_the_post(before):
+    if _POST_SAYS.search(before):
         return False
     return bool(_ELSEWHERE.search(before) or _ELSEWHERE.search(after))
 

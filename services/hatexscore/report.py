@@ -351,8 +351,8 @@ class HatexscoreResult(ExplainableReport):
     quotes_unsearched: int = Field(
         default=0,
         ge=0,
-        description="quotations that were looked for word for word only, because the search for "
-        "near passages had spent its budget; none of them is called hallucinated",
+        description="quotations of more than 2,000 characters, which were looked for word for word "
+        "only; none of them is called hallucinated",
     )
     masked_text: str | None = Field(description="null where nothing is quoted")
     probability_original: float | None = Field(

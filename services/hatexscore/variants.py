@@ -137,21 +137,10 @@ def _warnings(request: HatexscoreRequest, quoting: QuotedSpans) -> Iterator[str]
         said = "1 quotation is" if count == 1 else f"{count} quotations are"
         yield f"{said} said to be of the text and not in it"
     if quoting.negated:
-        yield f"the text has a negation before what is quoted of it: {_listed(quoting.negated)}"
-    if quoting.pointless:
-        yield (
-            "a function word quoted alone points at nothing, and is no evidence: "
-            f"{_listed(quoting.pointless)}"
-        )
+        listed = ", ".join(f'"{one}"' for one in quoting.negated[:MOST_LISTED])
+        yield f"the text has a negation before what is quoted of it: {listed}"
     if quoting.unsearched:
-        yield (
-            f"{quoting.unsearched} quotations were looked for word for word only: the search for "
-            "near passages had spent its budget"
-        )
-
-
-def _listed(quoted: Sequence[str]) -> str:
-    return ", ".join(f'"{one}"' for one in quoted[:MOST_LISTED])
+        yield f"{quoting.unsearched} long quotations were looked for word for word only"
 
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:

@@ -132,14 +132,6 @@ def test_what_is_quoted_and_by_whom() -> None:
     check(rows, lambda row: READERS[row["reader"]](row), floor=0.954, inverted=0.0115)
 
 
-def test_a_function_word_that_is_quoted_alone_is_told_of() -> None:
-    text = "Poles fill the bus again."
-    for quoted, is_told in (("the", True), ("fill the bus", False)):
-        found = score({"text": text, "explanation": f'The words "{quoted}" insult Poles. Hateful.'})
-        told = [one for one in found.warnings if "function word" in one]
-        assert [f'"{quoted}"' in one for one in told] == [True] * is_told
-
-
 @needs_golden
 def test_golden_quotations_are_found() -> None:
     counts: Counter[str] = Counter()
