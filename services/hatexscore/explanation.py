@@ -18,15 +18,16 @@ from services.hatexscore.lexicon import (
     load_lexicon,
 )
 from services.hatexscore.quote_search import Quote
-from services.hatexscore.quotes import Quotation, quoted_spans
+from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.report import (
     HatexscoreComponents,
     HatexscoreGroupEvidence,
+    HatexscoreHallucinatedQuote,
+    HatexscoreOtherQuotation,
     HatexscoreQuoteEvidence,
     HatexscoreReaderUse,
     Label,
     Part,
-    QuotationReason,
 )
 from services.hatexscore.vocabulary import SIDES
 from services.hatexscore.words import Language, Span, detect_language
@@ -94,19 +95,18 @@ class QuotedSpans:
     masked:  the text without the quoted spans; None where nothing is quoted.
     trivial: the quotation is the text itself, Q = {T}.
     spans:   merged spans that `masked` replaces; none where the variant has no offsets.
-    other:   quotations of something else than the text, and why each is one.
+    other:   quotations of something else than the text.
     unsearched: how many long ones were looked for word for word only; none is hallucinated.
-    hallucinated: each with the passage of the text that it misquotes, or None.
     negated: quotes before which the text has a negation.
     located: spans of the explanation as sent that quote the text.
     """
 
     evidence: tuple[HatexscoreQuoteEvidence, ...]
-    hallucinated: tuple[tuple[Quotation, str | None], ...]
+    hallucinated: tuple[HatexscoreHallucinatedQuote, ...]
     masked: str | None
     trivial: bool
     spans: tuple[Span, ...]
-    other: tuple[tuple[Quotation, QuotationReason], ...] = ()
+    other: tuple[HatexscoreOtherQuotation, ...] = ()
     unsearched: int = 0
     negated: tuple[str, ...] = ()
     located: tuple[Span, ...] = ()

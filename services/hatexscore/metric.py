@@ -35,8 +35,6 @@ from services.hatexscore.report import (
     HatexscoreCalibration,
     HatexscoreComponents,
     HatexscoreConclusion,
-    HatexscoreHallucinatedQuote,
-    HatexscoreOtherQuotation,
     HatexscoreRandomSpans,
     HatexscoreReason,
     HatexscoreResult,
@@ -91,25 +89,14 @@ class HateXScore(
         return read_stated(HatexscoreRequest(text=text, explanation="", language=language), answer)
 
     def undefined(self, request: HatexscoreRequest, collected: Collected) -> HatexscoreResult:
-        """Of an elicited answer without a decision: nothing of it is evidence."""
+        """The result for an elicited answer without a decision: nothing of it is evidence."""
         languages = detect_languages(request)
         return HatexscoreResult(
             **self.envelope(request, collected),
             score=None,
             components=HatexscoreComponents(htc=None, qf=None, tgi=None, cc=None),
-            evidence=(),
-            hallucinated_quotes=(),
-            masked_text=None,
-            probability_original=None,
-            probability_masked=None,
-            predicted_label=None,
-            stated_label=None,
-            label_match=None,
-            conclusion=None,
             language=languages.found_text.code,
             explanation_language=languages.explanation_code,
-            groups=(),
-            control=None,
         )
 
     def report(
@@ -129,24 +116,8 @@ class HateXScore(
             not_applicable=not_applicable(parsed),
             reasons=reasons,
             evidence=(*quoting.evidence, *parsed.groups, *collected.categories),
-            hallucinated_quotes=tuple(
-                HatexscoreHallucinatedQuote(
-                    start=one.start,
-                    end=one.end,
-                    text=request.explanation_text[one.start : one.end],
-                    misquotes=passage,
-                )
-                for one, passage in quoting.hallucinated
-            ),
-            other_quotations=tuple(
-                HatexscoreOtherQuotation(
-                    start=one.start,
-                    end=one.end,
-                    text=request.explanation_text[one.start : one.end],
-                    reason=why,
-                )
-                for one, why in quoting.other
-            ),
+            hallucinated_quotes=quoting.hallucinated,
+            other_quotations=quoting.other,
             quotes_unsearched=quoting.unsearched,
             masked_text=quoting.masked,
             probability_original=collected.original,

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 from services.hatexscore.conclusion import label_of
 from services.hatexscore.contract import HatexscoreRequest
@@ -37,7 +38,11 @@ from services.hatexscore.quotes import (
     quoted_spans,
     scripts_of,
 )
-from services.hatexscore.report import QuotationReason
+from services.hatexscore.report import (
+    HatexscoreHallucinatedQuote,
+    HatexscoreOtherQuotation,
+    QuotationReason,
+)
 from services.hatexscore.structured import given_quotes, plain_explanation
 from services.hatexscore.vocabulary import Vocabulary
 from services.hatexscore.words import Span
@@ -105,21 +110,25 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     kept = _ordered(quotes for part, quotes in found.items() if part not in echoes)
     spans = _merge_neighbors(request.text, merge_spans((one.start, one.end) for one in kept))
 
-    def sent(quotation: Quotation) -> Quotation:
+    def sent(quotation: Quotation) -> dict[str, Any]:
         start, end = plain.original(quotation.start, quotation.end)
-        return Quotation(start, end, quotation.text)
+        return {"start": start, "end": end, "text": request.explanation_text[start:end]}
 
     return QuotedSpans(
         evidence=quote_evidence(kept),
         hallucinated=tuple(
-            (sent(one), passages[one]) for one in sorted(passages, key=lambda one: one.start)
+            HatexscoreHallucinatedQuote(**sent(one), misquotes=passages[one])
+            for one in sorted(passages, key=lambda one: one.start)
         ),
         masked=mask_spans(request.text, spans) if spans else None,
         # A short text may be quoted whole: what else is there? Deviates: the paper's Table 3
         # scores a whole quotation 1 where Eq. 3 says 0.
         trivial=len(counted) > request.short_text_max_words and _share(counted, spans) >= COVERAGE,
         spans=tuple(spans),
-        other=tuple((sent(one), other[one]) for one in sorted(other, key=lambda one: one.start)),
+        other=tuple(
+            HatexscoreOtherQuotation(**sent(one), reason=other[one])
+            for one in sorted(other, key=lambda one: one.start)
+        ),
         unsearched=unsearched,
         located=tuple(plain.original(one.start, one.end) for one in found),
         negated=tuple(

@@ -343,8 +343,8 @@ class HatexscoreResult(ExplainableReport):
             Field(discriminator="kind"),
         ],
         ...,
-    ]
-    hallucinated_quotes: tuple[HatexscoreHallucinatedQuote, ...]
+    ] = ()
+    hallucinated_quotes: tuple[HatexscoreHallucinatedQuote, ...] = ()
     other_quotations: tuple[HatexscoreOtherQuotation, ...] = Field(
         default=(), description="of something else than the text, each with its reason"
     )
@@ -354,12 +354,15 @@ class HatexscoreResult(ExplainableReport):
         description="quotations of more than 2,000 characters, which were looked for word for word "
         "only; none of them is called hallucinated",
     )
-    masked_text: str | None = Field(description="null where nothing is quoted")
+    masked_text: str | None = Field(default=None, description="null where nothing is quoted")
     probability_original: float | None = Field(
-        ge=0, le=1, description="P(hateful) of the text; null where it was not needed or not given"
+        default=None,
+        ge=0,
+        le=1,
+        description="P(hateful) of the text; null where it was not needed or not given",
     )
     probability_masked: float | None = Field(
-        ge=0, le=1, description="P(hateful) of the masked text; null likewise"
+        default=None, ge=0, le=1, description="P(hateful) of the masked text; null likewise"
     )
     model_agrees: bool | None = Field(
         default=None,
@@ -380,14 +383,16 @@ class HatexscoreResult(ExplainableReport):
         description="absent where a classifier's head tells P",
     )
     predicted_label: Label | None = Field(
+        default=None,
         description="in force: as sent, else as stated; `hateful`, `non-hateful`, or a further "
-        "class of `labels`"
+        "class of `labels`",
     )
-    stated_label: Label | None = Field(description="what the explanation concludes")
+    stated_label: Label | None = Field(default=None, description="what the explanation concludes")
     label_match: bool | None = Field(
-        description="whether the stated label is the one sent; null where either is absent"
+        default=None,
+        description="whether the stated label is the one sent; null where either is absent",
     )
-    conclusion: HatexscoreConclusion | None
+    conclusion: HatexscoreConclusion | None = None
     language: Annotated[str, Word] = Field(description="of the text: `languages.text.code`")
     explanation_language: Annotated[str, Word] = Field(
         description="`languages.explanation.code`; of one without words, the text's"
@@ -398,7 +403,7 @@ class HatexscoreResult(ExplainableReport):
         "1.2; the parts of an answer that could not be used are null all the same",
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
-        description="groups that count as identified, sorted"
+        default=(), description="groups that count as identified, sorted"
     )
     text_groups: tuple[Annotated[str, Word], ...] | None = Field(
         default=None,
@@ -409,7 +414,7 @@ class HatexscoreResult(ExplainableReport):
         description="of a non-hateful decision, and of an explanation without quotes; else null",
     )
     control: HatexscoreRandomSpans | None = Field(
-        description="null where undefined; see `warnings`"
+        default=None, description="null where undefined; see `warnings`"
     )
 
     @model_validator(mode="before")

@@ -17,7 +17,7 @@ is tied to it by a quotation in its sentence, or where the trained reader reads 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 
 from services.hatexscore.conclusion import ConclusionRead, ConclusionText, read_conclusions
@@ -38,7 +38,7 @@ from services.hatexscore.groups import ATTACKED, EQUATION_4, GROUP, MOST_ASKED, 
 from services.hatexscore.lexicon import Lexicon, LexiconEntry
 from services.hatexscore.quote_search import Quote, fold, locate, word_spans
 from services.hatexscore.quotes import mask_spans, merge_spans, quotations, quoted_spans
-from services.hatexscore.report import HatexscoreGroupEvidence
+from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreHallucinatedQuote
 from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import Language, Span, TextWord, words
 from shared.process.cached import cache_results
@@ -87,7 +87,7 @@ def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedS
     spans = merge_spans([*((quote.start, quote.end) for quote in quotes), *runs])
     return QuotedSpans(
         evidence=quote_evidence([*quotes, *_unquoted(request.text, runs, quotes)]),
-        hallucinated=tuple((one, None) for one in located.missing),
+        hallucinated=tuple(HatexscoreHallucinatedQuote(**asdict(one)) for one in located.missing),
         masked=mask_spans(request.text, spans) if spans else None,
         trivial=any(
             _spans_all(counted, span) for span in (*runs, *((q.start, q.end) for q in quotes))

@@ -320,7 +320,7 @@ def test_the_worst_legal_request_is_read_in_two_seconds() -> None:
     assert reading_time(worst) <= 2
     read = quoting(worst)
     assert read.unsearched == 0
-    assert all(passage for _, passage in read.hallucinated)  # none is attributed to it
+    assert all(one.misquotes for one in read.hallucinated)  # none is attributed to it
 
 
 @pytest.mark.parametrize("what", ["text", "explanation", "quotations"])
@@ -346,4 +346,4 @@ def test_what_was_not_searched_is_counted_and_not_accused() -> None:
     body = HatexscoreRequest(text=text, explanation=explanation + explanation.replace("qqq", "ppp"))
     read = quoting(body)
     assert read.unsearched == 2
-    assert [one.text for one, _ in read.hallucinated] == ["qqq zzz yyy xxx", "ppp zzz yyy xxx"]
+    assert [one.text for one in read.hallucinated] == ["qqq zzz yyy xxx", "ppp zzz yyy xxx"]

@@ -51,10 +51,10 @@ def quoted_and_invented(row: Row) -> tuple[Any, ...]:
         text=row["text"], explanation=row["explanation"], language=row["language"]
     )
     read = read_quotations(request, detect_languages(request))
-    other = {one.text for one, _ in read.other}
+    other = {one.text for one in read.other}
     return (
         sorted({row["text"][one.start : one.end] for one in read.evidence}),
-        sorted({one.text.strip(" .,…!") for one, _ in read.hallucinated}),
+        sorted({one.text.strip(" .,…!") for one in read.hallucinated}),
         sorted(other & set(row["other"])),
     )
 
@@ -86,8 +86,8 @@ def test_quotations_are_found_in_the_text_or_called_invented() -> None:
 def test_a_changed_word_is_shown_with_its_passage(text: str, quotation: str, passage: str) -> None:
     explanation = f'This is hateful as it says "{quotation}" and nothing else.'
     request = HatexscoreRequest(text=text, explanation=explanation, language="en")
-    [(_, misquotes)] = read_quotations(request, detect_languages(request)).hallucinated
-    assert misquotes == passage
+    [quote] = read_quotations(request, detect_languages(request)).hallucinated
+    assert quote.misquotes == passage
 
 
 def attribution(row: Row) -> bool:
