@@ -6,17 +6,19 @@ trained reader reads prose, and says where it is not sure. The variant `referenc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from services.hatexscore.report import Label, Reader
-from services.hatexscore.vocabulary import Vocabulary
+from services.hatexscore.vocabulary import Vocabulary, lowered
 from shared.readers.decision_words import side_of
 from shared.readers.structured import StructuredVerdict, read_structured
 from shared.readers.verdict import VerdictRead, VerdictText, read_verdicts
+from shared.text.changed_meaning import negates
 from shared.text.normalized import NormalizedText
-from shared.text.sentences import Span
+from shared.text.sentences import Span, sentences
 
 OTHER_CHARGE = "illegal"  # of .67 of 109 texts "offensive" was then read, of none that deny it
 PLACES = 2  # of a probability: the last ones differ between processors
@@ -97,10 +99,55 @@ def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     left = [place for place in range(len(texts)) if place not in found or place in doubted]
     for place, read in zip(left, _read_prose([texts[place] for place in left]), strict=True):
         if place not in doubted:
-            found[place] = read
+            found[place] = read if read.is_read else _contrasted(texts[place]) or read
         elif read.label not in (None, found[place].label) and not _leaves_open(read):
             found[place] = ConclusionRead(None, is_read=False)
     return [found[place] for place in range(len(texts))]
+
+
+_RATHER = re.compile(r"\b(?:rather than|instead of|as opposed to|short of)\b", re.IGNORECASE)
+_OPEN = re.compile(  # words of others, of rules, and of doubt: the trained reader reads them
+    r"\b(?:may|might|could|if|whether|unless|some|someone|others?|users?|report\w*|complain\w*"
+    r"|claim\w*|definitions?|polic(?:y|ies)|rules?|guidelines?|unclear|unsure|criti\w+|discuss\w*"
+    r"|condemn\w*|mentions?|about|against|quot\w+|nothing|anything|doubt|question"
+    r"|not (?:only|just|merely|simply))\b|[?\uff1f]",
+    re.IGNORECASE,
+)
+BEFORE = 4  # words before a label word in which a negation denies it
+
+
+def _contrasted(one: ConclusionText) -> ConclusionRead | None:
+    """A further class beside hate that is denied: "offensive, but not hate speech".
+
+    It decides where the trained reader is not sure. None unless the text names one further class,
+    never denies it, and denies hate wherever it is named.
+    """
+    text, words = one.explanation.text, one.vocabulary
+    if not words.further or _OPEN.search(text):
+        return None
+    found = [
+        word
+        for word in words.find(lowered(text), text)
+        if not any(a < word.end and word.start < b for a, b in one.quoted)
+    ]
+    denied = {word: word.denied or _denies(text[: word.start]) for word in found}
+    named = {word.word.side for word in found}
+    further = named - {"hateful"}
+    if "hateful" not in named or len(further) != 1 or not further <= {*words.further}:
+        return None
+    if any(is_denied != (word.word.side == "hateful") for word, is_denied in denied.items()):
+        return None
+    [label] = further
+    last = max(word.start for word in found if word.word.side == label)
+    span = next(one for one in reversed(sentences(text)) if one[0] <= last)
+    return ConclusionRead(ConclusionStatement(*one.explanation.original(*span), label))
+
+
+def _denies(before: str) -> bool:
+    """Return True if a label word behind this text is denied."""
+    near = re.split(r"[,;:.!\u3002\uff0c\uff1b]\s?", before)[-1]
+    near = " ".join(near.split()[-BEFORE:])[-60:]
+    return negates(near) or _RATHER.search(near) is not None
 
 
 def _leaves_open(read: ConclusionRead) -> bool:

@@ -131,6 +131,38 @@ def test_a_further_class_is_read_apart_from_hate_and_from_none() -> None:
     ]
 
 
+BESIDE = (
+    "Offensive, but not hate speech.",
+    "This is offensive language rather than hate speech.",
+    "The post is offensive but does not constitute hate speech.",
+    "It is rude and offensive. It is not hate speech.",
+    "This isn't hateful, it is offensive.",
+    "The tweet is offensive, though it falls short of hate speech.",
+    "I'd classify it as offensive, not as hate speech.",
+    "This does not amount to hate speech; it is merely offensive.",
+    "Rather than hate speech, this is offensive language.",
+    "The language is offensive. However, no group is attacked, so it is not hate speech.",
+    "该帖子具有冒犯性，但不是仇恨言论。",
+    "这属于冒犯性言论，不构成仇恨言论。",
+)
+APART = (
+    "This is hate speech, not merely offensive.",
+    "Neither offensive nor hate speech.",
+    "The post is normal, not offensive.",
+    "This is not just offensive, it is hateful.",
+    "The post isn't offensive, let alone hate speech.",
+    "I would not call this offensive or hateful.",
+    "The post is offensive and hateful.",
+    "This is offensive, nothing but hate speech.",
+    "The post condemns offensive jokes and is not hateful.",
+)
+
+
+def test_a_class_beside_hate_that_is_denied_is_stated() -> None:
+    assert labels(BESIDE, "three-way") == ["offensive"] * len(BESIDE)
+    assert "offensive" not in labels(APART, "three-way")
+
+
 def test_to_deny_hate_names_none_of_the_other_classes() -> None:
     [denied, named] = read(["This is not hate speech.", "The post is normal."], "three-way")
     assert denied.statement is not None
