@@ -43,8 +43,8 @@ GROUP = LABELS["group"]
 class GroupText:
     """An explanation whose mentions of groups are to be read.
 
-    quoted: spans of its quotations; hateful: the decision that is explained, or it is unknown;
-    moderated: the groups that the moderated text names.
+    quoted: spans of its quotations. moderated: the groups that the moderated text names.
+    targets: spans of a field for them, without which no mention counts; None without that field.
     """
 
     text: str
@@ -52,6 +52,7 @@ class GroupText:
     lexicon: Lexicon
     quoted: Sequence[Span]
     moderated: TextGroups | None = None
+    targets: Sequence[Span] | None = None
 
 
 def target_group_identified(found: Sequence[HatexscoreGroupEvidence]) -> bool:
@@ -78,7 +79,11 @@ def read_mentions(
     one. Raises Unavailable where the reader is away.
     """
     matched = [
-        [(match, _settled(one, match)) for match in find_terms(one.text, one.language, one.lexicon)]
+        [
+            (match, _settled(one, match))
+            for match in find_terms(one.text, one.language, one.lexicon)
+            if one.targets is None or any(a <= match.start < b for a, b in one.targets)
+        ]
         for one in texts
     ]
     asked: list[str] = []
@@ -104,6 +109,8 @@ def read_mentions(
 
 def _settled(one: GroupText, match: TermMatch) -> str | None:
     """Why a mention needs no reading."""
+    if one.targets is not None:
+        return IN_FIELD
     in_field = names_target(one.text, match.start)
     if in_field is not None:
         return IN_FIELD if in_field else NO_TARGET

@@ -43,7 +43,7 @@ from services.hatexscore.report import (
     HatexscoreOtherQuotation,
     QuotationReason,
 )
-from services.hatexscore.structured import given_quotes, plain_explanation
+from services.hatexscore.structured import given_spans, plain_explanation
 from services.hatexscore.vocabulary import Vocabulary
 from services.hatexscore.words import Span
 from shared.queue.job_context import check_each
@@ -67,7 +67,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         lexicon_names(request.policy, languages.explanation),
     )
     plain = plain_explanation(request, code_as_quotations(request.explanation_text))
-    given = given_quotes(request, plain)
+    given = given_spans(request, plain, "quotes")
     groups = quoted_parts(plain.text, given)
     exact = {
         part: _word_for_word(search, plain.text, part)

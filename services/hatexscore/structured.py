@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from typing import Literal
 
 from services.hatexscore.conclusion import ConclusionRead, ConclusionStatement, label_of
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.quotes import plain_format
 from services.hatexscore.words import Span
-from shared.contracts.explanation_fields import ExplanationFields, FieldName
 from shared.text.normalized import NormalizedText, normalize
 
 
@@ -23,16 +23,13 @@ def plain_explanation(request: HatexscoreRequest, explanation: str) -> Normalize
     return plain_format(explanation, normalize(request.text).text)
 
 
-def given_quotes(request: HatexscoreRequest, plain: NormalizedText) -> list[Span] | None:
-    """The spans of the quotes in the normalised fields; None if there is no such field."""
+def given_spans(
+    request: HatexscoreRequest, plain: NormalizedText, name: Literal["quotes", "target_groups"]
+) -> list[Span] | None:
+    """The spans of a field's values in the normalised fields; None if there is no such field."""
     fields = request.explanation_fields
-    if fields is None or fields.quotes is None:
+    if fields is None or getattr(fields, name) is None:
         return None
-    return _spans(fields, plain, "quotes")
-
-
-def _spans(fields: ExplanationFields, plain: NormalizedText, name: FieldName) -> list[Span]:
-    """The spans of a field's values in the normalised fields."""
     return [
         (bisect_left(plain.starts, start), bisect_right(plain.starts, end - 1))
         for start, end in fields.spans(name)
@@ -55,17 +52,3 @@ def given_conclusion(request: HatexscoreRequest) -> ConclusionRead | None:
     words = vocabulary.labels_in(fields.decision)
     is_named = not vocabulary.further or label in (*words, "hateful")
     return ConclusionRead(ConclusionStatement(start, end, label, is_named=is_named))
-
-
-def given_groups(request: HatexscoreRequest, plain: NormalizedText) -> str | None:
-    """The normalised lines that name the target groups, everything else blank; None without that
-    field."""
-    fields = request.explanation_fields
-    if fields is None or fields.target_groups is None:
-        return None
-    lines = ["" if line.strip() == "" else " " * len(line) for line in plain.text.split("\n")]
-    blank = "\n".join(lines)
-    for start, end in _spans(fields, plain, "target_groups"):
-        begin = plain.text.rfind("\n", 0, start) + 1
-        blank = blank[:begin] + plain.text[begin:end] + blank[end:]
-    return blank

@@ -33,7 +33,7 @@ from services.hatexscore.lexicon import TextGroups
 from services.hatexscore.quotes import merge_spans, quoted_spans
 from services.hatexscore.quoting import read_quotations
 from services.hatexscore.report import UNLISTED, ConsistencyRule, HatexscoreGroupEvidence
-from services.hatexscore.structured import given_conclusion, given_groups, plain_explanation
+from services.hatexscore.structured import given_conclusion, given_spans, plain_explanation
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import Variant
 from shared.reports.metric import StatedDecision
@@ -54,20 +54,7 @@ def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation
     """
     languages = list(map(detect_languages, requests))
     quoting = list(map(read_quotations, requests, languages))
-    given = list(map(given_conclusion, requests))
-    is_read = [
-        one.no_rules is None and own is None for one, own in zip(languages, given, strict=True)
-    ]
-    asked = [
-        _conclusion_text(request, quoted)
-        for request, quoted, reads in zip(requests, quoting, is_read, strict=True)
-        if reads
-    ]
-    answers = iter(read_conclusions(asked))
-    conclusions = [
-        next(answers) if reads else own or ConclusionRead(None)
-        for reads, own in zip(is_read, given, strict=True)
-    ]
+    conclusions = read_conclusions(list(map(_conclusion_text, requests, languages, quoting)))
     plains = [plain_explanation(request, request.explanation_text) for request in requests]
     texts = list(map(_group_text, requests, languages, plains))
     hateful = [
@@ -78,13 +65,18 @@ def read_robust(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation
     return list(map(_parsed, requests, languages, conclusions, quoting, mentions, texts, plains))
 
 
-def _conclusion_text(request: HatexscoreRequest, quoting: QuotedSpans) -> ConclusionText:
+def _conclusion_text(
+    request: HatexscoreRequest, languages: DetectedLanguages, quoting: QuotedSpans
+) -> ConclusionText:
     explanation = normalize(request.explanation_text)
     quoted = [
         (bisect_left(explanation.starts, start), bisect_right(explanation.starts, end - 1))
         for start, end in quoting.located
     ]
-    return ConclusionText(explanation, request.vocabulary, merge_spans(quoted))
+    given = given_conclusion(request)
+    if given is None and languages.no_rules is not None:
+        given = ConclusionRead(None)
+    return ConclusionText(explanation, request.vocabulary, merge_spans(quoted), given)
 
 
 def _group_text(
@@ -92,14 +84,14 @@ def _group_text(
 ) -> GroupText:
     """With the groups that the text names, by the policy's list in its language if there is one."""
     names = languages.explanation_names
-    given = given_groups(request, plain)
-    text = plain.text if given is None else given
-    text = text if languages.no_rules is None else ""
+    text = plain.text if languages.no_rules is None else ""
     moderated = TextGroups(frozenset(), same_language=False)
     with suppress(BadInput):
         lexicon = lexicon_of(request, languages.text_names)
         moderated = groups_of_text(request.text, languages.text_names, lexicon, names)
-    return GroupText(text, names, lexicon_of(request, names), quoted_spans(text), moderated)
+    targets = given_spans(request, plain, "target_groups")
+    lexicon = lexicon_of(request, names)
+    return GroupText(text, names, lexicon, quoted_spans(text), moderated, targets)
 
 
 def _parsed(
