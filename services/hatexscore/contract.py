@@ -263,8 +263,10 @@ class HatexscoreRequest(ExplainableRequest):
         if label is None or "labels" not in info.data:
             return label
         vocabulary = _in_force(info.data["labels"], label)
+        classes = vocabulary.classes
         if _class_of(vocabulary, label) is None:
-            accepted = ", ".join([*vocabulary.classes, *_label_list(vocabulary)])
+            first = [one for own in classes for one in vocabulary.side(own)[:MOST_WRITTEN_OUT]]
+            accepted = ", ".join(dict.fromkeys([*classes, *first]))
             raise ValueError(f"the label is none of the words in force: {accepted}")
         return label
 
@@ -333,16 +335,6 @@ def _in_force(labels: VocabularyName | OwnLabels | None, sent: str | None) -> Vo
 
 def _class_of(vocabulary: Vocabulary, sent: str) -> Label | None:
     return sent if sent in vocabulary.classes else vocabulary.label_of(sent)
-
-
-def _label_list(vocabulary: Vocabulary) -> list[str]:
-    """The first words that a refusal lists; the built-in ones are in other languages, too."""
-    return [
-        word
-        for label in vocabulary.classes
-        for word in vocabulary.side(label)[:MOST_WRITTEN_OUT]
-        if word not in vocabulary.classes
-    ]
 
 
 _HATEFUL = {

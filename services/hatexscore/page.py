@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from services.hatexscore import verdict as sentences
 from services.hatexscore.contract import HatexscoreRequest
@@ -61,14 +61,6 @@ class ComponentRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyView:
-    """The list of groups by its name, or the caller's own by its categories."""
-
-    name: str
-    categories: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class HatexscoreView:
     """What the template shows. text, explanation, masked: None where the text was not kept.
     own_labels: whether the labels are the caller's own words, or may be."""
@@ -83,7 +75,7 @@ class HatexscoreView:
     parts: list[ComponentRow]
     moved: float | None
     strip: Chart | None
-    policy: PolicyView
+    policy: Any  # its name, or the caller's own groups by category
     own_labels: bool
     quotation_kinds: dict[QuotationReason, str]
 
@@ -91,30 +83,36 @@ class HatexscoreView:
 def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> HatexscoreView:
     """What a page shows of this result."""
     parameters = report.provenance.parameters
+    masks = (Mark(*one.span(), "mask", "masked") for one in MASK.finditer(report.masked_text or ""))
+    quoted = (
+        Mark(
+            quote.start,
+            quote.end,
+            "quote",
+            "quoted"
+            if quote.match == "exact"
+            else f"quoted, similar by {significant(quote.value)}",
+        )
+        for quote in sentences.quotes(report)
+        if quote.start is not None and quote.end is not None
+    )
     return HatexscoreView(
         chance=chance(report),
-        text=pieces(request.text, _text_marks(report)) if request else None,
+        text=pieces(request.text, quoted) if request else None,
         explanation=pieces(request.explanation_text, _explanation_marks(report))
         if request
         else None,
-        masked=None if report.masked_text is None else _masked(report.masked_text),
+        masked=None if report.masked_text is None else pieces(report.masked_text, masks),
         quotes=sentences.quotes(report),
         mentions=sentences.mentions(report),
         categories=sentences.categories(report),
         parts=_parts(report),
         moved=sentences.moved(report),
         strip=_strip(report),
-        policy=_policy(report),
+        policy=parameters.get("policy") or "",
         own_labels=not isinstance(parameters.get("labels", {}), str | None),
         quotation_kinds=QUOTATION_KINDS,
     )
-
-
-def _text_marks(report: HatexscoreResult) -> Iterable[Mark]:
-    for quote in sentences.quotes(report):
-        if quote.start is not None and quote.end is not None:
-            near = "" if quote.match == "exact" else f", similar by {significant(quote.value)}"
-            yield Mark(quote.start, quote.end, "quote", f"quoted{near}")
 
 
 def _explanation_marks(report: HatexscoreResult) -> Iterable[Mark]:
@@ -127,10 +125,6 @@ def _explanation_marks(report: HatexscoreResult) -> Iterable[Mark]:
         if mention.start is not None and mention.end is not None:
             kind, said = ("group", "counts") if mention.counts else ("idle", "does not count")
             yield Mark(mention.start, mention.end, kind, f"group, {said}: {mention.reason}")
-
-
-def _masked(text: str) -> list[MarkedText]:
-    return pieces(text, (Mark(*found.span(), "mask", "masked") for found in MASK.finditer(text)))
 
 
 def _parts(report: HatexscoreResult) -> list[ComponentRow]:
@@ -160,13 +154,6 @@ def _strip(report: HatexscoreResult) -> Chart | None:
     return strip(control.drops, control.quoted_drop, caption, says="the quotes")
 
 
-def _policy(report: HatexscoreResult) -> PolicyView:
-    policy = report.provenance.parameters.get("policy")
-    if isinstance(policy, dict):
-        return PolicyView("your own list", tuple(policy))
-    return PolicyView(policy or "")
-
-
 def design(report: Record) -> Iterator[Block]:
     """The charts of a batch report."""
     yield _conclusions(report)
@@ -192,13 +179,10 @@ def design(report: Record) -> Iterator[Block]:
     groups = record(report, "groups")
     filters = facet_filters("group", {group: group for group in groups})
     yield count_bars("Groups", groups, filters=filters)
-    yield _languages(record(report, "languages"))
-
-
-def _languages(counted: Record) -> Block:
+    counted = record(report, "languages")
     named = {language_name(code): count for code, count in counted.items()}
     filters = {language_name(code): ("language", code) for code in counted if code != UNDECIDED}
-    return count_bars("Languages of the texts", named, filters=filters)
+    yield count_bars("Languages of the texts", named, filters=filters)
 
 
 UNDECIDED = "und"
