@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import ParsedExplanation
-from services.hatexscore.reader import read_by_model, reader_prompt
+from services.hatexscore.reader import PROMPT, read_by_model
 from services.hatexscore.variants import VARIANTS
 from services.worker import local
 from shared.contracts.errors import ScoringError
@@ -146,8 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, ScoringError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    prompt = reader_prompt()
-    told = {"model": asked.model, "prompt": f"{prompt.name}.v{prompt.version}", "languages": found}
+    told = {"model": asked.model, "prompt": PROMPT.name, "languages": found}
     sys.stdout.write(json.dumps(told, ensure_ascii=False) + "\n")
     return 0
 

@@ -8,16 +8,13 @@ that of rules.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from services.hatexscore.conclusion import ConclusionStatement
 from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
@@ -28,19 +25,18 @@ from services.hatexscore.explanation import (
     unread,
 )
 from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreReaderUse, Label
-from shared.contracts.calls import Completion, Prompt, Sampling, Turn
+from shared.contracts.calls import Completion
 from shared.contracts.errors import BadInput, pointing_to
 from shared.models.ports import PromptOfRequest, generate, models
+from shared.readers.llm import UNREADABLE, answer_in, reader_prompt
 from shared.text.language import ModelLanguages, Obstacle
 
-FILE = Path(__file__).parent / "readers" / "htc-tgi.v1.toml"
+PROMPT = reader_prompt(Path(__file__).parent / "readers" / "htc-tgi.v1.toml", "{explanation}")
 MOST_GROUPS = 100  # of an answer
-FENCE = "====="
 TWO_CLASSES = '"hateful" | "non-hateful"'  # in the prompt, in place of a vocabulary's own classes
 READ = "a language model reads it as a group that is attacked"
 NAMED = "a language model reads it as named; a non-hateful decision requires no attack"
 UNATTACKED = "a language model reads it as named, not as attacked"
-UNREADABLE = Obstacle("answer-unread", "the reader's answer is no JSON of the shape that is asked")
 INVENTED = Obstacle(
     "quote-not-found", "what the reader quotes does not occur in the explanation; it was dropped"
 )
@@ -62,32 +58,6 @@ class ReaderAnswer(BaseModel):
     conclusion: str  # a class of the vocabulary, or `none`
     conclusion_quote: str | None = None
     groups: list[NamedGroup] = Field(default=[], max_length=MOST_GROUPS)
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderPrompt:
-    """The prompt as its file has it; sha256: of the file."""
-
-    name: str
-    version: str
-    sha256: str
-    system: str
-    user: str
-    max_tokens: int
-
-
-@lru_cache(maxsize=1)
-def reader_prompt() -> ReaderPrompt:
-    content = FILE.read_bytes()
-    held = tomllib.loads(content.decode())
-    return ReaderPrompt(
-        name=held["name"],
-        version=held["version"],
-        sha256=hashlib.sha256(content).hexdigest(),
-        system=held["system"].strip(),
-        user=held["user"].strip(),
-        max_tokens=held["max_tokens"],
-    )
 
 
 def read_by_model(
@@ -154,28 +124,16 @@ def _model_languages(request: HatexscoreRequest) -> ModelLanguages:
 
 
 def _prompt(place: int, request: HatexscoreRequest) -> PromptOfRequest:
-    """Greedy. The fence is longer than any that the explanation holds."""
-    prompt, fence = reader_prompt(), FENCE
-    while fence in request.explanation_text:
-        fence += "="
-    named = ", ".join(json.dumps(name, ensure_ascii=False) for name in _categories(request))
-    head, _, tail = prompt.user.partition("{explanation}")
     classes = request.vocabulary.classes
-    listed = " | ".join(json.dumps(name, ensure_ascii=False) for name in classes)
-    parts = [
-        part.replace("{categories}", named).replace("{fence}", fence).replace(TWO_CLASSES, listed)
-        for part in (head, tail)
-    ]
-    turns = (
-        Turn(role="system", content=prompt.system),
-        Turn(role="user", content=request.explanation_text.join(parts)),
-    )
     schema = ReaderAnswer.model_json_schema()
     schema["properties"]["conclusion"]["enum"] = [*classes, "none"]
-    sampling = Sampling(
-        temperature=0, top_p=1, max_tokens=prompt.max_tokens, answer_schema=json.dumps(schema)
+    named, listed = (
+        mark.join(json.dumps(name, ensure_ascii=False) for name in names)
+        for mark, names in ((", ", _categories(request)), (" | ", classes))
     )
-    return PromptOfRequest(place, request.reader_model or "", Prompt(turns=turns), sampling)
+    put = {"{categories}": named, TWO_CLASSES: listed}
+    model = request.reader_model or ""
+    return PROMPT.question(place, model, request.explanation_text, put, schema)
 
 
 def _categories(request: HatexscoreRequest) -> tuple[str, ...]:
@@ -185,7 +143,9 @@ def _categories(request: HatexscoreRequest) -> tuple[str, ...]:
 def _apply_completion(
     request: HatexscoreRequest, parsed: ParsedExplanation, completion: Completion
 ) -> ParsedExplanation:
-    answer = _answer(completion.text, (*request.vocabulary.classes, "none"))
+    answer = answer_in(completion.text, ReaderAnswer)
+    if answer is not None and answer.conclusion not in (*request.vocabulary.classes, "none"):
+        answer = None
     if answer is None and _is_second_try(request, parsed):
         return replace(parsed, warnings=(*parsed.warnings, UNREADABLE.detail))
     if answer is None:
@@ -235,25 +195,9 @@ def _without_result(
 
 
 def _use(request: HatexscoreRequest) -> HatexscoreReaderUse:
-    prompt = reader_prompt()
     return HatexscoreReaderUse(
-        by="llm",
-        model=request.reader_model,
-        prompt=f"{prompt.name}.v{prompt.version}",
-        prompt_sha256=prompt.sha256,
+        by="llm", model=request.reader_model, prompt=PROMPT.name, prompt_sha256=PROMPT.sha256
     )
-
-
-def _answer(text: str, conclusions: Sequence[str]) -> ReaderAnswer | None:
-    """The JSON object of an answer, with whatever stands before and behind it."""
-    start, end = text.find("{"), text.rfind("}")
-    if not 0 <= start < end:
-        return None
-    try:
-        answer = ReaderAnswer.model_validate_json(text[start : end + 1])
-    except ValidationError:
-        return None
-    return answer if answer.conclusion in conclusions else None
 
 
 def _statement(

@@ -8,30 +8,25 @@ of the post are found without it. The prompt is `readers/items.v1.toml`.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from services.sor.contract import SorRequest
 from services.sor.disclosures import ItemMatch, matches
 from services.sor.parsing import ReadStatement, language_obstacle
 from services.sor.report import ROUTES, SorReaderUse
-from shared.contracts.calls import Completion, Prompt, Sampling, Turn
+from shared.contracts.calls import Completion
 from shared.contracts.errors import pointing_to
 from shared.contracts.messages import ModelUse
 from shared.models.ports import PromptOfRequest, generate, models
+from shared.readers.llm import UNREADABLE, answer_in, reader_prompt
 from shared.text.language import ModelLanguages, Obstacle
 from shared.text.normalized import normalize
 
-FILE = Path(__file__).parent / "readers" / "items.v1.toml"
-FENCE = "====="
-UNREADABLE = Obstacle("answer-unread", "the reader's answer is no JSON of the shape that is asked")
+PROMPT = reader_prompt(Path(__file__).parent / "readers" / "items.v1.toml", "{statement}")
 INVENTED = "quote-not-found: {items}: what the reader quotes does not stand in the statement"
 
 
@@ -63,12 +58,6 @@ class StatementReading:
     warnings: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=1)
-def _prompt_file() -> tuple[dict[str, str], str]:
-    content = FILE.read_bytes()
-    return tomllib.loads(content.decode()), hashlib.sha256(content).hexdigest()
-
-
 def is_read_by_model(request: SorRequest) -> bool:
     """`llm`; `auto`: where the trained reader does not know the language of a plain statement."""
     if request.reader_model is None or request.statement is None or request.reader == "rules":
@@ -89,7 +78,7 @@ def read_by_model(
     each model."""
     asked = [place for place, one in enumerate(requests) if is_read_by_model(one)]
     with pointing_to("/reader_model", only=("/model",)):
-        answers = generate([_prompt(place, requests[place]) for place in asked])
+        answers = generate([_question(place, requests[place]) for place in asked])
         uses = [models().writer(requests[place].reader_model or "").use for place in asked]
     found = [StatementReading(one) for one in read]
     for place, answer, use in zip(asked, answers, uses, strict=True):
@@ -97,32 +86,17 @@ def read_by_model(
     return found
 
 
-def _prompt(place: int, request: SorRequest) -> PromptOfRequest:
-    """Greedy. The fence is longer than any that the statement holds."""
-    held, _ = _prompt_file()
-    [statement], fence = request.documents().values(), FENCE
-    while fence in statement:
-        fence += "="
-    head, _, tail = held["user"].strip().partition("{statement}")
-    asked = statement.join(part.replace("{fence}", fence) for part in (head, tail))
-    turns = (
-        Turn(role="system", content=held["system"].strip()),
-        Turn(role="user", content=asked),
-    )
-    schema = json.dumps(ItemQuotations.model_json_schema())
-    most = int(held["max_tokens"])
-    sampling = Sampling(temperature=0, top_p=1, max_tokens=most, answer_schema=schema)
-    return PromptOfRequest(place, request.reader_model or "", Prompt(turns=turns), sampling)
+def _question(place: int, request: SorRequest) -> PromptOfRequest:
+    [statement] = request.documents().values()
+    schema = ItemQuotations.model_json_schema()
+    return PROMPT.question(place, request.reader_model or "", statement, {}, schema)
 
 
 def _reading(
     request: SorRequest, read: ReadStatement, completion: Completion, use: ModelUse
 ) -> StatementReading:
-    held, sha256 = _prompt_file()
-    told = SorReaderUse(
-        model=use.name, prompt=f"{held['name']}.v{held['version']}", prompt_sha256=sha256
-    )
-    answer = _answer(completion.text)
+    told = SorReaderUse(model=use.name, prompt=PROMPT.name, prompt_sha256=PROMPT.sha256)
+    answer = answer_in(completion.text, ItemQuotations)
     if answer is None:
         return StatementReading(read, told, use, UNREADABLE)
     [text] = read.texts
@@ -162,14 +136,3 @@ def _replaced(
         ground_in_policy=None,
         quotes_only=language_obstacle(request) is not None,
     )
-
-
-def _answer(text: str) -> ItemQuotations | None:
-    """The JSON object of an answer, with whatever stands before and behind it."""
-    start, end = text.find("{"), text.rfind("}")
-    if not 0 <= start < end:
-        return None
-    try:
-        return ItemQuotations.model_validate_json(text[start : end + 1])
-    except ValidationError:
-        return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
-from services.hatexscore.reader import FILE
+from services.hatexscore.reader import PROMPT
 from services.hatexscore.report import (
     HatexscoreGroupEvidence,
     HatexscoreResult,
@@ -149,7 +148,7 @@ def test_a_model_reads_it_with_offsets(reader: str) -> None:
     assert mention.counts
     assert report.reader is not None
     assert (report.reader.by, report.reader.model) == ("llm", "reader")
-    assert report.reader.prompt_sha256 == hashlib.sha256(FILE.read_bytes()).hexdigest()
+    assert report.reader.prompt_sha256 == PROMPT.sha256
     assert USE in report.provenance.models
 
 

@@ -1,0 +1,88 @@
+"""A language model that reads a text: the prompt's file, the question, and the JSON of the answer.
+
+A file has `name`, `version`, `system`, `user` and `max_tokens`. `{fence}` in it stands for a line
+that is longer than any fence of the text, so that the text cannot end it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from shared.contracts.calls import Prompt, Sampling, Turn
+from shared.models.ports import PromptOfRequest
+from shared.text.language import Obstacle
+
+FENCE = "====="
+UNREADABLE = Obstacle("answer-unread", "the reader's answer is no JSON of the shape that is asked")
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderPrompt:
+    """The prompt as its file has it; sha256: of the file."""
+
+    name: str  # with its version
+    sha256: str
+    system: str
+    user: str
+    max_tokens: int
+
+    def question(
+        self,
+        place: int,
+        model: str,
+        text: str,
+        put: Mapping[str, str],
+        schema: Mapping[str, Any],
+    ) -> PromptOfRequest:
+        """Ask greedily. `put`: what stands in the place of words of the prompt; `{text}` comes
+        last, so that nothing in the text is replaced."""
+        fence = FENCE
+        while fence in text:
+            fence += "="
+        head, _, tail = self.user.partition("{text}")
+        for old, new in {**put, "{fence}": fence}.items():
+            head, tail = head.replace(old, new), tail.replace(old, new)
+        user = Turn(role="user", content=f"{head}{text}{tail}")
+        sampling = Sampling(
+            temperature=0,
+            top_p=1,
+            max_tokens=self.max_tokens,
+            answer_schema=json.dumps(schema),
+        )
+        turns = (Turn(role="system", content=self.system), user)
+        return PromptOfRequest(place, model, Prompt(turns=turns), sampling)
+
+
+@cache
+def reader_prompt(file: Path, text: str) -> ReaderPrompt:
+    """Read a file, in which `text` stands for the text that is read."""
+    content = file.read_bytes()
+    held = tomllib.loads(content.decode())
+    return ReaderPrompt(
+        name=f"{held['name']}.v{held['version']}",
+        sha256=hashlib.sha256(content).hexdigest(),
+        system=held["system"].strip(),
+        user=held["user"].strip().replace(text, "{text}"),
+        max_tokens=int(held["max_tokens"]),
+    )
+
+
+def answer_in(text: str, shape: type[Answer]) -> Answer | None:
+    """The JSON object of an answer, with whatever stands before and behind it."""
+    start, end = text.find("{"), text.rfind("}")
+    if not 0 <= start < end:
+        return None
+    try:
+        return shape.model_validate_json(text[start : end + 1])
+    except ValidationError:
+        return None
