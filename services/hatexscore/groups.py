@@ -11,9 +11,8 @@ printed lists miss do. A field that names the target needs no reading.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice, takewhile
 
 from services.hatexscore.group_terms import TermMatch, find_terms
 from services.hatexscore.lexicon import Lexicon, NameLanguage, TextGroups, canonical_group
@@ -155,8 +154,6 @@ def ask_mention(text: str, match: TermMatch, borders: Sequence[Span]) -> str:
 
 LONGEST_LINE = 240  # characters before a mention in its line
 MOST_IN_KEY = 5  # words
-LONGEST_LIST = 8  # lines of a list under its key
-LONGEST_TABLE = 60  # lines between a row and its header
 _KEY = r"[^\W\d_][^\n:=|\[\]<>{};,.!?→]{0,47}"
 _MARKS = r"[\"'`*_\s“”]{0,6}"
 _FIELD = re.compile(  # a key and its separator; the last of a line is that of what follows it
@@ -183,38 +180,19 @@ _OTHER_KEY = re.compile(  # what is merely mentioned, who speaks, and words of t
     re.IGNORECASE,
 )
 _ENDED = re.compile(r"[.!?。](?:\s|$)")  # the value goes on as a sentence
-_BULLET = re.compile(r"[ \t]{0,12}[-*•–]\s")
-_OPENS_A_LIST = re.compile(
-    rf"[\s\d.)#>*-]{{0,9}}{_MARKS}(?P<key>{_KEY}?){_MARKS}[:=：]{_MARKS}\[?\s*$"
-)
-_RULE_OF_TABLE = re.compile(r"[\s|:+-]+$")
 
 
 def names_target(text: str, start: int) -> bool | None:
-    """Does a mention begin in a field for the target: in a line, a list under a key, a column?
+    """Does a mention begin in a field for the target?
 
     False where the field says that there is none; None where the mention is in no such field.
     """
-    line = next(_lines_to(text, start), "")
-    field = _FIELD.search(line)
-    if field is not None and _is_target(field["key"]):
-        if _NOBODY.match(field["value"]):
-            return False
-        return None if _ENDED.search(field["value"].strip()) else True
-    above = list(islice(_lines_to(text, start - len(line) - 1), LONGEST_TABLE))
-    if _BULLET.match(line):
-        items = list(takewhile(lambda one: _BULLET.match(one), above))
-        opening = above[len(items)] if len(items) < len(above) else ""
-        opened = _OPENS_A_LIST.match(opening)
-        if opened and len(items) < LONGEST_LIST and not _ENDED.search(line.strip()):
-            return _is_target(opened["key"]) or None
-    for mark in "|\t;,":
-        rows = list(takewhile(lambda one, mark=mark: mark in one, above))  # type: ignore[misc]
-        header = next((one for one in reversed(rows) if not _RULE_OF_TABLE.fullmatch(one)), "")
-        heads, place = header.split(mark), line.count(mark)
-        if 0 < len(heads) - 1 >= place and _is_target(heads[place]):
-            return True
-    return None
+    field = _FIELD.search(text[max(text.rfind("\n", 0, start) + 1, start - LONGEST_LINE) : start])
+    if field is None or not _is_target(field["key"]):
+        return None
+    if _NOBODY.match(field["value"]):
+        return False
+    return None if _ENDED.search(field["value"].strip()) else True
 
 
 def _is_target(key: str) -> bool:
@@ -222,14 +200,3 @@ def _is_target(key: str) -> bool:
     if len(plain.split()) > MOST_IN_KEY:
         return False
     return _TARGET.search(plain) is not None and _OTHER_KEY.search(plain) is None
-
-
-def _lines_to(text: str, end: int) -> Iterator[str]:
-    """The line up to a place, then those above it, to an empty or a long one."""
-    while end > 0:
-        begin = text.rfind("\n", max(0, end - LONGEST_LINE), end) + 1
-        line = text[begin:end]
-        if not line.strip() or (begin == 0 and end > LONGEST_LINE):
-            return
-        yield line
-        end = begin - 1
