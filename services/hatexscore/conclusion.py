@@ -20,7 +20,6 @@ from shared.text.changed_meaning import negates
 from shared.text.normalized import NormalizedText
 from shared.text.sentences import Span, sentences
 
-OTHER_CHARGE = "illegal"  # of .67 of 109 texts "offensive" was then read, of none that deny it
 PLACES = 2  # of a probability: the last ones differ between processors
 
 
@@ -53,15 +52,9 @@ class ConclusionText:
     given: ConclusionRead | None = None
 
     def asked(self, positive: Label = "hateful") -> VerdictText:
-        """The text for the trained reader, with the words of one class marked as positive.
-
-        For a further class, another charge is put in place of words of hate: that these are denied
-        must not count against the class.
-        """
-        text, words = self.explanation.text, self.vocabulary
-        edits = [] if positive == "hateful" else words.places(text, "hateful")
-        charges = [(start, end, OTHER_CHARGE) for start, end in edits]
-        return VerdictText(text, words.marks(text, positive), self.quoted, charges)
+        """The text for the trained reader, with the words of one class marked as positive."""
+        text = self.explanation.text
+        return VerdictText(text, self.vocabulary.marks(text, positive), self.quoted)
 
     def statement(self, label: Label, read: VerdictRead, *, is_named: bool) -> ConclusionStatement:
         start, end = self.explanation.original(*(read.span or (0, 0)))
@@ -124,29 +117,28 @@ BEFORE = 4  # words before a label word in which a negation denies it
 
 
 def _contrasted(one: ConclusionText) -> ConclusionRead | None:
-    """A further class beside hate that is denied: "offensive, but not hate speech".
+    """A class beside others that are denied: "offensive, but not hate speech", "neither of them".
 
-    It decides where the trained reader is not sure. None unless the text names one further class,
-    never denies it, and denies hate wherever it is named.
+    It decides where the trained reader is not sure. None unless the text affirms one further class
+    and denies hate, or denies hate and all further classes, wherever it names them.
     """
     text, words = one.explanation.text, one.vocabulary
     if not words.further or _OPEN.search(text):
         return None
-    found = [
-        word
-        for word in words.find(lowered(text), text)
-        if not any(a < word.end and word.start < b for a, b in one.quoted)
-    ]
-    denied = {word: word.denied or _denies(text[: word.start]) for word in found}
-    named = {word.word.side for word in found}
-    further = named - {"hateful"}
-    if "hateful" not in named or len(further) != 1 or not further <= {*words.further}:
+    affirmed, denied, last = set(), set(), 0
+    for word in words.find(lowered(text), text):
+        if not any(a < word.end and word.start < b for a, b in one.quoted):
+            is_denied = word.denied or _denies(text[: word.start])
+            (denied if is_denied else affirmed).add(word.word.side)
+            last = word.start
+    label: Label = "non-hateful"
+    if affirmed:
+        label = affirmed.pop()
+        if affirmed or label not in words.further or denied != {"hateful"}:
+            return None
+    elif denied != {"hateful", *words.further}:
         return None
-    if any(is_denied != (word.word.side == "hateful") for word, is_denied in denied.items()):
-        return None
-    [label] = further
-    last = max(word.start for word in found if word.word.side == label)
-    span = next(one for one in reversed(sentences(text)) if one[0] <= last)
+    span = next(span for span in reversed(sentences(text)) if span[0] <= last)
     return ConclusionRead(ConclusionStatement(*one.explanation.original(*span), label))
 
 

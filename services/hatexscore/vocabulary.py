@@ -170,11 +170,6 @@ class Vocabulary:
             if label not in unmarked
         ]
 
-    def places(self, text: str, label: Label) -> list[tuple[int, int]]:
-        """The spans of the words of one class in a normalised text."""
-        found = self.find(lowered(text), text)
-        return [(one.start, one.end) for one in found if one.word.side == label]
-
     def labels_in(self, text: str) -> set[Label]:
         """The classes whose words are in a normalised text, denied or not."""
         return {word.word.side for word in self.find(lowered(text), text)}

@@ -30,24 +30,19 @@ class VerdictText:
     """An explanation to be read. text: normalised.
 
     marks: label words of the caller's vocabulary, with `+` on the hateful side and `-` on the
-    other. quoted: words of the post, which the reader does not see. edits: words in whose place it
-    sees others.
+    other. quoted: words of the post, which the reader does not see.
     """
 
     text: str
     marks: Sequence[Edit] = ()
     quoted: Sequence[Span] = ()
-    edits: Sequence[Edit] = ()
 
     def part(self, start: int, end: int) -> str:
         """The text of a span as the reader is asked it."""
         edits = [(a, b, QUOTE) for a, b in self.quoted if start <= a and b <= end]
         edits += [
-            edit
-            for a, b, edit in (
-                *((a, b, (b, b, f"[{sign}]")) for a, b, sign in self.marks),
-                *((a, b, (a, b, put)) for a, b, put in self.edits),
-            )
+            (b, b, f"[{sign}]")
+            for a, b, sign in self.marks
             if start <= a and b <= end and not any(q <= a and b <= r for q, r in self.quoted)
         ]
         pieces, place = ["verdict: "], start

@@ -153,7 +153,6 @@ APART = (
     "The post isn't offensive, let alone hate speech.",
     "I would not call this offensive or hateful.",
     "The post is offensive and hateful.",
-    "This is offensive, nothing but hate speech.",
     "The post condemns offensive jokes and is not hateful.",
 )
 
@@ -161,6 +160,9 @@ APART = (
 def test_a_class_beside_hate_that_is_denied_is_stated() -> None:
     assert labels(BESIDE, "three-way") == ["offensive"] * len(BESIDE)
     assert "offensive" not in labels(APART, "three-way")
+    denied = ["It is not offensive and not hate speech.", "It has no offensive or hateful words."]
+    assert "hateful" not in labels(denied, "three-way")
+    assert labels(denied[:1], "three-way") == ["non-hateful"]
 
 
 def test_to_deny_hate_names_none_of_the_other_classes() -> None:
