@@ -92,7 +92,8 @@ def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
             is_named = not one.vocabulary.further or stated.label in (*words, "hateful")
             statement = ConclusionStatement(start, end, stated.label, is_named=is_named)
             found[place] = ConclusionRead(statement)
-            if any(a >= stated.span[1] for a, _, _ in one.vocabulary.marks(plain.text)):
+            behind = [a for a, _, _ in one.vocabulary.marks(plain.text) if a >= stated.span[1]]
+            if any(not any(a <= mark < b for a, b in stated.others) for mark in behind):
                 doubted.add(place)
         elif stated is not None or not any(map(str.isalpha, plain.text)):
             found[place] = ConclusionRead(None)

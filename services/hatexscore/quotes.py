@@ -21,7 +21,10 @@ Span = tuple[int, int]  # half-open character offsets
 MASK = "[MASK]"
 
 # With all the blanks around it.
-_ELLIPSIS = re.compile(r"(?:(?<!\s)\s++|(?!\s))(?:\[\s*(?:\.{3,}|\u2026)\s*\]|\.{3,}|\u2026+)\s*")
+_ELLIPSIS = re.compile(
+    r"(?:(?<!\s)\s++|(?!\s))(?:\[\s*(?:\.{3,}|\u2026)\s*\]|\.{3,}|\u2026+"
+    r"|(?<=\s)--+(?=\s))\s*"
+)
 _EDGES = " \t\r\n\u3000*_~`.,;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f-"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from shared.readers import decision_words as data
@@ -27,13 +27,15 @@ class StructuredVerdict(Generic[Label]):
     """What the fields of a text state. label: None where they leave it undecided.
 
     span: of the field, with its key, in the text that was given; words: of its value. rank: 0 for a
-    decision that others made or that came earlier, 2 for the last word of the text.
+    decision that others made or that came earlier, 2 for the last word of the text. others: spans
+    of the fields that it was preferred to.
     """
 
     label: Label | None
     span: Span
     words: Span
     rank: int = 1
+    others: tuple[Span, ...] = ()
 
 
 _AROUND = " \t\r\n\"'`*_#>|()[]{}<>\u201c\u201d\u2018\u2019「」\u2013\u2014\u2022.,;:!！。?？️"
@@ -142,7 +144,7 @@ def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVer
         return None
     between = text[best[0].span[1] : best[-1].span[0]]
     agree = len({one.label for one in best}) == 1 or data.CORRECTS.search(between)
-    return best[-1] if agree else None
+    return replace(best[-1], others=tuple(one.span for one in decided)) if agree else None
 
 
 class _Reading(Generic[Label]):
@@ -214,7 +216,8 @@ class _Reading(Generic[Label]):
         """The label of the value at text[start:end] under a key, and where it ends."""
         value = self.text[start:end]
         lead = len(value) - len(value.lstrip(_AROUND))
-        if data.DECIDES.fullmatch(key) or len(self.listed(_FROM.sub("", key))) > 1:
+        decides = data.DECIDES.fullmatch(key) or data.EARLIER.fullmatch(key)
+        if decides or len(self.listed(_FROM.sub("", key))) > 1:
             is_open = _OPEN.match(value, lead) is not None
             return self._first_label(start, end) or ((None, end) if is_open else None)
         bare = _KIND.sub("", _ASKING.sub("", key).strip(_AROUND))
