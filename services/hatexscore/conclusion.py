@@ -126,7 +126,9 @@ def _contrasted(one: ConclusionText) -> ConclusionRead | None:
     text, words = one.explanation.text, one.vocabulary
     if not words.further or _OPEN.search(text):
         return None
-    affirmed, denied, last = set(), set(), 0
+    affirmed: set[Label] = set()
+    denied: set[Label] = set()
+    last = 0
     for word in words.find(lowered(text), text):
         if not any(a < word.end and word.start < b for a, b in one.quoted):
             is_denied = word.denied or _denies(text[: word.start])

@@ -1361,9 +1361,9 @@ class HatexscoreOtherQuotation(Message):
     end: Annotated[int, Field(description='character offset (Unicode code points)')]
     text: str
     reason: Annotated[
-        Literal['label', 'idiom', 'other_source', 'echo', 'translation', 'unattributed'],
+        Literal['label', 'other_source', 'echo', 'translation', 'unattributed'],
         Field(
-            description='label: the name of a label or field; idiom: a set phrase; other_source: words of somebody else, a paraphrase, or words that the text might have had; echo: the whole text, beside quotations of parts; translation: not in the text, and in letters or a language that it does not have; unattributed: not in the text, and not said to be'
+            description='label: the name of a label; other_source: words of somebody else, a paraphrase, or words that the text might have had; echo: the whole text, beside quotations of parts; translation: not in the text, and in letters or a language that it does not have; unattributed: not in the text, and not said to be'
         ),
     ]
 
@@ -1521,26 +1521,6 @@ class HatexscoreTestedTogether(Message):
     named: Annotated[
         list[str], Field(description='the first of `found`, by custom_id, else by job')
     ]
-
-
-class HatexscoreVariantOutcome(Message):
-    variant: Literal['robust', 'paper', 'reference']
-    score: Annotated[
-        float | None, Field(description='null where undefined; see `reasons`')
-    ]
-    components: HatexscoreComponents
-    reasons: Annotated[
-        list[HatexscoreReason],
-        Field(description='why something is null', validate_default=True),
-    ] = []
-    tau: Annotated[float, Field(description='in force: that of `reference` is fixed')]
-    consistency_rule: Annotated[
-        Literal['causal', 'eq5', 'reference'],
-        Field(description="in force: as sent, else the variant's own"),
-    ]
-    warnings: Annotated[
-        list[str], Field(description='why something is null or doubtful')
-    ] = []
 
 
 class HatexscoreWeights(Message):
@@ -5215,117 +5195,6 @@ class HafStanceScores(Message):
     means: HafMeans
 
 
-class HatexscoreBatchReportRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    model: Annotated[
-        str | None,
-        Field(description="a configured model's name; the service's default if absent"),
-    ] = None
-    metadata: Annotated[
-        dict[str, str] | None,
-        Field(description='at most 16 pairs, returned with the job'),
-    ] = None
-    context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
-    ] = None
-    webhook: Annotated[
-        str | None,
-        Field(
-            description="the webhook endpoint that is notified of this job's end, and no other; if absent, every endpoint of yours that listens to the event"
-        ),
-    ] = None
-    do_not_store_text: Annotated[
-        bool,
-        Field(
-            description='keep no text once the job has ended: what is left of the request is `model`, `variant`, `seed`, `metadata`, `context` and `trace`, and of the result the numbers and names'
-        ),
-    ] = False
-    batch: Annotated[str | None, Field(description="a batch's id")] = None
-    jobs: Annotated[
-        list[str] | None, Field(description='ids of jobs of this metric')
-    ] = None
-    of_model: Annotated[
-        str | None,
-        Field(
-            description="only the results of this model: the first that answered or, where none had to be asked, the one that the request names, or the metric's default"
-        ),
-    ] = None
-    of_metadata: Annotated[
-        dict[str, str] | None,
-        Field(
-            description='only the results of lines whose metadata has all of these values, as where one file holds the explanations of several systems'
-        ),
-    ] = None
-    seed: Annotated[int, Field(description='of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
-    cluster_key: Annotated[
-        str | None,
-        Field(
-            description='metadata key whose value says which results belong together; absent, or a result without it: those of one text do'
-        ),
-    ] = None
-    sequence: Annotated[
-        bool,
-        Field(
-            description='whether to add an interval of the mean score that holds however often a growing batch is looked at'
-        ),
-    ] = False
-    against: Annotated[
-        Against | None,
-        Field(
-            description="another system's results on the same texts, which are taken off the report's own: see `comparison`"
-        ),
-    ] = None
-    further: Annotated[
-        list[Against],
-        Field(
-            description='further systems that are compared with `against`, too: see `further`',
-            validate_default=True,
-        ),
-    ] = []
-    judged: Annotated[
-        Judged | None,
-        Field(description="people's judgements of these results: see `agreement`"),
-    ] = None
-    plan: Annotated[
-        WantedEffect | None,
-        Field(
-            description='how many texts and draws would find this effect: see `plan`'
-        ),
-    ] = None
-    by: Annotated[
-        list[str],
-        Field(
-            description='what the scores are split by, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent`, `label_stated`'
-        ),
-    ] = []
-    gold: Annotated[
-        GoldColumns | None,
-        Field(
-            description="where the lines' metadata has gold labels, marked passages and ratings: see the report's `gold`"
-        ),
-    ] = None
-    pairwise: Annotated[
-        bool,
-        Field(description='whether to compare the values of each split two by two'),
-    ] = False
-    mixed: Annotated[
-        bool,
-        Field(
-            description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
-        ),
-    ] = False
-    reference_mix: Annotated[
-        dict[str, float] | None,
-        Field(
-            description='shares of the two decisions, which add up to 1, that the mean score is standardised to: batches of other mixes can then be compared'
-        ),
-    ] = None
-
-
 class HatexscoreDecisionMeans(Message):
     results: int
     score: Interval
@@ -5346,30 +5215,12 @@ class HatexscoreDecisionMeans(Message):
     ] = None
 
 
-class HatexscoreLengthScores(Message):
-    results: int
-    undefined: Annotated[int, Field(description='of these, results without a score')]
-    score: Interval
-
-
 class HatexscoreModelAgreement(Message):
     agreement: Annotated[
         Interval, Field(description='share of results where the model decides so')
     ]
     by_decision: Annotated[
         dict[str, Interval], Field(description='the same of each decision')
-    ]
-    kappa: Annotated[
-        float | None,
-        Field(
-            description="Cohen's, of model and decision; null where both are constant"
-        ),
-    ]
-    qf_where_agreeing: Annotated[
-        Interval, Field(description='mean QF where the model makes the decision')
-    ]
-    corr_p_qf: Annotated[
-        Interval, Field(description="Pearson's r of P(hateful) and QF")
     ]
 
 
@@ -5479,13 +5330,6 @@ class HatexscoreRandomSpans(Message):
         float | None,
         Field(description='QF less `qf_mean`; 0 is chance, higher is better'),
     ] = None
-
-
-class HatexscoreReaderScores(Message):
-    results: int
-    htc: Interval
-    tgi: Interval
-    score: Interval
 
 
 class HatexscoreRequest(Message):
@@ -5615,12 +5459,6 @@ class HatexscoreRequest(Message):
             description='random spans masked to measure chance, at most. `robust` masks 19 first. If the decision is hateful it goes on to 39, 79, 139 and all, until the test can stop. Absent: 199 in `robust`, or as many as 2,000,000 characters of masked text hold, that is fewer above 10,050 characters of `text`; else 20'
         ),
     ] = None
-    other_variants: Annotated[
-        bool,
-        Field(
-            description='also report what the other two variants say, in the same call of the model'
-        ),
-    ] = False
 
 
 class HlvBaselines(Message):
@@ -7689,16 +7527,6 @@ class HatexscoreBatchReport(Report):
         str, Field(description='of how intervals are made')
     ] = '1'
     service_version: str
-    label_mix: Annotated[
-        dict[str, int] | None,
-        Field(description='decision → results with a score: what `score` is of'),
-    ] = None
-    standardised_score: Annotated[
-        Interval | None,
-        Field(
-            description='mean score of `reference_mix`: the mean of each decision, weighted by its share; null where none was sent, or a decision that has a share has no score'
-        ),
-    ] = None
     components: Annotated[
         dict[str, Interval],
         Field(description='mean of htc, qf, tgi and cc, each [0, 1]'),
@@ -7728,12 +7556,6 @@ class HatexscoreBatchReport(Report):
         HatexscoreQuoteCounts | None,
         Field(description='null in reports of earlier versions'),
     ] = None
-    text_lengths: Annotated[
-        dict[str, HatexscoreLengthScores] | None,
-        Field(
-            description='`short`: of at most `short_text_max_words` words of its request; `unknown`: the text is not kept'
-        ),
-    ] = None
     groups: Annotated[
         dict[str, int], Field(description='group that counts as identified → results')
     ]
@@ -7746,12 +7568,6 @@ class HatexscoreBatchReport(Report):
     languages: Annotated[
         dict[str, int], Field(description='language of the text → results')
     ]
-    readers: Annotated[
-        dict[str, HatexscoreReaderScores] | None,
-        Field(
-            description='what read the explanation → its results: they are no same measure'
-        ),
-    ] = None
 
 
 class HatexscoreBulkRequest(Message):
@@ -9830,11 +9646,11 @@ class HatexscoreResult(Result):
     range: list[float] = [0.0, 1.0]
     direction: Literal['higher_is_better', 'lower_is_better'] = 'higher_is_better'
     components: HatexscoreComponents
-    evidence: list[Evidence1]
+    evidence: Annotated[list[Evidence1], Field(validate_default=True)] = []
     control: Annotated[
         HatexscoreRandomSpans | None,
         Field(description='null where undefined; see `warnings`'),
-    ]
+    ] = None
     warnings: Annotated[
         list[str], Field(description='why something is null or doubtful')
     ] = []
@@ -9856,29 +9672,15 @@ class HatexscoreResult(Result):
         Elicitation | None,
         Field(description='what the model answered, where the request said `explain`'),
     ] = None
-    partial_score: Annotated[
-        float | None,
-        Field(
-            description='weighted mean over `partial_parts`; no substitute for the score, which it equals where that is defined'
-        ),
-    ] = None
-    partial_parts: Annotated[
-        list[Literal['htc', 'qf', 'tgi', 'cc', 'score']],
-        Field(description='parts with weight that are defined'),
-    ] = []
-    undefined: Annotated[
-        dict[str, Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'judge-has-no-such-label', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']] | None,
-        Field(
-            description='part that is null → why, the first of its `reasons`; the score is null if the part has weight'
-        ),
-    ] = None
     not_applicable: Annotated[
         dict[str, str] | None,
         Field(
             description='part of which there is nothing to ask → why; its weight goes to the others'
         ),
     ] = None
-    hallucinated_quotes: list[HatexscoreHallucinatedQuote]
+    hallucinated_quotes: Annotated[
+        list[HatexscoreHallucinatedQuote], Field(validate_default=True)
+    ] = []
     other_quotations: Annotated[
         list[HatexscoreOtherQuotation],
         Field(
@@ -9889,27 +9691,21 @@ class HatexscoreResult(Result):
     quotes_unsearched: Annotated[
         int,
         Field(
-            description='quotations that were looked for word for word only, because the search for near passages had spent its budget; none of them is called hallucinated'
+            description='quotations of more than 2,000 characters, which were looked for word for word only; none of them is called hallucinated'
         ),
     ] = 0
-    echo: Annotated[
-        bool,
-        Field(
-            description='a quotation of the whole text was left out, because others quote parts of it'
-        ),
-    ] = False
     masked_text: Annotated[
         str | None, Field(description='null where nothing is quoted')
-    ]
+    ] = None
     probability_original: Annotated[
         float | None,
         Field(
             description='P(hateful) of the text; null where it was not needed or not given'
         ),
-    ]
+    ] = None
     probability_masked: Annotated[
         float | None, Field(description='P(hateful) of the masked text; null likewise')
-    ]
+    ] = None
     model_agrees: Annotated[
         bool | None,
         Field(
@@ -9922,18 +9718,6 @@ class HatexscoreResult(Result):
             description='P(hateful) of the text less that of the masked text, probability; > 0: what is quoted makes the text more hateful; null where either is missing'
         ),
     ] = None
-    relative_drop: Annotated[
-        float | None,
-        Field(
-            description='`signed_drop` over P of the decision, [-19, 19], to compare across texts; null where that P is under 0.05'
-        ),
-    ] = None
-    drop_direction: Annotated[
-        Literal['supports', 'opposes', 'none'] | None,
-        Field(
-            description='whether what is quoted makes for the decision (`supports`) or against it (`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision'
-        ),
-    ] = None
     probability_reading: Annotated[
         HatexscoreProbabilityReading | None,
         Field(description="absent where a classifier's head tells P"),
@@ -9943,23 +9727,17 @@ class HatexscoreResult(Result):
         Field(
             description='in force: as sent, else as stated; `hateful`, `non-hateful`, or a further class of `labels`'
         ),
-    ]
-    predicted_label_sent: Annotated[
-        str | None,
-        Field(
-            description="the decision in the caller's own word; null where none was sent"
-        ),
     ] = None
     stated_label: Annotated[
         str | None, Field(description='what the explanation concludes')
-    ]
+    ] = None
     label_match: Annotated[
         bool | None,
         Field(
             description='whether the stated label is the one sent; null where either is absent'
         ),
-    ]
-    conclusion: HatexscoreConclusion | None
+    ] = None
+    conclusion: HatexscoreConclusion | None = None
     language: Annotated[str, Field(description='of the text: `languages.text.code`')]
     explanation_language: Annotated[
         str,
@@ -9975,7 +9753,7 @@ class HatexscoreResult(Result):
     ] = None
     groups: Annotated[
         list[str], Field(description='groups that count as identified, sorted')
-    ]
+    ] = []
     text_groups: Annotated[
         list[str] | None,
         Field(
@@ -9988,13 +9766,6 @@ class HatexscoreResult(Result):
             description='of a non-hateful decision, and of an explanation without quotes; else null'
         ),
     ] = None
-    other_variants: Annotated[
-        list[HatexscoreVariantOutcome],
-        Field(
-            description='what the other two variants give; absent unless requested',
-            validate_default=True,
-        ),
-    ] = []
 
 
 class HlvJob(JobMessage):
