@@ -163,9 +163,9 @@ class HatexscoreRequest(ExplainableRequest):
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
         examples=["en", "de", "zh-Hant"],
-        description="BCP 47, of text and explanation, believed as it is; `auto` identifies each by "
-        "itself. Explanations are read in en, de, fr, es, it, pt, zh and ko; the model reads what "
-        "it states",
+        description="language of the text (BCP 47); `auto` identifies it. An explanation that is "
+        "clearly in another language is read in that one. Explanations are read in en, de, fr, es, "
+        "it, pt, zh and ko",
     )
     accept_untrained_languages: bool = Field(
         default=False,

@@ -35,6 +35,7 @@ from shared.contracts.language_names import language_name
 from shared.contracts.messages import LanguageFound, ReasonCode
 from shared.models.catalogue.catalogue import READER
 from shared.text.language import (
+    SURE,
     UNDECIDED,
     Obstacle,
     assume_language,
@@ -55,6 +56,7 @@ LABEL_UNKNOWN = (
 
 PRINTED: tuple[Language, ...] = get_args(Language)  # that the variants of old read
 READ: tuple[NameLanguage, ...] = get_args(NameLanguage)
+DECISION_ONLY = ("nl",)  # the reader reads decisions in them, but not well enough whom they defend
 BY_RULES = HatexscoreReaderUse(by="rules")
 BY_READER = HatexscoreReaderUse(by="reader", model=READER.name)
 UNREAD: ReasonCode = "conclusion-unread"
@@ -70,6 +72,7 @@ class DetectedLanguages:
     text, explanation: whose analyser reads it; by script where the language has none of ours.
     text_names, explanation_names: whose names of groups are looked for, likewise.
     no_rules: why the conclusion and the groups of the explanation cannot be read, or None.
+    no_groups: why its groups cannot be read although its conclusion is, or None.
     """
 
     text: Language
@@ -79,6 +82,7 @@ class DetectedLanguages:
     found_text: LanguageFound
     found_explanation: LanguageFound
     no_rules: Obstacle | None
+    no_groups: Obstacle | None = None
 
     @property
     def explanation_code(self) -> str:
@@ -200,16 +204,20 @@ def parsed_explanation(
 def detect_languages(
     request: HatexscoreRequest, known: Sequence[NameLanguage] = READ
 ) -> DetectedLanguages:
-    """As sent, or each identified by itself; what an explanation quotes decides nothing.
+    """Return the languages of the text, as sent or identified, and of the explanation.
 
-    An unrecognised text is assumed to be in the explanation's language. An explanation that is too
+    Platforms send the language of the post and often explain in another one: an explanation that is
+    surely in another language is read in that one. What it quotes decides nothing. An
+    unrecognised text is assumed to be in the explanation's language. An explanation that is too
     short to tell follows the text where their script agrees. known: the languages in which
     explanations are read.
     """
     sent = requested_language(request)
     text = find_language(request.text, sent)
     own = _own_words(request)
-    explanation = find_language(own, sent)
+    explanation = find_language(own)
+    if sent is not None and (explanation.code == UNDECIDED or explanation.confidence < SURE):
+        explanation = find_language(own, sent)
     text = assume_language(text, explanation)
     read_text, read_own = _analyser(text, request.text), _analyser(explanation, own)
     text_names = _names(text, read_text)
@@ -220,12 +228,16 @@ def detect_languages(
     names = _names(explanation, read_own)
     if explanation.code == UNDECIDED and read_text == read_own:
         names = text_names
-    obstacle = None
+    obstacle, no_groups = None, None
     fields = request.explanation_fields
     if explanation.code not in (*known, UNDECIDED) and not (fields and fields.is_complete):
         obstacle = _without_rules(explanation.code, known)
         read_own = "en"
-    return DetectedLanguages(read_text, read_own, text_names, names, text, explanation, obstacle)
+    if known == READ and explanation.code in DECISION_ONLY:
+        obstacle, no_groups = None, obstacle
+    return DetectedLanguages(
+        read_text, read_own, text_names, names, text, explanation, obstacle, no_groups
+    )
 
 
 def _names(found: LanguageFound, analyser: Language) -> NameLanguage:
@@ -271,7 +283,10 @@ def where_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedE
     """As parsed, but for conclusion and groups of an explanation in a language that is not read."""
     obstacle = parsed.languages.no_rules
     if obstacle is None:
-        return parsed
+        no_groups = parsed.languages.no_groups
+        if no_groups is None:
+            return parsed
+        return replace(parsed, groups=(), tgi=None, tgi_not_applicable=None, no_tgi=no_groups)
     warnings = (*dict.fromkeys((*parsed.warnings, obstacle.detail)),)
     return unread(request, replace(parsed, warnings=warnings), obstacle, None)
 

@@ -84,7 +84,7 @@ def _group_text(
 ) -> GroupText:
     """With the groups that the text names, by the policy's list in its language if there is one."""
     names = languages.explanation_names
-    text = plain.text if languages.no_rules is None else ""
+    text = "" if languages.no_rules or languages.no_groups else plain.text
     moderated = TextGroups(frozenset(), same_language=False)
     with suppress(BadInput):
         lexicon = lexicon_of(request, languages.text_names)

@@ -9,7 +9,6 @@ from playwright.sync_api import Page, Route, expect
 from sqlalchemy import Engine
 
 from tests.browser.conftest import Visits, example, put
-from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.results import a_result
 from tests.gateway.serving import PAGE_LOOK_SECONDS
 from tests.patience import SECONDS
@@ -79,18 +78,6 @@ def test_updates_can_be_paused_and_what_was_missed_comes_later(
     page.get_by_role("button", name="Resume updates").click()
     expect(page.locator("#recent-jobs ~ .wide tbody tr")).to_have_count(2)
     expect(page.get_by_role("button", name="Pause updates")).to_be_visible()
-
-
-def test_a_term_that_is_read_stays_open(open_gateway: str, engine: Engine, visits: Visits) -> None:
-    page = visits(open_gateway)
-    page.goto(f"/batches/{make_batch(engine, [0.25, 0.5, 0.75])[0]}")
-    page.locator("#live button[popovertarget]").first.click()
-    told = page.locator(".popover:popover-open")
-    expect(told).to_be_visible()
-    words = told.inner_text()
-    run_reports(engine)
-    expect(page.locator("[data-said='The report is there.']")).to_be_attached()
-    expect(told).to_have_text(words, use_inner_text=True)
 
 
 def failing(times: int, fail: Callable[[Route], None]) -> Callable[[Route], None]:
