@@ -197,12 +197,25 @@ _CODE = re.compile(
 )
 
 
-def code_as_quotations(explanation: str) -> str:
-    """What stands in backticks, or in the marks of TeX, as in quotation marks; offsets stay."""
-    return _CODE.sub(
+_EMPHASIS = re.compile(r"(?<![\w*_'])(\*{1,2}|__?|'')(?=\S)([^*_'\n]{3,300})(?<=\S)\1(?![\w*_'])")
+
+
+def code_as_quotations(explanation: str, text: str = "") -> str:
+    """What stands in backticks, or in the marks of TeX, as in quotation marks; offsets stay.
+
+    So does what is emphasised, if it is several words that the text has.
+    """
+
+    def emphasized(match: re.Match[str]) -> str:
+        blank, inner = " " * (len(match[1]) - 1), match[2]
+        is_quoted = " " in inner and inner.lower() in text.lower()
+        return f"{blank}\u201c{inner}\u201d{blank}" if is_quoted else match[0]
+
+    marked = _CODE.sub(
         lambda match: f"\u201c{match[1]}\u201d" if match[1] else f" \u201c{match[2]}\u201d ",
         explanation,
     )
+    return _EMPHASIS.sub(emphasized, marked)
 
 
 def _as_curly(quoted: re.Match[str]) -> str:

@@ -66,7 +66,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         Haystack(request.text, searchable(request.text)),
         lexicon_names(request.policy, languages.explanation),
     )
-    plain = plain_explanation(request, code_as_quotations(request.explanation_text))
+    plain = plain_explanation(request, code_as_quotations(request.explanation_text, request.text))
     given = given_spans(request, plain, "quotes")
     groups = quoted_parts(plain.text, given)
     exact = {

@@ -130,24 +130,27 @@ def test_so_many_mentions_are_read_and_no_more() -> None:
     assert all("[[Muslims]]" in one and len(one) < 300 for one in reader.asked)
 
 
-FORMS = (
+LINES = (
     "{key}: {group}",
     "- {key}: {group}",
     "* **{key}:** {group}",
     "| {key} | {group} |\n|---|---|\n| verdict | hateful |",
-    "| id | {key} | label |\n|---|---|---|\n| 1 | {group} | hateful |",
-    "id,{key},label\n7,{group},hateful",
     "{key} = {group}; label = hateful",
     "{key} -> {group}",
-    "{key}:\n- {group}\nlabel: hateful",
     "[{key}] {group} [LABEL] hateful",
     "label: hateful, {key}: {group}",
 )
+OTHER_FORMS = (
+    "| id | {key} | label |\n|---|---|---|\n| 1 | {group} | hateful |",
+    "id,{key},label\n7,{group},hateful",
+    "{key}:\n- {group}\nlabel: hateful",
+)
+TARGET_KEYS = ("target", "Targets", "target_group", "Protected group", "victims")
 
 
 def test_a_field_of_the_target_needs_no_reading() -> None:
-    for form in FORMS:
-        for key in ("target", "Targets", "target_group", "Protected group", "victims"):
+    for form in LINES:
+        for key in TARGET_KEYS:
             text = form.format(key=key, group="Muslims")
             assert names_target(text, text.index("Muslims")) is True
         for key in ("mentioned", "groups mentioned", "speaker", "not targeted", "quote"):
@@ -155,6 +158,11 @@ def test_a_field_of_the_target_needs_no_reading() -> None:
             assert names_target(text, text.index("Muslims")) is None
     for none in ("target: none, Muslims are praised", "victims: n/a, though Muslims come up"):
         assert names_target(none, none.index("Muslims")) is False
+
+
+def test_tables_and_lists_of_targets_are_read() -> None:
+    for form in OTHER_FORMS:
+        assert all(identified(form.format(key=key, group="Muslims")) for key in TARGET_KEYS)
 
 
 def test_paper_reads_trigrams_of_printed_terms_only() -> None:

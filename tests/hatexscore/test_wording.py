@@ -70,8 +70,8 @@ def test_quotations_are_found_in_the_text_or_called_invented() -> None:
             )
             for row in rows
         ),
-        floor=0.965,
-        inverted=0.035,
+        floor=0.97,
+        inverted=0.03,
     )
 
 
