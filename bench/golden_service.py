@@ -270,11 +270,14 @@ def _uses(service: Service, names: list[str]) -> list[Json]:
 def _shown_batch(service: Service, metric: str, batch: str, uses: list[Json]) -> Iterator[Entry]:
     report = f"/v1/batches/{batch}/report"
     waiting = {"Prefer": "wait=30"}
-    while service.client.get(report, headers=waiting).raise_for_status().status_code == 202:
+    while service.client.post(report, headers=waiting).raise_for_status().status_code == 202:
         time.sleep(0.1)
     items = service.get(f"/v1/batches/{batch}/items.csv").text
     yield f"csv/{metric}", {"models": uses, "rows": table_rows(items)}
-    yield f"file/{metric}", page_lines(service.get(f"{report}.html").text)
+    yield (
+        f"file/{metric}",
+        page_lines(service.client.get(report, headers={"Accept": "text/html"}).text),
+    )
     for place in range(1, MOST_PAGES + 1):
         html = service.get(f"/batches/{batch}", page=place).text
         if "/jobs/job_" not in html:

@@ -297,7 +297,7 @@ def test_a_batch_has_report_table_and_surprises(scene: WorkedScene) -> None:
                       endpoint=URL)  # fmt: skip
     batch = scene.finish(made)
     assert (batch["status"], batch["request_counts"]["completed"]) == ("completed", 3)
-    scene.client.get(f"/v1/batches/{batch['id']}/report")
+    scene.client.post(f"/v1/batches/{batch['id']}/report")
     scene.work()
     report = scene.client.get(f"/v1/batches/{batch['id']}/report").json()
     assert (report["metric"], report["scored"]) == ("toy", 3)

@@ -46,6 +46,15 @@ SMALL_BYTES = 50_000  # a larger body is read beside the other requests, not bef
 # Printable ASCII, in quotes or bare; a quote inside would need escapes that nobody writes.
 KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 MOST_ON_A_PAGE = 100
+METADATA = re.compile(r"metadata\[([^\[\]]{1,64})\]")
+METADATA_PARAMETER = {
+    "name": "metadata",
+    "in": "query",
+    "description": "keys and values of the request's metadata, as in `metadata[user]=u17`",
+    "style": "deepObject",
+    "explode": True,
+    "schema": {"type": "object", "additionalProperties": {"type": "string"}},
+}
 MOST_DIGITS = sys.get_int_max_str_digits()  # of an integer
 
 
@@ -187,9 +196,22 @@ def slice_of(request: Request, limit: int, after: str | None, order: Order) -> S
 
 def check_filters(request: Request, known: set[str]) -> None:
     """A filter that nobody knows is refused, not ignored."""
-    unknown = sorted(set(request.query_params) - known)
+    sent = {"metadata" if METADATA.fullmatch(name) else name for name in request.query_params}
+    unknown = sorted(sent - known)
     if unknown:
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
+
+
+def accepted(request: Request, *kinds: str) -> str:
+    """Return the first of these media types that the Accept header names, else the first."""
+    named = [one.partition(";")[0].strip() for one in request.headers.get("accept", "").split(",")]
+    return next((one for one in named if one in kinds), kinds[0])
+
+
+def metadata_filter(request: Request) -> dict[str, str]:
+    """Return the keys and values of `metadata[KEY]=VALUE` in the query."""
+    params = request.query_params.items()
+    return {found[1]: value for name, value in params if (found := METADATA.fullmatch(name))}
 
 
 def list_json(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:

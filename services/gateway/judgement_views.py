@@ -105,11 +105,13 @@ class ReviewQueueRequest(Message):
     )
 
 
-class SkipRequest(Message):
-    """A line that this person shall not be given again."""
+class LeaseRequest(Message):
+    """Who wants a line to judge."""
 
-    position: int = Field(ge=1, le=MOST_LINES)
-    reviewer: ReviewerName | None = None
+    reviewer: ReviewerName | None = Field(default=None, description="who judges, if not the key")
+    skip: int | None = Field(
+        default=None, ge=1, le=MOST_LINES, description="position of a line not to be given again"
+    )
 
 
 class ReviewerJudgementSchema(BaseModel):

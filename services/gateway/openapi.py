@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from services.gateway import event_views, job_views, openapi_schemas
 from services.gateway.auth import SCOPES
-from services.gateway.judgement_views import JudgementRequest, ReviewQueueRequest, SkipRequest
+from services.gateway.judgement_views import JudgementRequest, LeaseRequest, ReviewQueueRequest
 from services.gateway.openapi_schemas import Json
 from services.gateway.refusals import MEDIA_TYPE
 from services.gateway.routes.batches import BatchRequest
@@ -35,7 +35,7 @@ OTHER_REQUESTS = (
     JobIds,
     JudgementRequest,
     ReviewQueueRequest,
-    SkipRequest,
+    LeaseRequest,
 )
 OPENAPI_VERSION = "3.1.0"
 KEY: list[dict[str, list[str]]] = [{"key": []}]

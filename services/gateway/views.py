@@ -138,6 +138,29 @@ class JobSchema(BaseModel):
     error: ProblemSchema | None = Field(description="where the job failed")
 
 
+class DeletedJob(BaseModel):
+    """A job that no longer exists."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["job"] = "job"
+    deleted: Literal[True] = True
+
+
+class DeletedJobs(BaseModel):
+    """The outcome of deleting jobs by their metadata."""
+
+    model_config = ALWAYS_SENT
+
+    object: Literal["job_deletion"] = "job_deletion"
+    jobs: int = Field(description="jobs that were deleted")
+    lines: int = Field(description="lines of batches that were deleted, with or without a job")
+    open: int = Field(
+        description="matching jobs that were not deleted: they or their batch have not ended"
+    )
+
+
 class JobBrief(BaseModel):
     """A job in a few words; the rest is at `GET /v1/jobs/{id}`."""
 
@@ -289,6 +312,7 @@ class BatchSchema(BaseModel):
     cancelling_at: int | None
     cancelled_at: int | None
     request_counts: RequestCounts
+    erased: int = Field(description="lines that were deleted at request; the counts include them")
     metadata: dict[str, str]
 
 
@@ -328,5 +352,6 @@ def batch_json(batch: Batch) -> dict[str, Any]:
             "completed": batch.completed,
             "failed": batch.failed,
         },
+        "erased": batch.erased,
         "metadata": batch.metadata,
     }

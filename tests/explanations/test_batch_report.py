@@ -75,7 +75,7 @@ def test_two_hundred_answers_beside_gold_labels(scene: WorkedScene) -> None:
     batch = scene.finish(scene.make(lines, endpoint=URL))
     assert batch["request_counts"]["completed"] == LINES
     address = f"/v1/batches/{batch['id']}/report"
-    assert scene.client.get(address).status_code == 202
+    assert scene.client.post(address).status_code == 202
     scene.work()
     report = scene.client.get(address).json()
     ends = Counter(end if end in ("refused", "unparsable") else "answered" for _, end in pairs)
@@ -131,7 +131,7 @@ def test_gold_labels_are_shown_as_they_are_and_never_run(scene: WorkedScene) -> 
     wild = ("<b>hateful</b>", '"><script>alert(1)</script>', "{{ 7 * 7 }}", "<img src=x onerror=a>")
     lines = [line(number, gold, "hateful") for number, gold in enumerate(wild)]
     batch = scene.finish(scene.make(lines, endpoint=URL))
-    scene.client.get(f"/v1/batches/{batch['id']}/report")
+    scene.client.post(f"/v1/batches/{batch['id']}/report")
     scene.work()
     page = scene.client.get(f"/batches/{batch['id']}").text
     for gold in wild:

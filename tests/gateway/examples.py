@@ -143,7 +143,10 @@ def record_cancelled(recorder: Recorder) -> None:
     crowd = {"requests": [first(metrics()["hatexscore"])] * 300}
     path = f"{metrics()['hatexscore'].path}:batchCreate"
     jobs = recorder.client.post(path, json=crowd).json()["data"]
-    recorder.ask("cancel_job", jobs[-1]["id"])
+    cancelled = jobs[-1]["id"]
+    recorder.ask("cancel_job", cancelled)
+    recorder.ask("delete_job", cancelled)
+    recorder.ask("delete_jobs", params={"metadata[user]": "u17"})
 
 
 def record_batches(recorder: Recorder) -> str:
@@ -170,8 +173,8 @@ def record_batches(recorder: Recorder) -> str:
     recorder.ask("get_batch", batch_id)
     recorder.ask("list_batches", params={"limit": 1})
     recorder.ask("get_batch_events", batch_id)
-    recorder.ask("get_batch_report", batch_id, headers=WAIT)
-    recorder.ask("get_batch_report_html", batch_id, headers=WAIT)
+    recorder.ask("create_batch_report", batch_id, headers=WAIT)
+    recorder.ask("get_batch_report", batch_id)
     recorder.ask("get_batch_items", batch_id)
     again = recorder.client.post("/v1/batches", json=asked).json()["id"]
     recorder.ask("cancel_batch", again)
@@ -212,18 +215,17 @@ def record_judgements(recorder: Recorder, batch: str) -> None:
     queue = recorder.ask("create_review_queue", body=asked).json()["id"]
     recorder.ask("list_review_queues", params={"limit": 1})
     ann, ben = {"reviewer": "Ann"}, {"reviewer": "Ben"}
-    item = recorder.ask("next_review_item", queue, params=ann).json()["item"]
+    item = recorder.ask("lease_review_item", queue, body=ann).json()["item"]
     said = {"verdict": "disagree", "human_score": 0.4}
     said |= {"spans": [{"of": "explanation", "start": 0, "end": 8}]}
     said |= {"note": "It quotes too much.", "blind": True}
     body = said | ann | {"queue": queue, "seconds": 8.5}
     made = recorder.ask("create_judgement", item["job_id"], body=body).json()["id"]
-    recorder.ask("skip_review_item", queue, body={"position": item["position"]} | ben)
+    recorder.client.post(
+        f"/v1/review-queues/{queue}/lease", json={"skip": item["position"]} | ben
+    ).raise_for_status()
     recorder.ask("get_review_queue", queue)
-    agreement = {"headers": WAIT}
-    if recorder.client.get(f"/v1/review-queues/{queue}/agreement").status_code != 202:
-        raise RuntimeError("the first ask makes the job")
-    recorder.ask("get_review_agreement", queue, **agreement)
+    recorder.ask("create_review_agreement", queue, headers=WAIT)
     recorder.ask("close_review_queue", queue)
     recorder.ask("list_judgements", params={"limit": 1})
     lines = recorder.ask("export_judgements", params={"batch": batch}).text

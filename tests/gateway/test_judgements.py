@@ -177,8 +177,24 @@ def a_queue(client: httpx.Client, batch_id: str, **more: Any) -> Json:
     return made
 
 
+def test_the_same_key_makes_one_queue(client: httpx.Client, engine: Engine) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.1])
+    body = {"batch": batch_id, "name": "first look"}
+    key = {"Idempotency-Key": "once"}
+    first, again = (client.post("/v1/review-queues", json=body, headers=key) for _ in range(2))
+    assert first.json() == again.json()
+    other = client.post("/v1/review-queues", json=body | {"name": "other"}, headers=key)
+    assert other.json()["type"].endswith("/idempotency-key-reused")
+
+
+def test_a_head_request_leases_nothing(client: httpx.Client, engine: Engine) -> None:
+    queue = a_queue(client, make_batch(engine, [0.9])[0])
+    assert client.head(f"/v1/review-queues/{queue['id']}/lease").status_code == 405
+    assert next_of(client, queue, "Ann") is not None
+
+
 def next_of(client: httpx.Client, queue: Json, who: str) -> Json | None:
-    answer = client.get(f"/v1/review-queues/{queue['id']}/next", params={"reviewer": who})
+    answer = client.post(f"/v1/review-queues/{queue['id']}/lease", json={"reviewer": who})
     found: Json | None = answer.raise_for_status().json()["item"]
     return found
 
@@ -240,8 +256,8 @@ def test_an_expired_lease_returns_the_line_and_a_skipped_one_goes_to_others(
     assert second is not None
     assert first["job_id"] != second["job_id"]
     assert next_of(client, queue, "Cy") is None
-    url = f"/v1/review-queues/{queue['id']}/skip"
-    skipped = client.post(url, json={"position": first["position"], "reviewer": "Ann"})
+    url = f"/v1/review-queues/{queue['id']}/lease"
+    skipped = client.post(url, json={"skip": first["position"], "reviewer": "Ann"})
     assert skipped.json()["item"] is None
     with engine.begin() as connection:
         late = review_items.c.leased_until - func.make_interval(0, 0, 0, 0, 1)
@@ -275,9 +291,10 @@ def test_a_foreign_key_finds_no_queue(opens: Opens, engine: Engine) -> None:
     own, foreign = opens("a", "review", reviewer="Ann"), opens("b", "admin")
     path = f"/v1/review-queues/{queue['id']}"
     for client, status in ((own, 200), (foreign, 404)):
-        for tail in ("", "/next?reviewer=Ann"):
-            assert client.get(path + tail).status_code == status
-    assert foreign.get(path + "/agreement").status_code == 404
+        assert client.get(path).status_code == status
+        body = {} if client is own else {"reviewer": "Ann"}
+        assert client.post(f"{path}/lease", json=body).status_code == status
+    assert foreign.post(path + "/agreement").status_code == 404
     assert foreign.post(path + "/close").status_code == 404
     assert foreign.get("/v1/review-queues").json()["data"] == []
     body = {"batch": batch_id, "name": "x"}
@@ -293,14 +310,14 @@ def test_agreement_is_a_report_over_the_judgements_that_there_are(
     batch_id, ids = make_batch(engine, [0.9, 0.8, 0.2, 0.1])
     queue = a_queue(client, batch_id, per_line=2)
     url = f"/v1/review-queues/{queue['id']}/agreement"
-    assert client.get(url).status_code == 409
+    assert client.post(url).status_code == 409
     for who, verdicts in (("Ann", "aadd"), ("Ben", "aaad")):
         for job_id, verdict in zip(ids, verdicts, strict=True):
             word = {"a": "agree", "d": "disagree"}[verdict]
             judge(client, job_id, word, reviewer=who, queue=queue["id"])
-    assert client.get(url).status_code == 202
+    assert client.post(url).status_code == 202
     assert len(run_reports(engine)) == 1
-    found = client.get(url).raise_for_status().json()["agreement"]
+    found = client.post(url).raise_for_status().json()["result"]["agreement"]
     assert (found["judgements"], found["texts"], found["reviewers"]) == (8, 4, 2)
     assert found["agreed"]["value"] == 0.75
     assert found["kappa"]["value"] == pytest.approx(0.5)
@@ -309,7 +326,7 @@ def test_agreement_is_a_report_over_the_judgements_that_there_are(
     assert found["random"] is True
     assert [one["job_id"] for one in found["disputed"]] == [ids[2]]
     judge(client, ids[0], "unsure", reviewer="Ann", queue=queue["id"])
-    assert client.get(url).status_code == 202
+    assert client.post(url).status_code == 202
 
 
 def test_an_export_comes_back_by_an_import(client: httpx.Client, engine: Engine) -> None:

@@ -167,12 +167,25 @@ def test_where_scores_are_pushed_is_chosen_and_its_key_is_sealed(
     assert client.patch(other, json={"authorization": "Bearer x"}).json()["has_authorization"]
 
 
+def test_the_same_key_makes_one_endpoint(client: httpx.Client) -> None:
+    key = {"Idempotency-Key": "once"}
+    first, again = (client.post(HOOKS, json=EXAMPLE, headers=key) for _ in range(2))
+    assert first.json() == again.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    other = client.post(HOOKS, json=EXAMPLE | {"description": "other"}, headers=key)
+    assert other.json()["type"].endswith("/idempotency-key-reused")
+
+
 def test_a_secret_is_rotated_with_an_overlap(client: httpx.Client) -> None:
     endpoint = made(client)
     path = f"{HOOKS}/{endpoint['id']}/rotate-secret"
     rotated = client.post(path, json={"overlap_seconds": 3_600}).json()
     assert rotated["secret"] not in (endpoint["secret"], None)
     assert rotated["rotating_until"] == pytest.approx(time.time() + 3_600, abs=1_800)
+    key = {"Idempotency-Key": "once"}
+    second, again = (client.post(path, json={}, headers=key) for _ in range(2))
+    assert again.json()["secret"] == second.json()["secret"] != rotated["secret"]
+    assert again.headers["Idempotent-Replayed"] == "true"
     assert client.post(path, json={"overlap_seconds": 0}).json()["rotating_until"] is None
     assert client.post(path, json={"overlap_seconds": 604_801}).status_code == 422
     assert client.post(path, json={}).status_code == 200

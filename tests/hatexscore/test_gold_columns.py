@@ -61,7 +61,7 @@ def test_a_batch_with_gold_columns_says_how_far_people_agree(scene: WorkedScene)
     ]
     batch = scene.finish(scene.make(lines, endpoint=URL))
     address = f"/v1/batches/{batch['id']}/report"
-    assert scene.client.get(address).status_code == 202
+    assert scene.client.post(address).status_code == 202
     worker.register_all(["hatexscore"])
     scene.work()
     gold = scene.client.get(address).json()["gold"]

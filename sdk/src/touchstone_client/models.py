@@ -454,6 +454,27 @@ class DeletedFile(Message):
     deleted: Literal[True] = True
 
 
+class DeletedJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    deleted: Literal[True] = True
+
+
+class DeletedJobs(Message):
+    object: Literal['job_deletion'] = 'job_deletion'
+    jobs: Annotated[int, Field(description='jobs that were deleted')]
+    lines: Annotated[
+        int,
+        Field(description='lines of batches that were deleted, with or without a job'),
+    ]
+    open: Annotated[
+        int,
+        Field(
+            description='matching jobs that were not deleted: they or their batch have not ended'
+        ),
+    ]
+
+
 class Delivery(Message):
     id: Annotated[str, Field(description='the `webhook-id` of every attempt')]
     object: Literal['webhook_delivery'] = 'webhook_delivery'
@@ -2340,6 +2361,18 @@ class Languages(Message):
     ] = None
 
 
+class LeaseRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    reviewer: Annotated[str | None, Field(description='who judges, if not the key')] = (
+        None
+    )
+    skip: Annotated[
+        int | None, Field(description='position of a line not to be given again')
+    ] = None
+
+
 class MarkedSpan(Message):
     model_config = ConfigDict(
         extra='forbid',
@@ -2830,14 +2863,6 @@ class SimilarityRequest(Message):
             description='a cross-encoder reads `a` before `b`; to a bi-encoder the order is the same'
         ),
     ]
-
-
-class SkipRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    position: int
-    reviewer: str | None = None
 
 
 class SorComponents(Message):
@@ -3559,6 +3584,12 @@ class Batch(Message):
     cancelling_at: int | None
     cancelled_at: int | None
     request_counts: RequestCounts
+    erased: Annotated[
+        int,
+        Field(
+            description='lines that were deleted at request; the counts include them'
+        ),
+    ]
     metadata: dict[str, str]
 
 

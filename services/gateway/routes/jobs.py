@@ -1,4 +1,4 @@
-"""/v1/jobs: get one, list them, cancel one."""
+"""/v1/jobs: get one, list them, cancel one, delete them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,26 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
 
 from services.gateway import views
 from services.gateway.auth import Canceller, Reader
-from services.gateway.http_requests import Limit, check_filters, list_json, page_after
+from services.gateway.http_requests import (
+    METADATA_PARAMETER,
+    Limit,
+    check_filters,
+    list_json,
+    metadata_filter,
+    page_after,
+)
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.routes.scores import retry_header
 from services.gateway.state import Gateway, State
+from services.gateway.views import DeletedJob, DeletedJobs
 from services.registry import all_contracts
 from shared.contracts.errors import BadInput, UnknownJob
-from shared.ledger import jobs
+from shared.ledger import erasure, jobs
+from shared.ledger.erasure import Erasure
 from shared.ledger.job_json import job_json
 from shared.ledger.jobs import Job, JobPage, JobStatus
 
@@ -113,3 +123,50 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     if job.status != "cancelled":
         raise AlreadyFinal(f"the job has {job.status}")
     return JSONResponse(job_json(job))
+
+
+@router.delete(
+    "/{job_id}",
+    operation_id="delete_job",
+    summary="Delete a job that has ended, with its text",
+    response_model=None,
+    responses={200: {"model": DeletedJob}, **views.error_responses(404, 409)},
+)
+async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
+    """Deletes its request, result, judgements and row in tables. The lines of a batch that share
+    it are deleted, too, and are blank in the batch's files."""
+    found = await gateway.in_ledger(
+        lambda connection: erasure.of_job(connection, validate_id(job_id), caller.tenant)
+    )
+    await _erase(gateway, found)
+    return JSONResponse({"id": job_id, "object": "job", "deleted": True})
+
+
+@router.delete(
+    "",
+    operation_id="delete_jobs",
+    summary="Delete the jobs with this metadata, with their texts",
+    response_model=None,
+    responses={200: {"model": DeletedJobs}, **views.error_responses(422)},
+    openapi_extra={"parameters": [METADATA_PARAMETER | {"required": True}]},
+)
+async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> JSONResponse:
+    """Deletes each job as `DELETE /v1/jobs/{id}` does, and lines of batches without a job. Jobs
+    that are open, or whose batch is open, stay; `open` counts them."""
+    check_filters(request, {"metadata"})
+    metadata = metadata_filter(request)
+    if not metadata:
+        raise BadInput("name the jobs, as in `metadata[user]=u17`", pointer="/metadata")
+    found = await gateway.in_ledger(
+        lambda connection: erasure.of_metadata(connection, caller.tenant, metadata)
+    )
+    await _erase(gateway, found)
+    lines = sum(len(numbers) for numbers in found.lines.values())
+    counts = {"jobs": len(found.jobs), "lines": lines, "open": found.open}
+    return JSONResponse({"object": "job_deletion"} | counts)
+
+
+async def _erase(gateway: State, found: Erasure) -> None:
+    """Delete from files first: only rows tell what is to be deleted after an interruption."""
+    await run_in_threadpool(erasure.blank_lines, gateway.files, found)
+    await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, found))

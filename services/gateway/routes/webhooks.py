@@ -16,7 +16,14 @@ from sqlalchemy import Connection
 
 from services.gateway import http_requests, views
 from services.gateway.auth import Administrator
-from services.gateway.http_requests import Limit, check_filters, list_json, page_after
+from services.gateway.http_requests import (
+    Limit,
+    check_filters,
+    key_header,
+    key_of,
+    list_json,
+    page_after,
+)
 from services.gateway.refusals import WebhooksOff
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
@@ -199,6 +206,16 @@ def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
+def with_secret(
+    endpoint: Endpoint, secret: str, new: str, headers: dict[str, str], status: int = 200
+) -> JSONResponse:
+    """Answer with the endpoint and its secret. new: the secret that this request made, unless an
+    earlier one with its key made another."""
+    if secret != new:
+        headers = headers | {"Idempotent-Replayed": "true"}
+    return JSONResponse(endpoint_json(endpoint) | {"secret": secret}, status, headers)
+
+
 VIEW = {"model": EndpointSchema}
 
 
@@ -224,7 +241,14 @@ def validate_id(endpoint_id: str) -> str:
     },
     openapi_extra=views.body_schema(EndpointRequest),
 )
-async def create(request: Request, gateway: Gateway, caller: Administrator) -> JSONResponse:
+async def create(
+    request: Request,
+    gateway: Gateway,
+    caller: Administrator,
+    idempotency_key: Annotated[
+        str | None, key_header("the same key and body again answer with the first endpoint")
+    ] = None,
+) -> JSONResponse:
     """Creates an endpoint."""
     asked = await http_requests.parse(
         request, EndpointRequest, limit=gateway.settings.max_body_bytes
@@ -234,11 +258,15 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
     check_push(asked, asked.format)
     values = asked.model_dump(mode="json") | {"secret": sealer.seal(secret)}
     values["authorization"] = sealed(gateway, asked.authorization)
-    made = await gateway.in_ledger(
-        lambda connection: webhooks.make_endpoint(connection, caller.tenant, values)
-    )
+    key = key_of(idempotency_key)
+
+    def write(connection: Connection) -> tuple[Endpoint, str]:
+        made = webhooks.make_endpoint(connection, caller.tenant, values, key=key)
+        return made, webhooks.secret_of(connection, made.id)
+
+    made, stored = await gateway.in_ledger(write)
     headers = {"Location": f"/v1/webhook-endpoints/{made.id}"} | NO_STORE
-    return JSONResponse(endpoint_json(made) | {"secret": secret}, 201, headers)
+    return with_secret(made, sealer.open(stored), secret, headers, 201)
 
 
 @router.get(
@@ -336,21 +364,29 @@ async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> R
     openapi_extra=views.body_schema(RotationRequest),
 )
 async def rotate(
-    endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
+    endpoint_id: str,
+    request: Request,
+    gateway: Gateway,
+    caller: Administrator,
+    idempotency_key: Annotated[
+        str | None, key_header("the key of the last rotation answers with its secret again")
+    ] = None,
 ) -> JSONResponse:
     """The previous secret also signs until the overlap ends."""
     asked = await http_requests.parse(
         request, RotationRequest, limit=gateway.settings.max_body_bytes
     )
     secret, overlap = new_secret(), timedelta(seconds=asked.overlap_seconds)
-    sealed = sealer_of(gateway).seal(secret)
-    found = await gateway.in_ledger(
-        lambda connection: webhooks.rotate_secret(
-            connection, validate_id(endpoint_id), caller.tenant, sealed, overlap
-        )
-    )
-    shown = endpoint_json(found) | {"secret": secret}
-    return JSONResponse(shown, headers=NO_STORE)
+    sealer, key = sealer_of(gateway), key_of(idempotency_key)
+    new = sealer.seal(secret)
+
+    def write(connection: Connection) -> tuple[Endpoint, str]:
+        known = validate_id(endpoint_id)
+        found = webhooks.rotate_secret(connection, known, caller.tenant, new, overlap, key=key)
+        return found, webhooks.secret_of(connection, known)
+
+    found, stored = await gateway.in_ledger(write)
+    return with_secret(found, sealer.open(stored), secret, NO_STORE)
 
 
 @router.post(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from os import PathLike
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from touchstone_client import models
-from touchstone_client._async.handles import report_of, waited
+from touchstone_client._async.handles import report_at
 from touchstone_client._async.resources import AsyncResource
 from touchstone_client._http import Request
-from touchstone_client._wire import encoded, read
+from touchstone_client._wire import encoded, fields_of, read
 from touchstone_client.data.addresses import Place, created, opened
 
 QUEUES = "/v1/review-queues"
@@ -97,7 +96,7 @@ class AsyncReviewQueues(AsyncResource):
         """Of a batch that has ended. more: `query`, `order`, `lines`, `per_line`, `blind`, `seed`,
         `rubric`. Raises NotFound, Conflict."""
         body = {"batch": batch, "name": name, **more}
-        return models.ReviewQueue.model_validate(await self._once("POST", QUEUES, body))
+        return read(models.ReviewQueue, await self._api.post(QUEUES, body))
 
     async def list(self, *, batch: str | None = None) -> AsyncIterator[models.ReviewQueue]:
         """Newest first."""
@@ -108,18 +107,15 @@ class AsyncReviewQueues(AsyncResource):
         """With its progress. Raises NotFound."""
         return read(models.ReviewQueue, await self._api.get(f"{QUEUES}/{queue_id}"))
 
-    async def next(self, queue_id: str, *, reviewer: str | None = None) -> models.NextReview:
-        """The line to judge, held for ten minutes; `item` is None where nothing is left for this
-        reviewer. Its judgement is given by `judgements.give(item.job_id, …, queue=queue_id)`."""
-        answer = await self._api.get(f"{QUEUES}/{queue_id}/next", reviewer=reviewer)
-        return read(models.NextReview, answer)
-
-    async def skip(
-        self, queue_id: str, position: int, *, reviewer: str | None = None
+    async def lease(
+        self, queue_id: str, *, reviewer: str | None = None, skip: int | None = None
     ) -> models.NextReview:
-        """The next one; others may still judge this."""
-        body = {"position": position} | ({} if reviewer is None else {"reviewer": reviewer})
-        return read(models.NextReview, await self._api.post(f"{QUEUES}/{queue_id}/skip", body))
+        """The line to judge, held for ten minutes; `item` is None where nothing is left for this
+        reviewer. Its judgement is given by `judgements.give(item.job_id, …, queue=queue_id)`.
+        skip: position of a line that this reviewer is not given again; others may still judge it.
+        """
+        body = fields_of(None, {"reviewer": reviewer, "skip": skip})
+        return read(models.NextReview, await self._api.post(f"{QUEUES}/{queue_id}/lease", body))
 
     async def close(self, queue_id: str) -> models.ReviewQueue:
         """Gives out no more lines; what was judged stays."""
@@ -129,5 +125,4 @@ class AsyncReviewQueues(AsyncResource):
     async def agreement(self, queue_id: str, timeout: float | None = None) -> Any:
         """The metric's report on the queue's lines, with `agreement`: how far people agree, with
         each other and with the metric. Raises Conflict, TimedOut."""
-        answer = await waited(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)
-        return report_of(json.loads(answer))
+        return await report_at(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)

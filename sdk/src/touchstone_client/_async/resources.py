@@ -45,9 +45,7 @@ class AsyncResource:
     async def _once(self, method: str, path: str, body: Any) -> Fields:
         """Not repeated where its answer was lost."""
         content = None if body is None else json.dumps(body).encode()
-        headers = {"Idempotency-Key": new_key()} if method == "POST" else {}
-        asked = Request(method, path, content, headers=headers)
-        answer = await self._api.ask(asked, again=False)
+        answer = await self._api.ask(Request(method, path, content), again=False)
         return cast(Fields, json.loads(answer.body))
 
 
@@ -89,6 +87,19 @@ class AsyncJobs(AsyncResource):
         answer = await self._api.post(f"/v1/jobs/{job_id}/cancel", {})
         return AsyncJob(self._api, job_of(json.loads(answer.body)))
 
+    async def delete(self, job_id: str) -> models.DeletedJob:
+        """Deletes the job with its text and result. Raises NotFound, Conflict while it is open."""
+        answer = await self._api.ask(Request("DELETE", f"/v1/jobs/{job_id}"))
+        return read(models.DeletedJob, answer)
+
+    async def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
+        """Deletes all ended jobs and lines of batches with this metadata, with their texts."""
+        params = {f"metadata[{key}]": value for key, value in metadata.items()}
+        return read(
+            models.DeletedJobs,
+            await self._api.ask(Request("DELETE", "/v1/jobs", params=params)),
+        )
+
 
 class AsyncFiles(AsyncResource):
     """`/v1/files`."""
@@ -101,7 +112,11 @@ class AsyncFiles(AsyncResource):
             with opened(file) as stream:
                 return await self.upload(stream, name or name_of(file))
         asked = Request(
-            "POST", "/v1/files", file=(name or "lines.jsonl", file), seconds=UPLOAD_SECONDS
+            "POST",
+            "/v1/files",
+            headers={"Idempotency-Key": new_key()},
+            file=(name or "lines.jsonl", file),
+            seconds=UPLOAD_SECONDS,
         )
         return read(models.StoredFile, await self._api.ask(asked, patience=self._api.patience))
 
@@ -217,8 +232,7 @@ class AsyncReports(AsyncResource):
 
 
 class AsyncWebhooks(AsyncResource):
-    """`/v1/webhook-endpoints`. What makes or sends something is not repeated where its answer was
-    lost, since nobody could tell whether it was done."""
+    """`/v1/webhook-endpoints`. Tests, changes and replays are not repeated after a lost answer."""
 
     async def list(self) -> AsyncIterator[models.Endpoint]:
         """Oldest first."""
@@ -236,8 +250,8 @@ class AsyncWebhooks(AsyncResource):
         """events: none listens to all. push: format, authorization, sample, metrics, parts, where
         scores are pushed to another tool. The secret is shown this once."""
         body = {"url": url, "events": list(events), "description": description, **push}
-        answer = await self._once("POST", "/v1/webhook-endpoints", body)
-        return models.EndpointWithSecret.model_validate(answer)
+        answer = await self._api.post("/v1/webhook-endpoints", body)
+        return read(models.EndpointWithSecret, answer)
 
     async def change(self, endpoint_id: str, **changes: Any) -> models.Endpoint:
         """changes: url, events, description, enabled, authorization, sample, metrics, parts."""
@@ -253,8 +267,8 @@ class AsyncWebhooks(AsyncResource):
     ) -> models.EndpointWithSecret:
         """A new secret; the previous one signs as well for so long."""
         body = {"overlap_seconds": overlap_seconds}
-        answer = await self._once("POST", f"{_place(endpoint_id)}/rotate-secret", body)
-        return models.EndpointWithSecret.model_validate(answer)
+        answer = await self._api.post(f"{_place(endpoint_id)}/rotate-secret", body)
+        return read(models.EndpointWithSecret, answer)
 
     async def test(self, endpoint_id: str) -> models.WebhookTest:
         """Sends `endpoint.test` at once."""

@@ -46,9 +46,7 @@ class Resource:
     def _once(self, method: str, path: str, body: Any) -> Fields:
         """Not repeated where its answer was lost."""
         content = None if body is None else json.dumps(body).encode()
-        headers = {"Idempotency-Key": new_key()} if method == "POST" else {}
-        asked = Request(method, path, content, headers=headers)
-        answer = self._api.ask(asked, again=False)
+        answer = self._api.ask(Request(method, path, content), again=False)
         return cast(Fields, json.loads(answer.body))
 
 
@@ -90,6 +88,19 @@ class Jobs(Resource):
         answer = self._api.post(f"/v1/jobs/{job_id}/cancel", {})
         return Job(self._api, job_of(json.loads(answer.body)))
 
+    def delete(self, job_id: str) -> models.DeletedJob:
+        """Deletes the job with its text and result. Raises NotFound, Conflict while it is open."""
+        answer = self._api.ask(Request("DELETE", f"/v1/jobs/{job_id}"))
+        return read(models.DeletedJob, answer)
+
+    def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
+        """Deletes all ended jobs and lines of batches with this metadata, with their texts."""
+        params = {f"metadata[{key}]": value for key, value in metadata.items()}
+        return read(
+            models.DeletedJobs,
+            self._api.ask(Request("DELETE", "/v1/jobs", params=params)),
+        )
+
 
 class Files(Resource):
     """`/v1/files`."""
@@ -102,7 +113,11 @@ class Files(Resource):
             with opened(file) as stream:
                 return self.upload(stream, name or name_of(file))
         asked = Request(
-            "POST", "/v1/files", file=(name or "lines.jsonl", file), seconds=UPLOAD_SECONDS
+            "POST",
+            "/v1/files",
+            headers={"Idempotency-Key": new_key()},
+            file=(name or "lines.jsonl", file),
+            seconds=UPLOAD_SECONDS,
         )
         return read(models.StoredFile, self._api.ask(asked, patience=self._api.patience))
 
@@ -218,8 +233,7 @@ class Reports(Resource):
 
 
 class Webhooks(Resource):
-    """`/v1/webhook-endpoints`. What makes or sends something is not repeated where its answer was
-    lost, since nobody could tell whether it was done."""
+    """`/v1/webhook-endpoints`. Tests, changes and replays are not repeated after a lost answer."""
 
     def list(self) -> Iterator[models.Endpoint]:
         """Oldest first."""
@@ -237,8 +251,8 @@ class Webhooks(Resource):
         """events: none listens to all. push: format, authorization, sample, metrics, parts, where
         scores are pushed to another tool. The secret is shown this once."""
         body = {"url": url, "events": list(events), "description": description, **push}
-        answer = self._once("POST", "/v1/webhook-endpoints", body)
-        return models.EndpointWithSecret.model_validate(answer)
+        answer = self._api.post("/v1/webhook-endpoints", body)
+        return read(models.EndpointWithSecret, answer)
 
     def change(self, endpoint_id: str, **changes: Any) -> models.Endpoint:
         """changes: url, events, description, enabled, authorization, sample, metrics, parts."""
@@ -254,8 +268,8 @@ class Webhooks(Resource):
     ) -> models.EndpointWithSecret:
         """A new secret; the previous one signs as well for so long."""
         body = {"overlap_seconds": overlap_seconds}
-        answer = self._once("POST", f"{_place(endpoint_id)}/rotate-secret", body)
-        return models.EndpointWithSecret.model_validate(answer)
+        answer = self._api.post(f"{_place(endpoint_id)}/rotate-secret", body)
+        return read(models.EndpointWithSecret, answer)
 
     def test(self, endpoint_id: str) -> models.WebhookTest:
         """Sends `endpoint.test` at once."""
