@@ -95,8 +95,8 @@ class Service:
 
     def report(self, metric: str, batch: str) -> Json:
         """The batch report of so many resamples."""
-        asked = {"batch": batch, "resamples": RESAMPLES, "seed": 7}
-        answer = self.client.post(f"/v1/reports/{metric}", json=asked).raise_for_status()
+        asked = {"metric": metric, "batch": batch, "resamples": RESAMPLES, "seed": 7}
+        answer = self.client.post("/v1/reports", json=asked).raise_for_status()
         view = shown(self._ended(answer.json()))
         return view | {"result": pictures_digested(view["result"])} if view["result"] else view
 
@@ -272,7 +272,7 @@ def _shown_batch(service: Service, metric: str, batch: str, uses: list[Json]) ->
     waiting = {"Prefer": "wait=30"}
     while service.client.post(report, headers=waiting).raise_for_status().status_code == 202:
         time.sleep(0.1)
-    items = service.get(f"/v1/batches/{batch}/items.csv").text
+    items = service.client.get(report, headers={"Accept": "text/csv"}).raise_for_status().text
     yield f"csv/{metric}", {"models": uses, "rows": table_rows(items)}
     yield (
         f"file/{metric}",

@@ -371,7 +371,8 @@ def described(chosen: Settings) -> dict[str, Any]:
 
 def test_it_is_described(toy: AnyMetric, chosen: Settings) -> None:
     found = described(chosen)
-    assert {URL, "/v1/reports/toy"} <= found["paths"].keys()
+    kinds = found["paths"]["/v1/scores/{metric}"]["post"]["parameters"]
+    assert "toy" in next(one for one in kinds if one["name"] == "metric")["schema"]["enum"]
     assert "letter" in found["components"]["schemas"]["ToyRequest"]["properties"]
 
 

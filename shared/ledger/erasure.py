@@ -15,7 +15,6 @@ from typing import Any
 
 from sqlalchemy import (
     ARRAY,
-    Column,
     ColumnElement,
     Connection,
     Integer,
@@ -33,7 +32,7 @@ from sqlalchemy import (
 from shared.contracts.errors import ScoringError
 from shared.ledger import files
 from shared.ledger.file_store import FileStore
-from shared.ledger.jobs import find
+from shared.ledger.jobs import find, has_metadata
 from shared.ledger.tables import FINAL, OPEN, batch_lines, batches, jobs, result_facts
 
 
@@ -89,11 +88,6 @@ def of_metadata(connection: Connection, tenant: str, metadata: Mapping[str, str]
         has_metadata(jobs.c.request, metadata),
         has_metadata(batch_lines.c.caller, metadata),
     )
-
-
-def has_metadata(column: Column[Any], metadata: Mapping[str, str]) -> ColumnElement[bool]:
-    """Return the condition that `metadata` of a JSON document has these keys and values."""
-    return and_(*(column["metadata"][key].as_string() == one for key, one in metadata.items()))
 
 
 def _select(

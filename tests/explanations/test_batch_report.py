@@ -110,7 +110,9 @@ def test_items_csv_has_decisions_and_scores(scene: WorkedScene) -> None:
         one["custom_id"]: one["response"]["body"]["result"]
         for one in scene.file(batch["output_file_id"])
     }
-    sheet = scene.client.get(f"/v1/batches/{batch['id']}/items.csv").text
+    sheet = scene.client.get(
+        f"/v1/batches/{batch['id']}/report", headers={"Accept": "text/csv"}
+    ).text
     rows = list(csv.DictReader(io.StringIO(sheet)))
     assert [row["gold"] for row in rows] == [gold for gold, _ in pairs]
     for row in rows:
@@ -144,7 +146,7 @@ def test_gold_labels_are_shown_as_they_are_and_never_run(scene: WorkedScene) -> 
 
 def test_what_is_about_scores_is_refused(scene: WorkedScene) -> None:
     asked = {"jobs": ["job_1"], "by": ["metadata.market"]}
-    answer = scene.client.post("/v1/reports/explanations", json=asked)
+    answer = scene.client.post("/v1/reports", json={"metric": "explanations"} | asked)
     assert answer.status_code == 422
     assert "`by` is about scores" in answer.text
 

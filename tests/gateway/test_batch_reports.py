@@ -115,17 +115,19 @@ def test_an_open_batch_has_no_report_yet(scene: Scene) -> None:
 def test_every_metric_takes_report_jobs(scene: Scene) -> None:
     _, listed = make_batch(scene.engine, [0.5])
     for metric, contract in ((name, one.batch) for name, one in metrics().items()):
-        answer = scene.client.post(f"/v1/reports/{metric}", json={"jobs": listed})
+        answer = scene.client.post("/v1/reports", json={"metric": metric, "jobs": listed})
         assert answer.status_code == 202, answer.text
         assert answer.json()["metric"] == contract.name
-    assert scene.client.post("/v1/reports/astrology", json={}).status_code == 404
-    assert scene.client.post("/v1/reports/hatexscore", json={}).status_code == 422
+    assert scene.client.post("/v1/reports", json={"metric": "astrology"}).status_code == 422
+    assert scene.client.post("/v1/reports", json={"metric": "hatexscore"}).status_code == 422
 
 
 def test_fifty_thousand_jobs_may_be_listed(scene: Scene) -> None:
     listed = [f"job_{number:032x}" for number in range(50_000)]
     _, ours = make_batch(scene.engine, [0.5])
-    answer = scene.client.post("/v1/reports/hatexscore", json={"jobs": [*ours, *listed[1:]]})
+    answer = scene.client.post(
+        "/v1/reports", json={"metric": "hatexscore", "jobs": [*ours, *listed[1:]]}
+    )
     assert answer.status_code == 422  # read whole, and the first that is nobody's is named
     assert answer.json()["errors"][0]["pointer"] == "#/jobs/1"
 
@@ -134,5 +136,5 @@ def test_fifty_thousand_jobs_may_be_listed(scene: Scene) -> None:
 def test_an_id_that_the_ledger_could_not_even_look_up_is_refused(
     client: httpx.Client, ids: dict[str, object]
 ) -> None:
-    answer = client.post("/v1/reports/hatexscore", json=ids)
+    answer = client.post("/v1/reports", json={"metric": "hatexscore"} | ids)
     assert answer.status_code == 422, answer.text

@@ -111,12 +111,12 @@ def make(
         turn = func.hashtextextended(f"review-queue {wanted.tenant} {key}", 0)
         connection.execute(select(func.pg_advisory_xact_lock(turn)))
         own = review_queues.c.tenant == wanted.tenant, review_queues.c.key == key
-        row = connection.execute(select(*SHOWN).where(*own)).one_or_none()
-        if row is not None:
+        known = connection.execute(select(*SHOWN).where(*own)).one_or_none()
+        if known is not None:
             asked = given | {"batch_id": wanted.batch_id}
-            if any(getattr(row, name) != one for name, one in asked.items() if name != "key"):
+            if any(getattr(known, name) != one for name, one in asked.items() if name != "key"):
                 raise KeyReused("the first request with this key had another body", pointer="")
-            return ReviewQueue(**row._asdict())
+            return ReviewQueue(**known._asdict())
     opened = select(func.count()).where(
         review_queues.c.tenant == wanted.tenant, review_queues.c.closed_at.is_(None)
     )

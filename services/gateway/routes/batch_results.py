@@ -47,8 +47,9 @@ CsvChunks = Callable[[Engine, Batch, ServiceContract | None], Iterator[bytes]]
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
 WORST = 50  # lines in the HTML file
 TEXT = {"schema": {"type": "string"}}
-JSON, HTML, SVG, PNG = "application/json", "text/html", "image/svg+xml", "image/png"
-REPORT_JOB = {
+JSON, HTML, CSV = "application/json", "text/html", "text/csv"
+SVG, PNG = "image/svg+xml", "image/png"
+REPORT_JOB: dict[int | str, dict[str, Any]] = {
     200: views.schema_response("Job", "the report is made", headers=LOCATION),
     202: views.schema_response("Job", "it is being made; poll `Location`", headers=LOCATION),
 }
@@ -74,7 +75,7 @@ async def create_batch_report(
 @router.get(
     "/{batch_id}/report",
     operation_id="get_batch_report",
-    summary="The report on a batch as JSON or HTML, or a chart of it",
+    summary="The report on a batch, a chart of it, or its lines",
     response_model=None,
     responses={
         200: {
@@ -82,6 +83,7 @@ async def create_batch_report(
             "content": {
                 **views.schema_response("BatchReport", "")["content"],
                 HTML: TEXT,
+                CSV: TEXT,
                 SVG: TEXT,
                 PNG: {"schema": {"type": "string", "format": "binary"}},
             },
@@ -97,8 +99,12 @@ async def get_batch_report(
     plot: Annotated[str | None, Query(description="the name of one of the report's plots")] = None,
 ) -> Response:
     """The finished report. As HTML: tables, charts and the worst lines in one file, without texts
-    except the custom ids."""
+    except the custom ids. As CSV: one row per line with its scores, in the order of the input file;
+    this needs no report."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
+    kind = accepted(request, JSON, HTML, CSV, SVG, PNG)
+    if kind == CSV:
+        return await as_csv(batch, gateway)
     job = await gateway.in_ledger(lambda connection: batches.find_report(connection, batch))
     if job is None:
         raise NoReport("there is no report yet; make it with POST to this address")
@@ -107,32 +113,17 @@ async def get_batch_report(
     if job.result is None:
         raise NoReport(f"the report is being made; wait for the job {job.id}")
     if plot is not None:
-        return plot_response(job.result, plot, accepted(request, SVG, PNG))
-    if accepted(request, JSON, HTML) == HTML:
+        return plot_response(job.result, plot, PNG if kind == PNG else SVG)
+    if kind == HTML:
         return await as_html(batch, job.result, gateway)
     return JSONResponse(job.result)
-
-
-@router.get(
-    "/{batch_id}/items.csv",
-    operation_id="get_batch_items",
-    summary="Every line of a batch with its scores, as CSV",
-    response_class=StreamingResponse,
-    response_model=None,
-    responses={200: {"content": {"text/csv": TEXT}}, **views.error_responses(403, 404, 409)},
-)
-async def get_batch_items(batch_id: str, gateway: Gateway, caller: Batcher) -> Response:
-    """One row per line of a batch that has ended, in the order of the input file."""
-    return await as_csv(await find_batch(batch_id, gateway, caller.tenant), gateway)
 
 
 async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     """Return the job that reports on this batch, after waiting for its end for `seconds`. Raises
     NoReport."""
     if not batch.is_final:
-        raise NoReport(
-            f"the batch is {batch.status}; a report on what it has is POST /v1/reports/{{metric}}"
-        )
+        raise NoReport(f"the batch is {batch.status}; a report on what it has is POST /v1/reports")
     if batch.metric not in reported() or batch.total == 0:
         raise NoReport("the batch has no scores")
     contract = reported()[batch.metric].batch

@@ -48,7 +48,6 @@ from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import JudgementFilter, JudgementState
 
-MOST_ON_A_PAGE = 100
 ID = re.compile(QUEUE_ID)
 router = APIRouter(prefix="/v1/review-queues", tags=["judgements"])
 
@@ -144,10 +143,9 @@ async def list_review_queues(
 ) -> JSONResponse:
     """A page of queues."""
     http_requests.check_filters(request, {"batch", "limit", "after"})
-    most = min(limit, MOST_ON_A_PAGE)
 
     def read(connection: Connection) -> tuple[list[dict[str, Any]], bool]:
-        some, more = review_queues.page_of(connection, caller.tenant, most, after, batch)
+        some, more = review_queues.page_of(connection, caller.tenant, limit, after, batch)
         progress = review_progress.progress_by_queue(connection, [one.id for one in some])
         return [queue_json(one, progress[one.id]) for one in some], more
 

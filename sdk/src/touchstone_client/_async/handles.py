@@ -216,12 +216,14 @@ class AsyncBatch(models.Batch):
         """The report in this media type, once it is made."""
         await self.report(timeout)
         path, headers = f"/v1/batches/{self.id}/report", {"Accept": kind}
-        answer = await self._api.ask(Request("GET", path, params=params, headers=headers))
+        asked = Request("GET", path, params=params, headers=headers)
+        answer: Answer = await self._api.ask(asked)
         return answer.body
 
     async def items_csv(self) -> str:
         """Every line with all its numbers, as CSV."""
-        answer: Answer = await self._api.get(f"/v1/batches/{self.id}/items.csv")
+        path, headers = f"/v1/batches/{self.id}/report", {"Accept": "text/csv"}
+        answer: Answer = await self._api.ask(Request("GET", path, headers=headers))
         return answer.body.decode()
 
     def _taken(self, found: Fields) -> AsyncBatch:

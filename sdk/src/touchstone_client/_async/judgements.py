@@ -15,6 +15,11 @@ from touchstone_client._wire import encoded, fields_of, read
 from touchstone_client.data.addresses import Place, created, opened
 
 QUEUES = "/v1/review-queues"
+KINDS = {
+    "jsonl": "application/jsonl",
+    "csv": "text/csv",
+    "label-studio": "application/vnd.label-studio+json",
+}
 
 P = TypeVar("P", bound=Place)
 
@@ -26,8 +31,8 @@ class AsyncJudgements(AsyncResource):
         """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
         `human_label`, `spans`, `note`, `blind`, `queue`, `seconds`. Raises NotFound,
         BadRequest."""
-        path = f"/v1/jobs/{job_id}/judgements"
-        answer = await self._api.post(path, {"verdict": verdict, **more})
+        body = {"job_id": job_id, "verdict": verdict, **more}
+        answer = await self._api.post("/v1/judgements", body)
         return read(models.ReviewerJudgement, answer)
 
     async def list(
@@ -57,10 +62,10 @@ class AsyncJudgements(AsyncResource):
         queue: str | None = None,
     ) -> P:
         """Into a file; the target. format: jsonl, csv or label-studio."""
-        chosen = {"format": format, "batch": batch, "queue": queue}
-        asked = {name: value for name, value in chosen.items() if value is not None}
-        path = f"/v1/judgements/export?{urlencode(asked)}"
-        async with self._api.open(Request("GET", path)) as stream:
+        headers = {"Accept": KINDS[format]}
+        chosen = fields_of(None, {"batch": batch, "queue": queue})
+        asked = Request("GET", "/v1/judgements", params=chosen, headers=headers)
+        async with self._api.open(asked) as stream:
             with created(target) as file:
                 async for piece in stream.pieces():
                     file.write(piece)
@@ -77,16 +82,16 @@ class AsyncJudgements(AsyncResource):
                 body = stream.read()
         else:
             body = b"".join(encoded(one) + b"\n" for one in lines)
-        path = f"/v1/judgements/import?{urlencode({'source': source})}"
+        path = f"/v1/judgements?{urlencode({'source': source})}"
         headers = {"Content-Type": "application/jsonl"}
         return read(
             models.Import, await self._api.ask(Request("POST", path, body, headers=headers))
         )
 
-    async def audit(self) -> AsyncIterator[models.Audit]:
-        """Who judged, withdrew and took in, newest first; for keys of `admin`."""
-        async for one in self._pages("/v1/judgements/audit"):
-            yield models.Audit.model_validate(one)
+    async def audit(self) -> AsyncIterator[models.ReviewerJudgement]:
+        """Who judged and withdrew, newest first; with the keys and requests for keys of `admin`."""
+        async for one in self._pages("/v1/judgements", history=True):
+            yield models.ReviewerJudgement.model_validate(one)
 
 
 class AsyncReviewQueues(AsyncResource):

@@ -16,6 +16,11 @@ from touchstone_client._wire import encoded, fields_of, read
 from touchstone_client.data.addresses import Place, created, opened
 
 QUEUES = "/v1/review-queues"
+KINDS = {
+    "jsonl": "application/jsonl",
+    "csv": "text/csv",
+    "label-studio": "application/vnd.label-studio+json",
+}
 
 P = TypeVar("P", bound=Place)
 
@@ -27,8 +32,8 @@ class Judgements(Resource):
         """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
         `human_label`, `spans`, `note`, `blind`, `queue`, `seconds`. Raises NotFound,
         BadRequest."""
-        path = f"/v1/jobs/{job_id}/judgements"
-        answer = self._api.post(path, {"verdict": verdict, **more})
+        body = {"job_id": job_id, "verdict": verdict, **more}
+        answer = self._api.post("/v1/judgements", body)
         return read(models.ReviewerJudgement, answer)
 
     def list(
@@ -58,10 +63,10 @@ class Judgements(Resource):
         queue: str | None = None,
     ) -> P:
         """Into a file; the target. format: jsonl, csv or label-studio."""
-        chosen = {"format": format, "batch": batch, "queue": queue}
-        asked = {name: value for name, value in chosen.items() if value is not None}
-        path = f"/v1/judgements/export?{urlencode(asked)}"
-        with self._api.open(Request("GET", path)) as stream:
+        headers = {"Accept": KINDS[format]}
+        chosen = fields_of(None, {"batch": batch, "queue": queue})
+        asked = Request("GET", "/v1/judgements", params=chosen, headers=headers)
+        with self._api.open(asked) as stream:
             with created(target) as file:
                 for piece in stream.pieces():
                     file.write(piece)
@@ -78,16 +83,16 @@ class Judgements(Resource):
                 body = stream.read()
         else:
             body = b"".join(encoded(one) + b"\n" for one in lines)
-        path = f"/v1/judgements/import?{urlencode({'source': source})}"
+        path = f"/v1/judgements?{urlencode({'source': source})}"
         headers = {"Content-Type": "application/jsonl"}
         return read(
             models.Import, self._api.ask(Request("POST", path, body, headers=headers))
         )
 
-    def audit(self) -> Iterator[models.Audit]:
-        """Who judged, withdrew and took in, newest first; for keys of `admin`."""
-        for one in self._pages("/v1/judgements/audit"):
-            yield models.Audit.model_validate(one)
+    def audit(self) -> Iterator[models.ReviewerJudgement]:
+        """Who judged and withdrew, newest first; with the keys and requests for keys of `admin`."""
+        for one in self._pages("/v1/judgements", history=True):
+            yield models.ReviewerJudgement.model_validate(one)
 
 
 class ReviewQueues(Resource):

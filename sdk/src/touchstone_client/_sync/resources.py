@@ -13,10 +13,11 @@ from touchstone_client._sync.api import Api
 from touchstone_client._sync.handles import Batch, Job
 from touchstone_client._http import Request
 from touchstone_client._lines import Source, batch_file
-from touchstone_client._wire import Fields, job_of, new_key, read
+from touchstone_client._wire import Fields, fields_of, job_of, new_key, read
 from touchstone_client.data.addresses import Place, created, name_of, opened
 from touchstone_client.data.mapping import Columns
 from touchstone_client.data.readers import AS_NAMED, Reading
+from touchstone_client.errors import NotFound
 
 MOST_A_PAGE = 100
 UPLOAD_SECONDS = 600.0
@@ -59,10 +60,12 @@ class Jobs(Resource):
         return Job(self._api, job_of(json.loads(answer.body)))
 
     def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[Job[Any]]:
-        """Up to 1,000 jobs, in this order. wait: seconds until all have ended, 30 at most."""
-        answer = self._api.post("/v1/jobs:batchGet", {"ids": list(ids)}, wait=wait)
-        found = json.loads(answer.body)["data"]
-        return [Job(self._api, job_of(one)) for one in found]
+        """Jobs in this order. wait: seconds until all have ended, 30 at most. Raises NotFound."""
+        found: dict[str, Fields] = {}
+        for start in range(0, len(ids), MOST_A_PAGE):
+            some = list(dict.fromkeys(ids[start : start + MOST_A_PAGE]))
+            found |= {str(one["id"]): one for one in self._api.jobs(some, wait=wait)}
+        return [Job(self._api, job_of(found[one])) for one in ids]
 
     def create_many(
         self, metric: str, requests: Sequence[dict[str, Any]], *, key: str = ""
@@ -72,15 +75,16 @@ class Jobs(Resource):
         key: the `Idempotency-Key`, of your own where another process may send the same again.
         Raises BadRequest with a pointer (`/requests/17/…`) to everything that is wrong.
         """
-        body = {"requests": [dict(one) for one in requests]}
-        answer = self._api.post(f"/v1/scores/{metric}:batchCreate", body, key=key)
+        body = {"metric": metric, "requests": [dict(one) for one in requests]}
+        answer = self._api.post("/v1/scores:batchCreate", body, key=key)
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]
 
     def list(
         self, *, status: str | None = None, metric: str | None = None, batch: str | None = None
     ) -> Iterator[Job[Any]]:
         """Newest first."""
-        for one in self._pages("/v1/jobs", status=status, metric=metric, batch=batch):
+        chosen = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
+        for one in self._pages("/v1/jobs", **chosen):
             yield Job(self._api, job_of(one))
 
     def cancel(self, job_id: str) -> Job[Any]:
@@ -209,7 +213,10 @@ class Models(Resource):
 
     def get(self, name: str) -> models.Model:
         """Raises NotFound."""
-        return read(models.Model, self._api.get(f"/v1/models/{name}"))
+        for one in self.list():
+            if one.id == name:
+                return one
+        raise not_found("model", name)
 
 
 class Reports(Resource):
@@ -226,9 +233,9 @@ class Reports(Resource):
     ) -> Any:
         """The metric's report, as in `HatexscoreBatchReport`. jobs, batch: one of the two, by ids;
         settings: as `resamples`, `against`, of `BatchReportRequest`. Raises as `Job.wait`."""
-        body = {"jobs": jobs, "batch": batch, **settings}
+        body = {"metric": metric, "jobs": jobs, "batch": batch, **settings}
         sent = {name: one for name, one in body.items() if one is not None}
-        answer = self._api.post(f"/v1/reports/{metric}", sent, wait=30)
+        answer = self._api.post("/v1/reports", sent, wait=30)
         return Job[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
 
 
@@ -236,14 +243,16 @@ class Webhooks(Resource):
     """`/v1/webhook-endpoints`. Tests, changes and replays are not repeated after a lost answer."""
 
     def list(self) -> Iterator[models.Endpoint]:
-        """Oldest first."""
-        answer = self._api.get("/v1/webhook-endpoints")
-        for one in read(models.EndpointList, answer).data:
-            yield one
+        """Newest first."""
+        for one in self._pages("/v1/webhook-endpoints"):
+            yield models.Endpoint.model_validate(one)
 
     def get(self, endpoint_id: str) -> models.Endpoint:
         """Raises NotFound."""
-        return read(models.Endpoint, self._api.get(_place(endpoint_id)))
+        for one in self.list():
+            if one.id == endpoint_id:
+                return one
+        raise not_found("webhook endpoint", endpoint_id)
 
     def create(
         self, url: str, *, events: Sequence[str] = (), description: str = "", **push: Any
@@ -283,15 +292,16 @@ class Webhooks(Resource):
         for one in self._pages(f"{_place(endpoint_id)}/deliveries", status=status):
             yield models.Delivery.model_validate(one)
 
-    def replay(self, endpoint_id: str, delivery_id: str) -> models.Delivery:
-        """Owes it once more."""
-        path = f"{_place(endpoint_id)}/deliveries/{delivery_id}/replay"
-        return models.Delivery.model_validate(self._once("POST", path, None))
-
-    def replay_failed(self, endpoint_id: str) -> int:
-        """Owes all failed ones once more; how many they are."""
-        found = self._once("POST", f"{_place(endpoint_id)}/replay-failed", None)
+    def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
+        """Sends a delivery once more, or all failed ones; how many they are."""
+        body = fields_of(None, {"delivery": delivery_id})
+        found = self._once("POST", f"{_place(endpoint_id)}/replay", body)
         return cast(int, found["replayed"])
+
+
+def not_found(what: str, name: str) -> NotFound:
+    """As the service says it."""
+    return NotFound(404, {"title": f"No such {what}", "detail": f"there is no {what} {name!r}"})
 
 
 def _place(endpoint_id: str) -> str:

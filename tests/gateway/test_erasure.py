@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 from sqlalchemy import Engine, text
 
@@ -13,12 +14,18 @@ from shared.ledger.erasure import Erasure, FileLines
 from shared.ledger.file_store import FileStore
 from shared.ledger.files import new_id
 from shared.ledger.tables import metadata
+from shared.process.settings import Settings
 from tests.batches import URL, Scene, line, store_folder
 from tests.gateway.conftest import Opens
 from tests.gateway.test_scores import GOOD
 
 MARK = "zqmarked"
 MINE = {"metadata": {"user": "u17"}}
+
+
+@pytest.fixture
+def scene(client: httpx.Client, engine: Engine, chosen: Settings) -> Scene:
+    return Scene(client, engine, chosen)
 
 
 def places_of(scene: Scene, mark: str) -> list[str]:
