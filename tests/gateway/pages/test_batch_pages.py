@@ -161,8 +161,8 @@ class TestOpen:
 
     def test_nothing_can_be_taken_away_yet(self, scene: Judged) -> None:
         made = scene.read(scene.make(LINES))
-        for path in ("items.csv", "report.html"):
-            answer = scene.client.get(f"/v1/batches/{made['id']}/{path}")
+        for path, accept in (("items.csv", AS_CSV), ("report.html", AS_HTML)):
+            answer = scene.client.get(f"/v1/batches/{made['id']}/report", headers=accept)
             assert answer.status_code == 409, answer.text
             assert answer.headers["content-type"] == "application/problem+json"
             assert scene.client.get(f"/batches/{made['id']}/{path}").status_code == 409
