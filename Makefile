@@ -80,12 +80,13 @@ nightly: $(VENV)/dev  ## coverage of intervals and size of tests, at full size, 
 	$(BIN)/pytest -m nightly --numprocesses 2 --timeout 14400
 	$(BIN)/pytest -m "not end_to_end and not nightly" --hypothesis-profile nightly --numprocesses 2 --timeout 3600
 
-lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated pages
+lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated pages, size of the API
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m cli.generators.reference check
+	$(BIN)/python -m cli.generators.api_size
 
 images: $(VENV)/runtime  ## build the images and score with them in compose; skipped without Docker
 	@.ci/images

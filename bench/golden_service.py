@@ -95,8 +95,8 @@ class Service:
 
     def report(self, metric: str, batch: str) -> Json:
         """The batch report of so many resamples."""
-        asked = {"batch": batch, "resamples": RESAMPLES, "seed": 7}
-        answer = self.client.post(f"/v1/reports/{metric}", json=asked).raise_for_status()
+        asked = {"metric": metric, "batch": batch, "resamples": RESAMPLES, "seed": 7}
+        answer = self.client.post("/v1/reports", json=asked).raise_for_status()
         view = shown(self._ended(answer.json()))
         return view | {"result": pictures_digested(view["result"])} if view["result"] else view
 
@@ -270,11 +270,14 @@ def _uses(service: Service, names: list[str]) -> list[Json]:
 def _shown_batch(service: Service, metric: str, batch: str, uses: list[Json]) -> Iterator[Entry]:
     report = f"/v1/batches/{batch}/report"
     waiting = {"Prefer": "wait=30"}
-    while service.client.get(report, headers=waiting).raise_for_status().status_code == 202:
+    while service.client.post(report, headers=waiting).raise_for_status().status_code == 202:
         time.sleep(0.1)
-    items = service.get(f"/v1/batches/{batch}/items.csv").text
+    items = service.client.get(report, headers={"Accept": "text/csv"}).raise_for_status().text
     yield f"csv/{metric}", {"models": uses, "rows": table_rows(items)}
-    yield f"file/{metric}", page_lines(service.get(f"{report}.html").text)
+    yield (
+        f"file/{metric}",
+        page_lines(service.client.get(report, headers={"Accept": "text/html"}).text),
+    )
     for place in range(1, MOST_PAGES + 1):
         html = service.get(f"/batches/{batch}", page=place).text
         if "/jobs/job_" not in html:

@@ -36,7 +36,6 @@ PATH = f"/batches/{BATCH}"
 LEFT, RIGHT = f"batch_{'a' * 32}", f"batch_{'b' * 32}"
 LEFT_PATH = f"/batches/{LEFT}"  # whose lines have jobs, which alone are judged
 COMPARE = f"/compare?left={LEFT}&right={RIGHT}"
-NEXT = "/v1/review-queues/{queue}/next?reviewer=Ann"
 PAGES = {  # address, milliseconds
     "first": (PATH, 300),
     "by score": (f"{PATH}?sort=score&desc=1", 300),
@@ -59,7 +58,6 @@ PAGES = {  # address, milliseconds
     "compare: change": (f"{COMPARE}&change_from=0.35", 500),
     "compare: metadata": (f"{COMPARE}&meta=market%3Dm3", 500),
     "compare: text": (f"{COMPARE}&text=number+4999", 1_000),
-    "next line": (NEXT, 150),
     "start": ("/", 300),
 }
 MAKE = """

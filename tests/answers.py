@@ -18,6 +18,7 @@ import httpx
 import jsonschema_rs
 
 from services.gateway.app import create_app
+from services.gateway.openapi import operations, responses_of
 from services.gateway.openapi_schemas import VALUES
 from shared.contracts.problems import QUOTA_EXCEEDED, TYPE_BASE, type_name
 from shared.process.settings import Settings
@@ -134,6 +135,8 @@ def description() -> Json:
 def _description() -> Json:
     found = create_app(Settings()).openapi()
     components = {name: closed(one) for name, one in found["components"]["schemas"].items()}
+    for _, operation in operations(found):
+        operation["responses"] = dict(responses_of(found, operation))
     return {**found, "components": {"schemas": components}}
 
 

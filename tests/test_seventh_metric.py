@@ -297,7 +297,7 @@ def test_a_batch_has_report_table_and_surprises(scene: WorkedScene) -> None:
                       endpoint=URL)  # fmt: skip
     batch = scene.finish(made)
     assert (batch["status"], batch["request_counts"]["completed"]) == ("completed", 3)
-    scene.client.get(f"/v1/batches/{batch['id']}/report")
+    scene.client.post(f"/v1/batches/{batch['id']}/report")
     scene.work()
     report = scene.client.get(f"/v1/batches/{batch['id']}/report").json()
     assert (report["metric"], report["scored"]) == ("toy", 3)
@@ -371,7 +371,8 @@ def described(chosen: Settings) -> dict[str, Any]:
 
 def test_it_is_described(toy: AnyMetric, chosen: Settings) -> None:
     found = described(chosen)
-    assert {URL, "/v1/reports/toy"} <= found["paths"].keys()
+    kinds = found["paths"]["/v1/scores/{metric}"]["post"]["parameters"]
+    assert "toy" in next(one for one in kinds if one["name"] == "metric")["schema"]["enum"]
     assert "letter" in found["components"]["schemas"]["ToyRequest"]["properties"]
 
 

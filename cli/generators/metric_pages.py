@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cli.generators.api_reference import DESCRIPTION, ROOT
+from cli.generators.api_reference import ROOT
 from services.gateway.pages.terms import terms
 from services.registry import metrics
 
 FOLDER = ROOT / "docs" / "guide" / "metrics"
+ANSWERS = ROOT / "docs" / "answers.json"
 WRITTEN = re.compile(
     r"(<!-- (example|parts): written by `make reference` -->\n)"
     r".*?(<!-- end of generated part -->\n)",
@@ -48,10 +49,8 @@ def page(name: str) -> str:
 
 
 def _example(name: str) -> Iterator[str]:
-    """Yield the metric's first example and the answer recorded in docs/openapi.json."""
-    description = json.loads(DESCRIPTION.read_text("utf-8"))
-    responses = description["paths"][f"/v1/scores/{name}"]["post"]["responses"]
-    result = responses["200"]["content"]["application/json"]["example"]["result"]
+    """Yield the metric's first example and the recorded answer to it."""
+    result = json.loads(ANSWERS.read_text("utf-8"))[f"score_{name}"]["result"]
     request = _format_json(next(iter(metrics()[name].examples.values())))
     answer = {key: _shorten(result[key]) for key in SHOWN} | {CUT: CUT}
     yield f"""\

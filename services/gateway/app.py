@@ -37,7 +37,6 @@ from services.gateway.routes import (
     judgements,
     review_queues,
     schemas,
-    scores,
     webhooks,
 )
 from services.gateway.site_security import SameOriginMiddleware
@@ -87,7 +86,6 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.gateway = _state(settings)
     app.include_router(bulk.make_router())
-    app.include_router(scores.make_router(bulk.add_several))
     for router in ROUTERS:
         app.include_router(router)
     refusals.install(app)

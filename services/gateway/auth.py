@@ -118,6 +118,7 @@ Scorer = Annotated[Caller, Depends(needs("score"))]
 Reader = Annotated[Caller, Depends(needs("score", "batch", "review"))]
 Canceller = Annotated[Caller, Depends(needs("score", "batch"))]
 Reviewer = Annotated[Caller, Depends(needs("review"))]
+Judge = Annotated[Caller, Depends(needs("review", "batch"))]
 Batcher = Annotated[Caller, Depends(needs("batch"))]
 Administrator = Annotated[Caller, Depends(needs("admin"))]
 

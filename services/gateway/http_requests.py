@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from datetime import UTC, datetime
 from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar
 
 from fastapi import Header, Query, Request
@@ -46,6 +47,16 @@ SMALL_BYTES = 50_000  # a larger body is read beside the other requests, not bef
 # Printable ASCII, in quotes or bare; a quote inside would need escapes that nobody writes.
 KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 MOST_ON_A_PAGE = 100
+MOST_SECONDS = 253_402_300_799  # 9999-12-31
+METADATA = re.compile(r"metadata\[([^\[\]]{1,64})\]")
+METADATA_PARAMETER = {
+    "name": "metadata",
+    "in": "query",
+    "description": "keys and values of the request's metadata, as in `metadata[user]=u17`",
+    "style": "deepObject",
+    "explode": True,
+    "schema": {"type": "object", "additionalProperties": {"type": "string"}},
+}
 MOST_DIGITS = sys.get_int_max_str_digits()  # of an integer
 
 
@@ -58,21 +69,26 @@ def _in_digits(sent: Any) -> Any:
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 InDigits = BeforeValidator(_in_digits)
-Limit = Annotated[int, Query(ge=1, description="coerced to 100 at most"), InDigits]
+Limit = Annotated[int, Query(ge=1, le=MOST_ON_A_PAGE), InDigits]
 ById = Annotated[Order, Query(description="`desc`: newest first")]
 
 
-async def parse(request: Request, message: type[M], *, limit: int) -> M:
-    """The body as this message. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType."""
+async def parse(request: Request, message: type[M] | Callable[[Any], type[M]], *, limit: int) -> M:
+    """The body as this message. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType.
+
+    message: or a function that chooses it by the decoded body.
+    """
     raw = await read(request, limit=limit)
     if len(raw) <= SMALL_BYTES:
         return parse_body(raw, message)
     return await run_in_threadpool(parse_body, raw, message)
 
 
-def parse_body(raw: bytes, message: type[M]) -> M:
+def parse_body(raw: bytes, message: type[M] | Callable[[Any], type[M]]) -> M:
     """What was read as this message. Raises InvalidBody."""
     body = decode(raw)
+    if not isinstance(message, type):
+        message = message(body)
     try:
         return parse_strict(message, raw, body)
     except ValidationError as error:
@@ -182,14 +198,34 @@ def page_after(shape: re.Pattern[str]) -> Any:
 def slice_of(request: Request, limit: int, after: str | None, order: Order) -> Slice:
     """The page that is asked for. Raises BadInput."""
     check_filters(request, {"limit", "after", "order", "purpose"})
-    return Slice(limit=min(limit, MOST_ON_A_PAGE), after=after, order=order)
+    return Slice(limit=limit, after=after, order=order)
 
 
 def check_filters(request: Request, known: set[str]) -> None:
     """A filter that nobody knows is refused, not ignored."""
-    unknown = sorted(set(request.query_params) - known)
+    sent = {"metadata" if METADATA.fullmatch(name) else name for name in request.query_params}
+    unknown = sorted(sent - known)
     if unknown:
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
+
+
+def accepted(request: Request, *kinds: str) -> str:
+    """Return the first of these media types that the Accept header names, else the first."""
+    named = [one.partition(";")[0].strip() for one in request.headers.get("accept", "").split(",")]
+    return next((one for one in named if one in kinds), kinds[0])
+
+
+Moment = Annotated[int | None, Query(ge=0, le=MOST_SECONDS, description="unix seconds"), InDigits]
+
+
+def instant(seconds: int | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def metadata_filter(request: Request) -> dict[str, str]:
+    """Return the keys and values of `metadata[KEY]=VALUE` in the query."""
+    params = request.query_params.items()
+    return {found[1]: value for name, value in params if (found := METADATA.fullmatch(name))}
 
 
 def list_json(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:

@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
+from pydantic import BaseModel, Field, RootModel, create_model
 
-from services.gateway.views import ALWAYS_SENT, JobBrief, JobSchema, ListPage
-from services.registry import all_contracts, contracts, metrics, reported
+from services.gateway.views import ALWAYS_SENT, JobBrief, JobSchema, JobSummary, ListPage
+from services.registry import all_contracts, reported
 from shared.contracts.service import (
     BatchReportContract,
     MetricContract,
     ServiceContract,
     tag_report,
 )
-
-MORE = "whole where the call waited with `Prefer: wait`, else in these few words"
 
 
 def job_type(contract: ServiceContract) -> str:
@@ -34,11 +32,10 @@ def job_types() -> Iterator[type[BaseModel]]:
     jobs = {name: _job_of(contract) for name, contract in all_contracts().items()}
     union = _union("Job", "A job of any kind.", jobs.values())
     yield union
-    yield create_model("JobList", __base__=ListPage[union], __doc__="Jobs.")  # type: ignore[valid-type]
+    listed: Any = JobSummary | union
+    yield create_model("JobList", __base__=ListPage[listed], __doc__="Jobs.")
     yield _list_of("Jobs", union)
-    for name in (*metrics(), *(one.name for one in contracts().values() if one.several)):
-        yield _list_of(f"{jobs[name].__name__}s", jobs[name])
-        yield _list_of(f"Accepted{jobs[name].__name__}s", _partial_job(jobs[name]))
+    yield _list_of("AcceptedJobs", union | JobBrief)
     reports = [_report_of(contract.batch) for contract in reported().values()]
     yield _union("BatchReport", "A batch report of any metric.", reports)
 
@@ -66,28 +63,11 @@ def _report_of(contract: BatchReportContract) -> Any:
     )
 
 
-def _partial_job(job: type[BaseModel]) -> type[BaseModel]:
-    """A job of which only the first words must be there."""
-    hints: dict[str, Any] = {name: one.annotation for name, one in job.model_fields.items()}
-    fields: Any = {
-        name: (hints[name], ...)
-        if name in JobBrief.model_fields
-        else (hints[name] | None, Field(default=None, description=field.description))
-        for name, field in job.model_fields.items()
-    }
-    return create_model(
-        f"Accepted{job.__name__}",
-        __config__=ConfigDict(json_schema_serialization_defaults_required=False),
-        __doc__=f"A job that was accepted: {MORE}.",
-        **fields,
-    )
-
-
-def _list_of(name: str, job: type[BaseModel]) -> type[BaseModel]:
+def _list_of(name: str, job: Any) -> type[BaseModel]:
     says = "Jobs, in the order in which they were asked for."
     fields: Any = {
         "object": (Literal["list"], "list"),
-        "data": (list[job], ...),  # type: ignore[valid-type]
+        "data": (list[job], ...),
         "has_more": (Literal[False], False),
     }
     return create_model(name, __config__=ALWAYS_SENT, __doc__=says, **fields)

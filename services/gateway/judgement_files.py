@@ -11,13 +11,14 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, ValidationError
 from sqlalchemy import Connection, Engine, select
 
 from services.gateway.batch_csv import csv_field, encode_rows
 from services.gateway.judgement_views import (
+    ORIGIN,
     JudgementRequest,
     ReviewerJudgementSchema,
     ReviewerName,
@@ -41,14 +42,14 @@ FileFormat = Literal["jsonl", "csv", "label-studio"]
 KINDS: dict[FileFormat, tuple[str, str]] = {
     "jsonl": ("jsonl", "application/jsonl"),
     "csv": ("csv", "text/csv; charset=utf-8"),
-    "label-studio": ("json", "application/json"),
+    "label-studio": ("json", "application/vnd.label-studio+json"),
 }
 AT_ONCE = 200
 MOST_LINES = 5_000  # of an import
 MOST_FAULTS = 20
 PLACE = ("batch_id", "line", "custom_id", "metadata")
 COLUMNS = (
-    *ReviewerJudgementSchema.model_fields,
+    *(name for name in ReviewerJudgementSchema.model_fields if name not in ORIGIN),
     *("metric", "score", "metric_verdict"),
     *PLACE,
     "created_iso",
@@ -59,7 +60,6 @@ OF_AN_EXPORT = frozenset(COLUMNS)
 class JudgementLine(JudgementRequest):
     """A line of an import."""
 
-    job_id: Annotated[str, StringConstraints(pattern=r"^job_[0-9a-f]{32}$")]
     reviewer: ReviewerName = Field(description="who judged")
 
 
@@ -88,7 +88,8 @@ def _cell(value: Any) -> str:
 
 def _row(one: ReviewerJudgement, job: JobRecord | None) -> dict[str, Any]:
     result = {} if job is None else job.result
-    shown = judgement_json(one) | {"metric": None if job is None else job.metric}
+    shown = {name: value for name, value in judgement_json(one).items() if name not in ORIGIN}
+    shown |= {"metric": None if job is None else job.metric}
     shown |= {"score": result.get("score"), "metric_verdict": result.get("verdict")}
     shown |= dict.fromkeys(PLACE) if job is None else job.place
     made = one.created_at.astimezone(UTC).isoformat(timespec="seconds")

@@ -29,7 +29,6 @@ from shared.ledger.judgements import (
     MOST_NOTE,
     MOST_SPANS,
     SCORE,
-    AuditEntry,
     Opinion,
     Origin,
     ReviewerJudgement,
@@ -37,6 +36,7 @@ from shared.ledger.judgements import (
 from shared.ledger.keys import MOST_REVIEWER
 from shared.process.telemetry import request_id
 
+ORIGIN = ("key_id", "address_family", "request_id")
 QUEUE_ID = r"rq_[0-9a-f]{32}"
 ReviewerName = Annotated[
     str,
@@ -53,7 +53,7 @@ class MarkedSpan(Message):
     end: int = Field(ge=1, description="character offset, exclusive")
 
 
-class JudgementRequest(Message):
+class JudgementFields(Message):
     """What somebody thinks of a score, or of one of its parts."""
 
     verdict: Opinion = Field(description="with the metric")
@@ -83,6 +83,12 @@ class JudgementRequest(Message):
     seconds: float | None = Field(default=None, ge=0, le=86_400, description="that it took")
 
 
+class JudgementRequest(JudgementFields):
+    """What somebody thinks of a job's score, or of one of its parts."""
+
+    job_id: Annotated[str, StringConstraints(pattern=r"^job_[0-9a-f]{32}$")]
+
+
 class ReviewQueueRequest(Message):
     """Lines of a batch to be judged; they are frozen when the queue is made."""
 
@@ -105,11 +111,13 @@ class ReviewQueueRequest(Message):
     )
 
 
-class SkipRequest(Message):
-    """A line that this person shall not be given again."""
+class LeaseRequest(Message):
+    """Who wants a line to judge."""
 
-    position: int = Field(ge=1, le=MOST_LINES)
-    reviewer: ReviewerName | None = None
+    reviewer: ReviewerName | None = Field(default=None, description="who judges, if not the key")
+    skip: int | None = Field(
+        default=None, ge=1, le=MOST_LINES, description="position of a line not to be given again"
+    )
 
 
 class ReviewerJudgementSchema(BaseModel):
@@ -135,31 +143,13 @@ class ReviewerJudgementSchema(BaseModel):
     current: bool = Field(description="whether no other supersedes it")
     source: str | None = Field(description="where it was made, if elsewhere")
     created_at: int = Field(description="unix seconds")
+    key_id: str | None = Field(description="that sent it; for keys of scope `admin`")
+    address_family: str | None = Field(description="IPv4 or IPv6; for keys of scope `admin`")
+    request_id: str | None = Field(description="that sent it; for keys of scope `admin`")
 
 
 class JudgementList(ListPage[ReviewerJudgementSchema]):
     """A page of judgements, newest first."""
-
-
-class AuditSchema(BaseModel):
-    """Who wrote a judgement, when and how."""
-
-    model_config = ALWAYS_SENT
-
-    id: str
-    object: Literal["judgement_audit"] = "judgement_audit"
-    job_id: str
-    reviewer: str
-    verified: bool
-    verdict: str
-    key_id: str | None
-    address_family: str | None = Field(description="IPv4 or IPv6")
-    request_id: str | None
-    created_at: int = Field(description="unix seconds")
-
-
-class AuditList(ListPage[AuditSchema]):
-    """A page of the audit, newest first."""
 
 
 class ImportSchema(BaseModel):
@@ -304,14 +294,12 @@ def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) 
             raise BadInput(detail, pointer=pointer)
 
 
-def judgement_json(found: ReviewerJudgement) -> dict[str, Any]:
+def judgement_json(found: ReviewerJudgement, *, with_origin: bool = False) -> dict[str, Any]:
+    """with_origin: for keys of scope `admin`."""
     shown = asdict(found) | {"created_at": to_timestamp(found.created_at)}
+    if not with_origin:
+        shown |= dict.fromkeys(ORIGIN)
     return {"id": shown.pop("id"), "object": "judgement", **shown}
-
-
-def audit_json(found: AuditEntry) -> dict[str, Any]:
-    shown = asdict(found) | {"created_at": to_timestamp(found.created_at)}
-    return {"id": shown.pop("id"), "object": "judgement_audit", **shown}
 
 
 def queue_json(queue: ReviewQueue, progress: ReviewProgress) -> dict[str, Any]:

@@ -7,6 +7,7 @@ recorded answers to the copy in `docs/openapi.json`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,24 +19,30 @@ from pydantic import BaseModel
 
 from services.gateway import event_views, job_views, openapi_schemas
 from services.gateway.auth import SCOPES
-from services.gateway.judgement_views import JudgementRequest, ReviewQueueRequest, SkipRequest
+from services.gateway.judgement_views import JudgementRequest, LeaseRequest, ReviewQueueRequest
 from services.gateway.openapi_schemas import Json
 from services.gateway.refusals import MEDIA_TYPE
 from services.gateway.routes.batches import BatchRequest
-from services.gateway.routes.bulk import JobIds, bulk_request
-from services.gateway.routes.webhooks import EndpointChange, EndpointRequest, RotationRequest
+from services.gateway.routes.bulk import bulk_requests
+from services.gateway.routes.scores import report_requests
+from services.gateway.routes.webhooks import (
+    EndpointChange,
+    EndpointRequest,
+    ReplayRequest,
+    RotationRequest,
+)
 from services.gateway.views import TEMPLATE, ProblemSchema
-from services.registry import all_contracts, metrics
+from services.registry import contracts
 
 OTHER_REQUESTS = (
     BatchRequest,
     EndpointRequest,
     EndpointChange,
     RotationRequest,
-    JobIds,
+    ReplayRequest,
     JudgementRequest,
     ReviewQueueRequest,
-    SkipRequest,
+    LeaseRequest,
 )
 OPENAPI_VERSION = "3.1.0"
 KEY: list[dict[str, list[str]]] = [{"key": []}]
@@ -64,7 +71,7 @@ HEADERS: dict[str, tuple[str, Json]] = {
     "RateLimit": ("what is left (draft-ietf-httpapi-ratelimit-headers)", {"type": "string"}),
     "RateLimit-Policy": ("requests a key may make in a minute", {"type": "string"}),
 }
-REPLAYED = {"create_judgement"}  # without a key: what says the same again is the first
+REPLAYED = {"create_judgements"}  # without a key: what says the same again is the first
 HEADER = "#/components/headers/"
 LIMITED = ("RateLimit", "RateLimit-Policy")
 SIGNED = {
@@ -114,6 +121,7 @@ def build_description(app: FastAPI) -> Json:
         name: {"description": says, "schema": schema} for name, (says, schema) in HEADERS.items()
     }
     made["components"]["schemas"] = _components(made)
+    made["components"]["responses"] = _share_problems(made)
     return openapi_schemas.finished(made)
 
 
@@ -125,10 +133,32 @@ def operations(description: Json) -> Iterator[tuple[str, Json]]:
                 yield path, methods[method]
 
 
+def responses_of(description: Json, operation: Json) -> Iterator[tuple[str, Json]]:
+    """Every status with its response, also where that is a reference."""
+    shared = description["components"]["responses"]
+    for status, response in operation["responses"].items():
+        reference = response.get("$ref", "").rpartition("/")[2]
+        yield status, shared[reference] if reference else response
+
+
+def _share_problems(made: Json) -> Json:
+    """Replace the errors of all operations by references; return the components."""
+    found: dict[str, tuple[str, Json]] = {}
+    for _, operation in operations(made):
+        for status, response in operation["responses"].items():
+            if status >= "400":
+                same = [one for one, _ in found.values() if one.startswith(f"Problem{status}")]
+                name = f"Problem{status}" + (chr(ord("A") + len(same)) if same else "")
+                name, _ = found.setdefault(json.dumps(response), (name, response))
+                operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
+    return dict(found.values())
+
+
 def _components(made: Json) -> Json:
     asked: list[type[BaseModel]] = [
-        *(contract.request for contract in all_contracts().values()),
-        *(bulk_request(contract.request) for contract in metrics().values()),
+        *(contract.request for contract in contracts().values()),
+        *dict.fromkeys(report_requests().values()),
+        *bulk_requests().values(),
         *OTHER_REQUESTS,
     ]
     answered = [*job_views.job_types(), *event_views.event_types()]

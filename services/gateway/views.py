@@ -7,14 +7,14 @@ gateway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from shared.contracts.errors import ModelState
-from shared.contracts.messages import Context, Trace
+from shared.contracts.messages import Context, Trace, VerdictWord
 from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
 from shared.ledger.job_json import to_timestamp
@@ -135,7 +135,53 @@ class JobSchema(BaseModel):
     metadata: dict[str, str]
     context: Context | None
     trace: Trace | None = Field(description="what was evaluated, as the request named it")
+    request: dict[str, JsonValue] | None = Field(
+        description="with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts "
+        "are not stored"
+    )
     error: ProblemSchema | None = Field(description="where the job failed")
+
+
+class DeletedJob(BaseModel):
+    """A job that no longer exists."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["job"] = "job"
+    deleted: Literal[True] = True
+
+
+class DeletedJobs(BaseModel):
+    """The outcome of deleting jobs by their metadata."""
+
+    model_config = ALWAYS_SENT
+
+    object: Literal["job_deletion"] = "job_deletion"
+    jobs: int = Field(description="jobs that were deleted")
+    lines: int = Field(description="lines of batches that were deleted, with or without a job")
+    open: int = Field(
+        description="matching jobs that were not deleted: they or their batch have not ended"
+    )
+
+
+class JobSummary(BaseModel):
+    """A job in a list; all of it is at `GET /v1/jobs/{id}`."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["job"] = "job"
+    metric: str
+    status: JobStatus
+    verdict: VerdictWord | None = Field(description="of a metric's result")
+    score: float | None = Field(description="of a metric's result; null where undefined")
+    decision: str | None = Field(description="that is explained, as sent or as the text states it")
+    batch_id: str | None
+    metadata: dict[str, str]
+    created_at: int = Field(description="unix seconds")
+    started_at: int | None = Field(description="unix seconds")
+    finished_at: int | None = Field(description="unix seconds")
 
 
 class JobBrief(BaseModel):
@@ -170,11 +216,21 @@ def schema_response(
     }
 
 
-def body_schema(message: type[BaseModel], **more: Any) -> dict[str, Any]:
-    """The description of a JSON body that the handler reads itself. more: of its content."""
-    schema = {"$ref": TEMPLATE.format(model=message.__name__)}
+def body_schema(*messages: type[BaseModel], **more: Any) -> dict[str, Any]:
+    """The description of a JSON body that the handler reads itself: one of these messages. more:
+    of its content."""
+    kinds = [{"$ref": TEMPLATE.format(model=message.__name__)} for message in messages]
+    schema: dict[str, Any] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     content = {"application/json": {"schema": schema, **more}}
     return {"requestBody": {"required": True, "content": content}}
+
+
+def tagged_body_schema(kinds: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+    """The description of a JSON body whose `metric` tells its message. kinds: by metric."""
+    mapping = {name: TEMPLATE.format(model=kind.__name__) for name, kind in kinds.items()}
+    union = [{"$ref": reference} for reference in dict.fromkeys(mapping.values())]
+    schema = {"oneOf": union, "discriminator": {"propertyName": "metric", "mapping": mapping}}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 @dataclass(frozen=True)
@@ -289,6 +345,7 @@ class BatchSchema(BaseModel):
     cancelling_at: int | None
     cancelled_at: int | None
     request_counts: RequestCounts
+    erased: int = Field(description="lines that were deleted at request; the counts include them")
     metadata: dict[str, str]
 
 
@@ -328,5 +385,6 @@ def batch_json(batch: Batch) -> dict[str, Any]:
             "completed": batch.completed,
             "failed": batch.failed,
         },
+        "erased": batch.erased,
         "metadata": batch.metadata,
     }

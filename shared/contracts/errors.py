@@ -12,7 +12,6 @@ ScoringError
 ├── NotThere             404
 │   ├── UnknownJob
 │   ├── UnknownFile
-│   ├── UnknownModel
 │   └── UnknownBatch
 ├── QuotaExceeded        429  the caller has used up what it may; later the same request may pass
 ├── AttemptsExhausted    503  the job was tried as often as allowed
@@ -187,14 +186,6 @@ class NotThere(ScoringError):
     slug = "not-found"
     title = "Not found"
     cure = "Check the address and the id; ids of other tenants are not found either."
-
-
-class UnknownModel(NotThere):
-    """No model is configured under this name."""
-
-    slug = "unknown-model"
-    title = "No such model"
-    cure = "Name one of those that `GET /v1/models` lists."
 
 
 class UnknownFile(NotThere):

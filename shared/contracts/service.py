@@ -209,7 +209,7 @@ class BatchReportContract(ServiceContract):
 
     @property
     def path(self) -> str:
-        return f"/v1/reports/{self.metric}"
+        return "/v1/reports"
 
     @cached_property
     def corrections(self) -> dict[str, str]:

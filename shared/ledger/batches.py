@@ -91,6 +91,7 @@ class Batch:
     total: int
     completed: int
     failed: int
+    erased: int
     revision: int
     keeps_text: bool
     accept_untrained_languages: bool
@@ -305,6 +306,15 @@ def report_of(
     )
     connection.execute(update(batches).where(batches.c.id == batch.id).values(report_job_id=job.id))
     return Accepted(job, replayed=False)
+
+
+def find_report(connection: Connection, batch: Batch) -> Job | None:
+    """Return the job that reports on this batch, if there is one."""
+    if batch.report_job_id is None:
+        return None
+    with contextlib.suppress(UnknownJob):  # purged
+        return jobs.find(connection, batch.report_job_id)
+    return None
 
 
 def file_id(batch_id: str, kind: Kind) -> str:

@@ -175,9 +175,9 @@ def find_all(connection: Connection, ids: Sequence[str], tenant: str | None = No
     return [found[job_id] for job_id in ids]
 
 
-def open_count(connection: Connection, ids: Sequence[str]) -> int:
+def open_count(connection: Connection, ids: Sequence[str], tenant: str | None = None) -> int:
     """Return how many of these jobs have not ended."""
-    query = select(func.count()).where(*_among(ids, None), jobs.c.status.not_in(FINAL))
+    query = select(func.count()).where(*_among(ids, tenant), jobs.c.status.not_in(FINAL))
     return connection.execute(query).scalar_one()
 
 

@@ -9,8 +9,10 @@ from shared.contracts.problems import to_public
 from shared.ledger.jobs import Job
 
 
-def job_json(job: Job) -> dict[str, Any]:
-    """Return the JSON object of a job. `error` has no internal fields."""
+def job_json(job: Job, *, with_request: bool = False) -> dict[str, Any]:
+    """Return the JSON object of a job. `error` has no internal fields. The request is null unless
+    it is asked for and its texts are stored."""
+    is_shown = with_request and not job.request.get("do_not_store_text")
     return {
         "id": job.id,
         "object": "job",
@@ -27,6 +29,7 @@ def job_json(job: Job) -> dict[str, Any]:
         "metadata": job.request.get("metadata", {}),
         "context": job.request.get("context"),
         "trace": job.request.get("trace"),
+        "request": job.request if is_shown else None,
         "result": job.result,
         "error": None if job.error is None else to_public(job.error, job.request_id),
     }

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 from sqlalchemy import (
     ARRAY,
+    Column,
     ColumnElement,
     Connection,
     Row,
@@ -297,7 +298,13 @@ IN_A_LINE = (
     jobs.c.result["range"].is_not(None),  # a metric's result
     jobs.c.result["score"],
     jobs.c.result["verdict"],
+    *(jobs.c[name] for name in ("batch_id", "started_at", "finished_at")),
 )
+
+
+def has_metadata(column: Column[Any], metadata: Mapping[str, str]) -> ColumnElement[bool]:
+    """Return the condition that `metadata` of a JSON document has these keys and values."""
+    return and_(*(column["metadata"][key].as_string() == one for key, one in metadata.items()))
 
 
 def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
@@ -325,6 +332,11 @@ class JobPage:
     status: JobStatus | None = None
     metric: str | None = None
     batch: str | None = None
+    verdict: str | None = None
+    metadata: Mapping[str, str] | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    ids: Sequence[str] = ()  # only these
 
 
 def page_of(connection: Connection, page: JobPage) -> tuple[list[Job], bool]:
@@ -335,7 +347,8 @@ def page_of(connection: Connection, page: JobPage) -> tuple[list[Job], bool]:
 
 @dataclass(frozen=True)
 class JobSummary:
-    """A job in one line. score: None if undefined, and if `is_scored` is false."""
+    """A job in one line. score: None if undefined, and if `is_scored` is false. metadata, decision:
+    only where the caller asks for them."""
 
     id: str
     metric: str
@@ -344,12 +357,20 @@ class JobSummary:
     is_scored: bool
     score: float | None
     verdict: str | None = None  # of the metric
+    batch_id: str | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    metadata: dict[str, str] | None = None
+    decision: str | None = None  # that is explained
 
 
-def summary_page(connection: Connection, page: JobPage) -> tuple[list[JobSummary], bool]:
-    """Return the page without requests and results, which are large."""
-    rows, more = _rows_of(connection, page, *IN_A_LINE)
-    return [JobSummary(*row) for row in rows], more
+def summary_page(
+    connection: Connection, page: JobPage, *more: ColumnElement[Any]
+) -> tuple[list[JobSummary], bool]:
+    """Return the page without requests and results, which are large. more: the columns of metadata
+    and decision."""
+    rows, follow = _rows_of(connection, page, *IN_A_LINE, *more)
+    return [JobSummary(*row) for row in rows], follow
 
 
 def _rows_of(
@@ -371,17 +392,20 @@ def _rows_of(
 
 def _ids(connection: Connection, page: JobPage, since: ColumnElement[bool]) -> list[str]:
     """Return one id more than the page holds."""
-    query = select(jobs.c.id).where(since, is_kept()).order_by(jobs.c.id.desc())
-    if page.tenant is not None:
-        query = query.where(jobs.c.tenant == page.tenant)
-    if page.after is not None:
-        query = query.where(jobs.c.id < page.after)
-    if page.status is not None:
-        query = query.where(jobs.c.status == page.status)
-    if page.metric is not None:
-        query = query.where(jobs.c.metric == page.metric)
-    if page.batch is not None:
-        query = query.where(jobs.c.batch_id == page.batch)
+    wanted = (
+        (page.tenant, lambda one: jobs.c.tenant == one),
+        (page.after, lambda one: jobs.c.id < one),
+        (page.status, lambda one: jobs.c.status == one),
+        (page.metric, lambda one: jobs.c.metric == one),
+        (page.batch, lambda one: jobs.c.batch_id == one),
+        (page.verdict, lambda one: jobs.c.result["verdict"].as_string() == one),
+        (page.metadata or None, lambda one: has_metadata(jobs.c.request, one)),
+        (page.created_after, lambda one: jobs.c.created_at >= one),
+        (page.created_before, lambda one: jobs.c.created_at < one),
+        (page.ids or None, lambda one: jobs.c.id == any_(literal(list(one), ARRAY(String)))),
+    )
+    conditions = [condition(value) for value, condition in wanted if value is not None]
+    query = select(jobs.c.id).where(since, is_kept(), *conditions).order_by(jobs.c.id.desc())
     return list(connection.execute(query.limit(page.limit + 1)).scalars())
 
 

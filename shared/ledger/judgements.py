@@ -122,6 +122,9 @@ class ReviewerJudgement:
     current: bool
     source: str | None
     created_at: datetime
+    key_id: str | None = None
+    address_family: str | None = None
+    request_id: str | None = None
 
 
 SHOWN = tuple(judgements.c[name] for name in ReviewerJudgement.__dataclass_fields__)
@@ -396,33 +399,6 @@ def state_of(connection: Connection, wanted: JudgementFilter) -> JudgementState:
     query = select(func.count(), func.sum(number)).where(*wanted.filters)
     count, total = connection.execute(query).one()
     return JudgementState(count, str(total or 0))
-
-
-@dataclass(frozen=True)
-class AuditEntry:
-    """The author, time and request of a row, without its content."""
-
-    id: str
-    job_id: str
-    reviewer: str
-    verified: bool
-    verdict: str
-    key_id: str | None
-    address_family: str | None
-    request_id: str | None
-    created_at: datetime
-
-
-def audit(
-    connection: Connection, tenant: str, limit: int, after: str | None = None
-) -> tuple[list[AuditEntry], bool]:
-    """Return the entries, newest first, and whether others follow."""
-    columns = [judgements.c[name] for name in AuditEntry.__dataclass_fields__]
-    query = select(*columns).where(judgements.c.tenant == tenant).order_by(judgements.c.id.desc())
-    if after is not None:
-        query = query.where(judgements.c.id < after)
-    rows = connection.execute(query.limit(limit + 1)).all()
-    return [AuditEntry(**row._asdict()) for row in rows[:limit]], len(rows) > limit
 
 
 def is_judged(job_id: ColumnElement[Any], wanted: JudgementFilter) -> ColumnElement[bool]:

@@ -14,9 +14,11 @@ from shared.ledger.tables import (
     OPEN,
     batches,
     deliveries,
+    endpoints,
     files,
     idempotency_keys,
     jobs,
+    review_queues,
 )
 
 PORTION = 1_000  # rows per transaction
@@ -84,13 +86,12 @@ def delete_batch(connection: Connection, batch_id: str) -> int:
 
 
 def purge_idempotency(connection: Connection, older_than: timedelta) -> int:
-    """Delete keys of this age, of jobs and of batches; return how many."""
-    forgotten = connection.execute(
-        update(batches)
-        .where(batches.c.key.is_not(None), batches.c.created_at < func.now() - older_than)
-        .values(key=None)
-    )
-    return forgotten.rowcount + purge_idempotency_keys(connection, older_than)
+    """Delete keys of this age; return how many."""
+    forgotten = 0
+    for table in (batches, files, endpoints, review_queues):
+        is_old = table.c.key.is_not(None), table.c.created_at < func.now() - older_than
+        forgotten += connection.execute(update(table).where(*is_old).values(key=None)).rowcount
+    return forgotten + purge_idempotency_keys(connection, older_than)
 
 
 class FinishedInput(NamedTuple):

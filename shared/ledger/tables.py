@@ -207,6 +207,7 @@ batches = Table(
     Column("total", Integer, nullable=False, server_default="0"),
     Column("completed", Integer, nullable=False, server_default="0"),
     Column("failed", Integer, nullable=False, server_default="0"),
+    Column("erased", Integer, nullable=False, server_default="0"),  # lines deleted at request
     Column("revision", Integer, nullable=False, server_default="1"),  # grows with every change
     Column("keeps_text", Boolean, nullable=False, server_default=text("true")),
     Column("accept_untrained_languages", Boolean, nullable=False, server_default=text("false")),
@@ -377,6 +378,8 @@ endpoints = Table(
     Column("metrics", PG_ARRAY(String), nullable=False, server_default="{}"),  # empty: every one
     Column("parts", Boolean, nullable=False, server_default=text("false")),
     Column("untraced", Integer, nullable=False, server_default="0"),  # jobs that named no trace
+    Column("key", String),  # of the request that made it
+    Column("rotation_key", String),  # of the request that made its secret
     CheckConstraint(
         "format IN ('standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations')",
         name="format",
@@ -384,6 +387,7 @@ endpoints = Table(
     CheckConstraint("sample > 0 AND sample <= 1", name="sample"),
     CheckConstraint("(disabled_at IS NULL) = (disabled_reason IS NULL)", name="disabled"),
     CheckConstraint("(earlier_secret IS NULL) = (earlier_until IS NULL)", name="earlier"),
+    UniqueConstraint("tenant", "key", name="uq_webhook_endpoints_key"),
     Index("ix_webhook_endpoints_tenant", "tenant", "id"),
 )
 
@@ -458,9 +462,11 @@ review_queues = Table(
     Column("rubric", ARRAY(String), nullable=False),
     Column("lines", Integer, nullable=False),
     Column("closed_at", Instant),
+    Column("key", String),  # of the request that made it
     Column("created_at", Instant, nullable=False, server_default=func.now()),
     CheckConstraint("\"order\" IN ('random', 'surprising', 'uncertain')", name="order"),
     CheckConstraint("per_line BETWEEN 1 AND 5", name="per_line"),
+    UniqueConstraint("tenant", "key", name="uq_review_queues_key"),
     Index("ix_review_queues_tenant", "tenant", "id"),
     Index("ix_review_queues_batch_id", "batch_id"),
 )

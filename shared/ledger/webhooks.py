@@ -29,11 +29,13 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    true,
     update,
 )
 from sqlalchemy import cast as sql_cast
 
 from shared.contracts.errors import ScoringError
+from shared.ledger.request_keys import KeyReused
 from shared.ledger.score_formats import STANDARD, EndpointFormat
 from shared.ledger.tables import deliveries, endpoints, jobs
 
@@ -199,20 +201,28 @@ def new_id() -> str:
     return f"we_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
-def make_endpoint(connection: Connection, tenant: str, values: Mapping[str, Any]) -> Endpoint:
-    """Create an endpoint.
+def make_endpoint(
+    connection: Connection, tenant: str, values: Mapping[str, Any], *, key: str | None = None
+) -> Endpoint:
+    """Create an endpoint, or return the endpoint of a known key.
 
     values: url, description, events, secret (sealed); for pushes also format, authorization
-    (sealed), sample, metrics, parts. Raises TooManyEndpoints. A tenant's calls take turns, so that
-    the limit holds.
+    (sealed), sample, metrics, parts. Raises TooManyEndpoints, and KeyReused if the key made an
+    endpoint with other values. A tenant's calls take turns, so that the limit holds.
     """
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"webhook-endpoints {tenant}", 0))
     connection.execute(select(turn))
+    known = select(*SHOWN).where(endpoints.c.tenant == tenant, endpoints.c.key == key)
+    if key is not None and (row := connection.execute(known).one_or_none()) is not None:
+        shown = {name: one for name, one in values.items() if name in row._fields}
+        if any(getattr(row, name) != one for name, one in shown.items()):
+            raise KeyReused("the first request with this key had another body", pointer="")
+        return _endpoint(row)
     count = select(func.count()).select_from(endpoints).where(endpoints.c.tenant == tenant)
     if connection.execute(count).scalar_one() >= MOST_ENDPOINTS:
         raise TooManyEndpoints(f"a tenant may have {MOST_ENDPOINTS} webhook endpoints")
     row = connection.execute(
-        insert(endpoints).values(id=new_id(), tenant=tenant, **values).returning(*SHOWN)
+        insert(endpoints).values(id=new_id(), tenant=tenant, key=key, **values).returning(*SHOWN)
     ).one()
     return _endpoint(row)
 
@@ -271,17 +281,36 @@ def disable_endpoint(connection: Connection, endpoint_id: str, reason: str) -> b
 
 
 def rotate_secret(
-    connection: Connection, endpoint_id: str, tenant: str, sealed: str, overlap: timedelta
+    connection: Connection,
+    endpoint_id: str,
+    tenant: str,
+    sealed: str,
+    overlap: timedelta,
+    *,
+    key: str | None = None,
 ) -> Endpoint:
     """Set a new secret; the previous one also signs until the overlap ends. Raises UnknownEndpoint.
 
-    Without an overlap the previous one is deleted, as is any older one: at most two sign.
+    Without an overlap the previous one is deleted, as is any older one: at most two sign. With the
+    key of the last rotation nothing changes, so that a retry does not drop the previous secret.
     """
     values: dict[str, Any] = {"secret": sealed, "earlier_secret": None, "earlier_until": None}
     if overlap > timedelta(0):
         values["earlier_secret"] = text("secret")  # the value from before the update
         values["earlier_until"] = func.now() + overlap
-    return change_endpoint(connection, endpoint_id, tenant, values)
+    is_new = endpoints.c.rotation_key.is_distinct_from(key) if key else true()
+    connection.execute(
+        update(endpoints)
+        .where(*_where(endpoint_id, tenant), is_new)
+        .values(**values, rotation_key=key)
+    )
+    return find_endpoint(connection, endpoint_id, tenant)
+
+
+def secret_of(connection: Connection, endpoint_id: str) -> str:
+    """Return the current secret, sealed."""
+    query = select(endpoints.c.secret).where(endpoints.c.id == endpoint_id)
+    return str(connection.execute(query).scalar_one())
 
 
 def delete_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> None:

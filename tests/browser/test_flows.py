@@ -129,7 +129,11 @@ def test_which_of_two_models_explains_better_and_how_sure(
         assert faults(page) == []
     with httpx.Client(base_url=open_gateway, timeout=60) as client:
         asked = {"batch": new, "against": {"batch": old}}
-        told = client.post("/v1/reports/hatexscore", json=asked).raise_for_status().json()
+        told = (
+            client.post("/v1/reports", json={"metric": "hatexscore"} | asked)
+            .raise_for_status()
+            .json()
+        )
         run_reports(engine)
         found = client.get(f"/v1/jobs/{told['id']}").json()["result"]["comparison"]
     assert found["differences"][0]["difference"]["value"] > 0  # as on the page: new minus baseline

@@ -157,10 +157,11 @@ def test_they_can_be_used_by_all_on_any_screen(
     }
     with httpx.Client(base_url=open_gateway) as client:
         queue = client.post("/v1/review-queues", json=asked).raise_for_status().json()["id"]
-        job = client.get(f"/v1/review-queues/{queue}/next?reviewer=Ann").json()["item"]["job_id"]
+        lease, ann = f"/v1/review-queues/{queue}/lease", {"reviewer": "Ann"}
+        job = client.post(lease, json=ann).json()["item"]["job_id"]
         said = {"verdict": "agree", "reviewer": "Ann", "queue": queue}
-        client.post(f"/v1/jobs/{job}/judgements", json=said).raise_for_status()
-        client.get(f"/v1/review-queues/{queue}/next?reviewer=Ann")
+        client.post("/v1/judgements", json={"job_id": job} | said).raise_for_status()
+        client.post(lease, json=ann)
         client.get(f"/queues/{queue}")
         compared = f"/compare?left={old}&right={new}"
         client.get(compared)

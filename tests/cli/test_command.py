@@ -88,7 +88,7 @@ def test_a_report_as_a_file(
         ("'=a", "succeeded"),
         ("b", "failed"),
     ]
-    scene.client.get(f"/v1/batches/{batch['id']}/report")
+    scene.client.post(f"/v1/batches/{batch['id']}/report")
     end_report(scene, result=REPORT)
     assert main(["report", batch["id"], f"--html={html}"]) == 0
     assert html.read_text().startswith("<!doctype html>")

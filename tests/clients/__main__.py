@@ -38,7 +38,7 @@ SCRIPT = "score.py"
 PACKAGE = MADE / "python" / "touchstone_client"
 WARNING = re.compile(r"^(?:WARNING|ERROR).*", re.MULTILINE)
 PASSED_OVER = {  # it knows no JSON Lines; the operation takes other bytes, too, and those it sends
-    "WARNING parsing POST /v1/judgements/import within judgements."
+    "WARNING parsing POST /v1/judgements within judgements."
 }
 
 

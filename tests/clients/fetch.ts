@@ -101,8 +101,12 @@ while (batch.completed_at === null) {
   batch = (await client.GET("/v1/batches/{batch_id}", { params: { path: { batch_id: batch.id } } })).data;
   demand(batch && batch.failed_at === null, "the batch failed");
 }
-const summed = await client.GET("/v1/batches/{batch_id}/report", {
+const made = await client.POST("/v1/batches/{batch_id}/report", {
   params: { path: { batch_id: batch.id }, header },
+});
+demand(made.data?.status === "succeeded", "no report was made");
+const summed = await client.GET("/v1/batches/{batch_id}/report", {
+  params: { path: { batch_id: batch.id } },
 });
 demand(summed.data && typeof summed.data === "object" && "scored" in summed.data, "no report came");
 demand(summed.data.metric === "hatexscore", summed.data.metric);

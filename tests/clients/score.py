@@ -13,7 +13,11 @@ from touchstone_client import Client
 from touchstone_client.api.batches import create_batch, get_batch
 from touchstone_client.api.files import create_file
 from touchstone_client.api.jobs import get_job
-from touchstone_client.api.reports import get_batch_report, report_hatexscore
+from touchstone_client.api.reports import (
+    create_batch_report,
+    get_batch_report,
+    report_hatexscore,
+)
 from touchstone_client.api.scores import (
     score_consistency,
     score_cot2el,
@@ -125,7 +129,8 @@ def run_batch(client: Client, body: Any) -> None:
         time.sleep(0.5)
         batch = get_batch.sync(batch.id, client=client)
     assert isinstance(batch, Batch), batch
-    summed = get_batch_report.sync(batch.id, client=client, prefer=WAIT)
+    create_batch_report.sync(batch.id, client=client, prefer=WAIT)
+    summed = get_batch_report.sync(batch.id, client=client)
     assert isinstance(summed, HatexscoreBatchReport), summed
     print(f"python batch: {batch.request_counts.completed} lines, {summed.score.value}")
 

@@ -97,12 +97,11 @@ def they_score(gateway: str, chosen: Settings, file: Path) -> None:
             for body in examples():
                 finished(client, SCORES, body)
             _scores(client, "mine")
-            assert client.get("/v1/models/mine").json()["state"] == "ready"
+            assert _state(client, "mine") == "ready"
             _broken_and_mended(client, chosen, file)
             job = f"/v1/jobs/{waiting}"
             eventually(lambda: client.get(job).json()["result"], "it ends", every=0.5)
-            served = "/v1/models/served"
-            found = eventually(lambda: client.get(served).json()["server"], "its record", every=0.5)
+            found = eventually(lambda: _model(client, "served")["server"], "its record", every=0.5)
             assert found["protocol"] == "vllm"
         assert client.get(job).json()["attempts"] == 1
 
@@ -146,7 +145,7 @@ def _broken_and_mended(client: httpx.Client, chosen: Settings, file: Path) -> No
     folder.rename(folder.with_name("elsewhere"))
     tool(file, "reload", **redis)
     eventually(lambda: _state(client, "mine") == "absent", "it is absent", every=0.5)
-    assert "no folder" in client.get("/v1/models/mine").json()["error"]
+    assert "no folder" in _model(client, "mine")["error"]
     assert _state(client, "embedded-hate") == "ready"
     finished(client, SCORES, _body("embedded-hate"))
     refused = eventually(lambda: _refused(client), "it is refused", every=0.5)
@@ -160,8 +159,12 @@ def _broken_and_mended(client: httpx.Client, chosen: Settings, file: Path) -> No
 
 
 def _state(client: httpx.Client, model: str) -> str | None:
-    found: str | None = client.get(f"/v1/models/{model}").json()["state"]
+    found: str | None = _model(client, model)["state"]
     return found
+
+
+def _model(client: httpx.Client, model: str) -> Any:
+    return client.get("/v1/models", params={"id": model}).json()["data"][0]
 
 
 def _refused(client: httpx.Client) -> dict[str, Any] | None:

@@ -92,9 +92,9 @@ def test_a_report_over_these_jobs(
     service: Service, jobs: dict[tuple[str, str], list[dict[str, Any]]], metric: str
 ) -> None:
     ids = [job["id"] for case, some in jobs.items() if case[0] == metric for job in some]
-    body = {"jobs": ids, "resamples": 100}
+    body = {"metric": metric, "jobs": ids, "resamples": 100}
     with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
-        job = finished(client, f"/v1/reports/{metric}", body)
+        job = finished(client, "/v1/reports", body)
     result = job["result"]
     assert result["scored"] * TWICE == result["scored"] + result["duplicates"] == len(ids)
     assert result["left_out"] == {}

@@ -85,7 +85,7 @@ def test_real_explanations_are_scored_with_teacher_forced_log_probabilities(
         check(row, results[place])
     same = sum(results[place]["stance"] == row["decision"] for place, (row, _) in enumerate(asked))
     assert same >= SAME_STANCE * len(asked)
-    report = ended(client, "/v1/reports/haf", {"batch": batch["id"], "resamples": 100})
+    report = ended(client, "/v1/reports", {"metric": "haf", "batch": batch["id"], "resamples": 100})
     assert (report["scored"], report["undefined"]) == (len(asked), 0)
     origins = {(group["model"], group["dataset"]) for group in report["groups"]}
     assert origins == {(row["model"], row["dataset"]) for row in rows}

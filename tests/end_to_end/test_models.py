@@ -103,7 +103,7 @@ def test_a_worker_that_is_killed_while_it_converts_a_model_costs_its_job_nothing
     ):
 
         def state() -> Any:
-            return client.get("/v1/models/deep").json()["state"]
+            return client.get("/v1/models", params={"id": "deep"}).json()["data"][0]["state"]
 
         body = next(iter(CONTRACT.examples.values())) | {"model": "deep"}
         job = client.post("/v1/scores/hatexscore", json=body).json()["id"]

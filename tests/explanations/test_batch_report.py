@@ -75,7 +75,7 @@ def test_two_hundred_answers_beside_gold_labels(scene: WorkedScene) -> None:
     batch = scene.finish(scene.make(lines, endpoint=URL))
     assert batch["request_counts"]["completed"] == LINES
     address = f"/v1/batches/{batch['id']}/report"
-    assert scene.client.get(address).status_code == 202
+    assert scene.client.post(address).status_code == 202
     scene.work()
     report = scene.client.get(address).json()
     ends = Counter(end if end in ("refused", "unparsable") else "answered" for _, end in pairs)
@@ -110,7 +110,9 @@ def test_items_csv_has_decisions_and_scores(scene: WorkedScene) -> None:
         one["custom_id"]: one["response"]["body"]["result"]
         for one in scene.file(batch["output_file_id"])
     }
-    sheet = scene.client.get(f"/v1/batches/{batch['id']}/items.csv").text
+    sheet = scene.client.get(
+        f"/v1/batches/{batch['id']}/report", headers={"Accept": "text/csv"}
+    ).text
     rows = list(csv.DictReader(io.StringIO(sheet)))
     assert [row["gold"] for row in rows] == [gold for gold, _ in pairs]
     for row in rows:
@@ -131,7 +133,7 @@ def test_gold_labels_are_shown_as_they_are_and_never_run(scene: WorkedScene) -> 
     wild = ("<b>hateful</b>", '"><script>alert(1)</script>', "{{ 7 * 7 }}", "<img src=x onerror=a>")
     lines = [line(number, gold, "hateful") for number, gold in enumerate(wild)]
     batch = scene.finish(scene.make(lines, endpoint=URL))
-    scene.client.get(f"/v1/batches/{batch['id']}/report")
+    scene.client.post(f"/v1/batches/{batch['id']}/report")
     scene.work()
     page = scene.client.get(f"/batches/{batch['id']}").text
     for gold in wild:
@@ -144,7 +146,7 @@ def test_gold_labels_are_shown_as_they_are_and_never_run(scene: WorkedScene) -> 
 
 def test_what_is_about_scores_is_refused(scene: WorkedScene) -> None:
     asked = {"jobs": ["job_1"], "by": ["metadata.market"]}
-    answer = scene.client.post("/v1/reports/explanations", json=asked)
+    answer = scene.client.post("/v1/reports", json={"metric": "explanations"} | asked)
     assert answer.status_code == 422
     assert "`by` is about scores" in answer.text
 

@@ -55,7 +55,9 @@ def test_a_line_has_the_result_of_a_single_job_and_the_report_reads_it(scene: An
         "hatexscore-table8"
     }
     report = scene.client.post(
-        "/v1/reports/hatexscore", json={"batch": batch["id"]}, headers={"Prefer": "wait=0"}
+        "/v1/reports",
+        json={"metric": "hatexscore", "batch": batch["id"]},
+        headers={"Prefer": "wait=0"},
     ).json()
     scene.work()
     made = scene.client.get(f"/v1/jobs/{report['id']}").json()["result"]

@@ -264,7 +264,6 @@ def test_only_results_that_can_reach_the_level_are_counted() -> None:
 
 def test_the_door_sign() -> None:
     assert CONTRACT.batch.metric == CONTRACT.name
-    assert CONTRACT.batch.path == "/v1/reports/ftc"
 
 
 def test_explanations_stand_beside_random_phrases_on_the_same_results() -> None:

@@ -1,4 +1,5 @@
-"""`make openapi`: docs/openapi.json, with a request and an answer of every operation.
+"""`make openapi`: docs/openapi.json, with a request and an answer of every operation; and
+docs/answers.json, with the answers of every metric.
 
 They are recorded from a running service. Ids, times, secrets and keys of texts are replaced by
 constant ones and pictures by empty ones, so that the file changes only where an answer does. Texts
@@ -20,12 +21,13 @@ import httpx
 
 from services.gateway.app import create_app
 from services.gateway.openapi import operations
+from services.gateway.routes.judgements import FILES, LINES
 from services.registry import contracts, metrics
 from shared.contracts.service import MetricContract, ReportedContract
 from shared.process.settings import Settings
 from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, serving
-from tests.gateway.results import STORED
+from tests.gateway.results import RECORDED, STORED
 from tests.patience import SECONDS, eventually
 from tests.receivers import Receiver, receiving
 
@@ -60,8 +62,11 @@ class Recorder:
         }
         self._ids: dict[str, str] = {}
 
-    def ask(self, operation: str, *places: str, body: Any = None, **more: Any) -> httpx.Response:
-        """Call it and record it. places: for the path's parameters, in order."""
+    def ask(
+        self, operation: str, *places: str, body: Any = None, name: str = "", **more: Any
+    ) -> httpx.Response:
+        """Call it and record it. places: for the path's parameters, in order. name: of the record,
+        if the operation has several."""
         method, path = self.operations[operation]
         for place in places:
             path = re.sub(r"\{[a-z_]+\}", place, path, count=1)
@@ -71,7 +76,7 @@ class Recorder:
         kind = answer.headers.get("content-type", "").partition(";")[0]
         is_json = kind == "application/json"
         is_long = kind in ("text/html", "image/png")
-        self.found.setdefault(operation, {
+        self.found.setdefault(name or operation, {
             "request": self.stable(body),
             "status": str(answer.status_code),
             "type": kind,
@@ -123,16 +128,17 @@ def record_jobs(recorder: Recorder) -> str:
             asked_job = recorder.ask(f"ask_{name}", body=first(contract), headers=WAIT).json()
             if isinstance(contract, ReportedContract):
                 asked = {"jobs": [asked_job["id"]], "resamples": 100}
-                recorder.ask(f"report_{name}", body=asked, headers=WAIT)
+                asked |= {"metric": name}
+                recorder.ask("create_report", body=asked, name=f"report_{name}", headers=WAIT)
             continue
-        recorder.ask(f"score_{name}", body=first(contract), headers=WAIT)
-        several = {"requests": [first(contract), first(contract)]}
-        made = recorder.ask(f"create_{name}_jobs", body=several, headers=WAIT).json()["data"]
-        asked = {"jobs": [job["id"] for job in made], "resamples": 100}
-        recorder.ask(f"report_{name}", body=asked, headers=WAIT)
+        body = first(contract)
+        recorder.ask("create_score", name, body=body, name=f"score_{name}", headers=WAIT)
+        several = {"metric": name, "requests": [body, body]}
+        made = recorder.ask("create_scores", body=several, headers=WAIT).json()["data"]
+        asked = {"metric": name, "jobs": [job["id"] for job in made], "resamples": 100}
+        recorder.ask("create_report", body=asked, name=f"report_{name}", headers=WAIT)
     job_id: str = made[0]["id"]
     recorder.ask("get_job", job_id)
-    recorder.ask("get_jobs", body={"ids": [job_id]}, headers=WAIT)
     recorder.ask("list_jobs", params={"limit": 1})
     recorder.ask("get_job_events", job_id)
     return job_id
@@ -140,10 +146,12 @@ def record_jobs(recorder: Recorder) -> str:
 
 def record_cancelled(recorder: Recorder) -> None:
     """The last of so many jobs is still open when it is cancelled."""
-    crowd = {"requests": [first(metrics()["hatexscore"])] * 300}
-    path = f"{metrics()['hatexscore'].path}:batchCreate"
-    jobs = recorder.client.post(path, json=crowd).json()["data"]
-    recorder.ask("cancel_job", jobs[-1]["id"])
+    crowd = {"metric": "hatexscore", "requests": [first(metrics()["hatexscore"])] * 300}
+    jobs = recorder.client.post("/v1/scores:batchCreate", json=crowd).json()["data"]
+    cancelled = jobs[-1]["id"]
+    recorder.ask("cancel_job", cancelled)
+    recorder.ask("delete_job", cancelled)
+    recorder.ask("delete_jobs", params={"metadata[user]": "u17"})
 
 
 def record_batches(recorder: Recorder) -> str:
@@ -154,7 +162,7 @@ def record_batches(recorder: Recorder) -> str:
         for number, body in enumerate(contract.examples.values())
     ]
     content = "".join(f"{json.dumps(line)}\n" for line in lines)
-    upload = {"data": {"purpose": "batch"}, "files": {"file": ("posts.jsonl", content)}}
+    upload: Json = {"data": {"purpose": "batch"}, "files": {"file": ("posts.jsonl", content)}}
     file_id = recorder.ask("create_file", **upload).json()["id"]
     recorder.ask("get_file", file_id)
     recorder.ask("get_file_content", file_id)
@@ -170,12 +178,14 @@ def record_batches(recorder: Recorder) -> str:
     recorder.ask("get_batch", batch_id)
     recorder.ask("list_batches", params={"limit": 1})
     recorder.ask("get_batch_events", batch_id)
-    recorder.ask("get_batch_report", batch_id, headers=WAIT)
-    recorder.ask("get_batch_report_html", batch_id, headers=WAIT)
-    recorder.ask("get_batch_items", batch_id)
+    recorder.ask("create_batch_report", batch_id)
+    report = f"/v1/batches/{batch_id}/report"
+    recorder.client.post(report, headers=WAIT).raise_for_status()
+    recorder.ask("get_batch_report", batch_id)
+    recorder.client.get(report, headers={"Accept": "text/csv"}).raise_for_status()
     again = recorder.client.post("/v1/batches", json=asked).json()["id"]
     recorder.ask("cancel_batch", again)
-    other = recorder.client.post("/v1/files", **upload).json()["id"]  # type: ignore[arg-type]
+    other = recorder.client.post("/v1/files", **upload).json()["id"]
     recorder.ask("delete_file", other)
     return str(batch_id)
 
@@ -186,7 +196,6 @@ def record_webhooks(recorder: Recorder) -> None:
     with receiving(Receiver()) as receiver:
         asked = {"url": receiver.url, "events": ["job.succeeded"], "description": "on-call"}
         endpoint = recorder.ask("create_webhook_endpoint", body=asked).json()["id"]
-        recorder.ask("get_webhook_endpoint", endpoint)
         recorder.ask("list_webhook_endpoints")
         recorder.ask("change_webhook_endpoint", endpoint, body={"description": "on-call team"})
         recorder.ask("rotate_webhook_secret", endpoint, body={"overlap_seconds": 3600})
@@ -201,8 +210,7 @@ def record_webhooks(recorder: Recorder) -> None:
 
         delivery = eventually(arrived)[0]["id"]
         recorder.ask("list_webhook_deliveries", endpoint, params={"limit": 1})
-        recorder.ask("replay_webhook_delivery", endpoint, delivery)
-        recorder.ask("replay_failed_webhook_deliveries", endpoint)
+        recorder.ask("replay_webhook_deliveries", endpoint, body={"delivery": delivery})
         recorder.ask("delete_webhook_endpoint", endpoint)
 
 
@@ -212,38 +220,38 @@ def record_judgements(recorder: Recorder, batch: str) -> None:
     queue = recorder.ask("create_review_queue", body=asked).json()["id"]
     recorder.ask("list_review_queues", params={"limit": 1})
     ann, ben = {"reviewer": "Ann"}, {"reviewer": "Ben"}
-    item = recorder.ask("next_review_item", queue, params=ann).json()["item"]
+    item = recorder.ask("lease_review_item", queue, body=ann).json()["item"]
     said = {"verdict": "disagree", "human_score": 0.4}
     said |= {"spans": [{"of": "explanation", "start": 0, "end": 8}]}
     said |= {"note": "It quotes too much.", "blind": True}
     body = said | ann | {"queue": queue, "seconds": 8.5}
-    made = recorder.ask("create_judgement", item["job_id"], body=body).json()["id"]
-    recorder.ask("skip_review_item", queue, body={"position": item["position"]} | ben)
+    made = recorder.ask("create_judgements", body=body | {"job_id": item["job_id"]}).json()["id"]
+    recorder.client.post(
+        f"/v1/review-queues/{queue}/lease", json={"skip": item["position"]} | ben
+    ).raise_for_status()
     recorder.ask("get_review_queue", queue)
-    agreement = {"headers": WAIT}
-    if recorder.client.get(f"/v1/review-queues/{queue}/agreement").status_code != 202:
-        raise RuntimeError("the first ask makes the job")
-    recorder.ask("get_review_agreement", queue, **agreement)
+    recorder.ask("create_review_agreement", queue)
     recorder.ask("close_review_queue", queue)
     recorder.ask("list_judgements", params={"limit": 1})
-    lines = recorder.ask("export_judgements", params={"batch": batch}).text
-    for form in ("csv", "label-studio"):
-        recorder.client.get("/v1/judgements/export", params={"format": form}).raise_for_status()
-    recorder.ask(
-        "import_judgements",
+    lines = ""
+    for kind in (*FILES, LINES):
+        answer = recorder.client.get(
+            "/v1/judgements", params={"batch": batch}, headers={"Accept": kind}
+        )
+        lines = answer.raise_for_status().text
+    recorder.client.post(
+        "/v1/judgements",
         params={"source": "label-studio"},
         content=lines.replace("Ann", "Cy"),
-        headers={"Content-Type": "application/jsonl"},
-    )
+        headers={"Content-Type": LINES},
+    ).raise_for_status()
     recorder.ask("withdraw_judgement", made)
-    recorder.ask("list_judgement_audit", params={"limit": 1})
 
 
 def record_models(recorder: Recorder) -> None:
     recorder.ask("get_health")
     recorder.ask("get_readiness")
     recorder.ask("get_explanation_schema")
-    recorder.ask("get_model", "embedded-hate")
     recorder.ask("list_models")
     listed = recorder.found["list_models"]["answer"]
     listed["data"] = listed["data"][:MOST_MODELS]
@@ -270,6 +278,8 @@ def record() -> dict[str, Json]:
         record_cancelled(recorder)
         record_judgements(recorder, record_batches(recorder))
         record_webhooks(recorder)
+    for operation, one in (("create_score", "score"), ("create_report", "report")):
+        recorder.found[operation] = recorder.found[f"{one}_hatexscore"]
     missing = sorted(recorder.operations.keys() - recorder.found.keys())
     if missing:
         raise RuntimeError(f"no example was recorded for {', '.join(missing)}")
@@ -292,8 +302,9 @@ def main() -> None:
     found = record()
     for _, operation in operations(description):
         add_example(operation, found[operation["operationId"]])
-    text = json.dumps(description, ensure_ascii=False, indent=1)
-    STORED.write_text(f"{text}\n", "utf-8")
+    answers = {name: one["answer"] for name, one in sorted(found.items()) if one["answer"]}
+    for file, content in ((STORED, description), (RECORDED, answers)):
+        file.write_text(f"{json.dumps(content, ensure_ascii=False, indent=1)}\n", "utf-8")
     sys.stdout.write(f"{STORED.relative_to(ROOT)}: {len(found)} operations\n")
 
 

@@ -50,10 +50,10 @@ def test_a_report_and_an_event_stream_stay_with_their_tenant(opens: Opens) -> No
     file_id = uploaded(mine)
     batch = mine.post("/v1/batches", json={"input_file_id": file_id, "endpoint": URL}).json()
     for body, pointer in (({"jobs": [job_id]}, "#/jobs/0"), ({"batch": batch["id"]}, "#/batch")):
-        refused = other.post("/v1/reports/hatexscore", json=body)
+        refused = other.post("/v1/reports", json={"metric": "hatexscore"} | body)
         assert refused.status_code == 422, refused.text
         assert refused.json()["errors"][0]["pointer"] == pointer
-        assert mine.post("/v1/reports/hatexscore", json=body).status_code == 202
+        assert mine.post("/v1/reports", json={"metric": "hatexscore"} | body).status_code == 202
     assert other.get(f"/v1/jobs/{job_id}/events").status_code == 404
 
 
@@ -68,11 +68,11 @@ def test_a_report_is_not_compared_with_what_another_tenant_has(opens: Opens) -> 
         ({"batch": batch_id}, "#/against/batch"),
     ):
         body = {"jobs": [own], "against": against}
-        refused = other.post("/v1/reports/hatexscore", json=body)
+        refused = other.post("/v1/reports", json={"metric": "hatexscore"} | body)
         assert refused.status_code == 422, refused.text
         assert refused.json()["errors"][0]["pointer"] == pointer
     body = {"jobs": [own], "against": {"jobs": [own]}}
-    assert other.post("/v1/reports/hatexscore", json=body).status_code == 202
+    assert other.post("/v1/reports", json={"metric": "hatexscore"} | body).status_code == 202
 
 
 def test_batches_need_their_scope(opens: Opens) -> None:

@@ -33,7 +33,8 @@ from tests.gateway.test_scores import GOOD, URL, nothing_happened
 from tests.patience import SECONDS, eventually
 from tests.servers import finish_next
 
-BULK, GET = f"{URL}:batchCreate", "/v1/jobs:batchGet"
+BULK = "/v1/scores:batchCreate"
+METRIC = "hatexscore"
 LEASE = timedelta(minutes=1)
 Json = dict[str, Any]
 
@@ -66,7 +67,9 @@ def test_what_the_database_cannot_hold_ends_as_any_job(
 ) -> None:
     """U+0000 and a lone surrogate become U+FFFD, as in a single request."""
     odd = {"k\0": "a\0b"} if field == "metadata" else "a\0b\\u0000"
-    [first, second] = ids_of(client.post(BULK, json={"requests": [GOOD | {field: odd}] * 2}))
+    [first, second] = ids_of(
+        client.post(BULK, json={"metric": METRIC, "requests": [GOOD | {field: odd}] * 2})
+    )
     sent = client.get(f"/v1/jobs/{first}").json()
     assert sent["status"] == "queued"
     if field == "metadata":
@@ -83,7 +86,7 @@ def test_what_the_database_cannot_hold_ends_as_any_job(
 def test_of_too_many_faults_the_first_hundred_are_told(client: httpx.Client) -> None:
     """And each request's, not those of the first alone."""
     wrong = [GOOD | {f"f{n}": 1 for n in range(3)} for _ in range(600)]
-    refusal = client.post(BULK, json={"requests": wrong})
+    refusal = client.post(BULK, json={"metric": METRIC, "requests": wrong})
     assert refusal.status_code == 422
     places = [one["pointer"] for one in refusal.json()["errors"]]
     assert 100 <= len(places) <= 102
@@ -95,7 +98,9 @@ def test_all_are_committed_in_their_order_and_a_message_goes_out_for_each(
     client: httpx.Client, engine: Engine, count: int
 ) -> None:
     answer = client.post(
-        BULK, json={"requests": bodies(count)}, headers={"x-request-id": "the-call"}
+        BULK,
+        json={"metric": METRIC, "requests": bodies(count)},
+        headers={"x-request-id": "the-call"},
     )
     assert answer.status_code == 202
     found = answer.json()
@@ -104,8 +109,9 @@ def test_all_are_committed_in_their_order_and_a_message_goes_out_for_each(
         (one["object"], one["metric"], one["status"]) == ("job", "hatexscore", "queued")
         for one in found["data"]
     )
-    got = client.post(GET, json={"ids": ids_of(answer)}).json()["data"]
-    assert [one["metadata"]["n"] for one in got] == [str(number) for number in range(count)]
+    some = {"id": ids_of(answer)[:100], "expand": "result"}
+    got = client.get("/v1/jobs", params=some).json()["data"][::-1]
+    assert [one["metadata"]["n"] for one in got] == [str(n) for n in range(min(count, 100))]
     assert {one["request_id"] for one in got} == {"the-call"}
     assert job_count(engine) == count
     eventually(lambda: broker.queue_length("hatexscore") == count, "not every message was sent")
@@ -113,7 +119,7 @@ def test_all_are_committed_in_their_order_and_a_message_goes_out_for_each(
 
 def test_a_job_of_a_call_is_the_job_of_a_post(client: httpx.Client, engine: Engine) -> None:
     body = GOOD | {"seed": 7, "policy": {"a": ["b"]}}
-    (one,) = ids_of(client.post(BULK, json={"requests": [body]}))
+    (one,) = ids_of(client.post(BULK, json={"metric": METRIC, "requests": [body]}))
     other = client.post(URL, json=body).json()["id"]
     with engine.connect() as connection:
         rows = connection.execute(text("SELECT * FROM jobs ORDER BY id")).mappings().all()
@@ -141,7 +147,7 @@ def test_one_invalid_request_refuses_all_and_is_pointed_at(
     asked = bodies(20)
     asked[17] |= change
     asked[3] |= change
-    answer = client.post(BULK, json={"requests": asked})
+    answer = client.post(BULK, json={"metric": METRIC, "requests": asked})
     problem = answer.json()
     assert (answer.status_code, problem["status"]) == (422, 422)
     places = {entry["pointer"] for entry in problem["errors"]}
@@ -158,39 +164,45 @@ def test_one_invalid_request_refuses_all_and_is_pointed_at(
 def test_what_is_no_list_of_requests_is_refused(
     client: httpx.Client, engine: Engine, body: Any
 ) -> None:
-    assert client.post(BULK, json=body).status_code == 422
+    sent = {"metric": METRIC} | body if body else body
+    assert client.post(BULK, json=sent).status_code == 422
     assert nothing_happened(engine)
 
 
 def test_of_many_faults_the_first_hundred_are_listed(client: httpx.Client) -> None:
     for wrong in ({"tau": 2}, {"model": "somebody-elses"}):
-        problem = client.post(BULK, json={"requests": bodies(300, **wrong)}).json()
+        problem = client.post(
+            BULK, json={"metric": METRIC, "requests": bodies(300, **wrong)}
+        ).json()
         assert len(problem["errors"]) == 100
         assert "300" in problem["detail"]
 
 
 def test_a_call_has_a_size(client: httpx.Client) -> None:
-    large = json.dumps({"requests": [GOOD], "x": "y" * MAX_BULK_BYTES})
+    large = json.dumps({"metric": METRIC, "requests": [GOOD], "x": "y" * MAX_BULK_BYTES})
     kind = {"content-type": "application/json"}
     assert client.post(BULK, content=large, headers=kind).status_code == 413
     long = [GOOD | {"text": "x" * 15_000}] * 100  # more than one post may have
-    assert client.post(BULK, json={"requests": long}).status_code == 202
+    assert client.post(BULK, json={"metric": METRIC, "requests": long}).status_code == 202
 
 
-def test_an_unknown_metric_is_not_found(client: httpx.Client) -> None:
-    assert client.post("/v1/scores/nope:batchCreate", json={}).status_code == 404
+def test_an_unknown_metric_is_pointed_at(client: httpx.Client) -> None:
+    for body in ({}, {"metric": "nope"}, {"metric": ["hatexscore"]}):
+        answer = client.post(BULK, json=body | {"requests": [GOOD]})
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["pointer"] == "#/metric"
 
 
 def test_a_key_covers_the_whole_call(client: httpx.Client, engine: Engine) -> None:
-    key, call = {"Idempotency-Key": '"once"'}, {"requests": bodies(5)}
+    key, call = {"Idempotency-Key": '"once"'}, {"metric": METRIC, "requests": bodies(5)}
     first = client.post(BULK, json=call, headers=key)
     end(engine, ids_of(first)[0])
     again = client.post(BULK, json=call, headers=key)
     assert (again.status_code, again.headers["idempotent-replayed"]) == (202, "true")
     assert ids_of(again) == ids_of(first)
     assert [one["status"] for one in again.json()["data"]] == ["succeeded"] + ["queued"] * 4
-    for other in ({"requests": bodies(4)}, {"requests": bodies(5)[::-1]}):
-        wrong = client.post(BULK, json=other, headers=key)
+    for other in (bodies(4), bodies(5)[::-1]):
+        wrong = client.post(BULK, json={"metric": METRIC, "requests": other}, headers=key)
         assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "idempotency-key-reused")
     single = client.post(URL, json=bodies(1)[0], headers=key)
     assert single.json()["error"]["code"] == "idempotency-key-reused"
@@ -200,7 +212,7 @@ def test_a_key_covers_the_whole_call(client: httpx.Client, engine: Engine) -> No
 def test_a_key_whose_jobs_are_no_longer_kept_makes_new_ones_once(
     client: httpx.Client, engine: Engine
 ) -> None:
-    key, call = {"Idempotency-Key": '"late"'}, {"requests": bodies(3)}
+    key, call = {"Idempotency-Key": '"late"'}, {"metric": METRIC, "requests": bodies(3)}
     first = ids_of(client.post(BULK, json=call, headers=key))
     with engine.begin() as connection:
         over = "UPDATE jobs SET status = 'cancelled', finished_at = now() - interval '10 years'"
@@ -214,12 +226,12 @@ def test_a_key_whose_jobs_are_no_longer_kept_makes_new_ones_once(
 def test_a_key_of_a_post_is_not_one_of_a_call(client: httpx.Client) -> None:
     key = {"Idempotency-Key": '"taken"'}
     client.post(URL, json=GOOD, headers=key)
-    answer = client.post(BULK, json={"requests": [GOOD]}, headers=key)
+    answer = client.post(BULK, json={"metric": METRIC, "requests": [GOOD]}, headers=key)
     assert answer.json()["error"]["code"] == "idempotency-key-reused"
 
 
 def test_of_a_crowd_with_one_key_one_makes_the_jobs(client: httpx.Client, engine: Engine) -> None:
-    key, call = {"Idempotency-Key": '"crowd"'}, {"requests": bodies(50)}
+    key, call = {"Idempotency-Key": '"crowd"'}, {"metric": METRIC, "requests": bodies(50)}
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: client.post(BULK, json=call, headers=key), range(16)))
     assert {answer.status_code for answer in answers} <= {202, 409}
@@ -249,7 +261,7 @@ def inserts_waiting(engine: Engine) -> bool:
 def test_while_the_first_call_is_at_work_the_second_is_told_so(
     client: httpx.Client, engine: Engine
 ) -> None:
-    key, call = {"Idempotency-Key": '"slow"'}, {"requests": bodies(3)}
+    key, call = {"Idempotency-Key": '"slow"'}, {"metric": METRIC, "requests": bodies(3)}
     with ThreadPoolExecutor(1) as pool:
         with jobs_locked(engine):
             first = pool.submit(client.post, BULK, json=call, headers=key)
@@ -270,7 +282,7 @@ def test_a_gateway_that_is_killed_in_the_middle_leaves_all_or_none(
         "TOUCHSTONE_AUTHENTICATION": "none",
     }
     command = [sys.executable, "-m", "services.gateway"]
-    key, call = {"Idempotency-Key": '"killed"'}, {"requests": bodies(200)}
+    key, call = {"Idempotency-Key": '"killed"'}, {"metric": METRIC, "requests": bodies(200)}
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stderr=log)
     url = f"http://{HOST}:{port}"
@@ -311,12 +323,12 @@ def post_anyhow(url: str, call: Json, headers: dict[str, str]) -> None:
 
 def test_a_quota_that_does_not_fit_all_takes_none(opens: Opens, engine: Engine) -> None:
     client = opens("a", "score", requests_per_minute=5)  # five open jobs a tenant
-    assert len(ids_of(client.post(BULK, json={"requests": bodies(3)}))) == 3
-    answer = client.post(BULK, json={"requests": bodies(3)})
+    assert len(ids_of(client.post(BULK, json={"metric": METRIC, "requests": bodies(3)}))) == 3
+    answer = client.post(BULK, json={"metric": METRIC, "requests": bodies(3)})
     refused(answer, "open-jobs")
     assert answer.headers["x-should-retry"] == "false"
     assert job_count(engine) == 3
-    assert len(ids_of(client.post(BULK, json={"requests": bodies(2)}))) == 2
+    assert len(ids_of(client.post(BULK, json={"metric": METRIC, "requests": bodies(2)}))) == 2
     refused(client.post(URL, json=GOOD), "open-jobs")
     assert client.get("/v1/jobs").headers["ratelimit"].startswith('"requests";r=0')  # one a call
 
@@ -329,7 +341,7 @@ def test_only_so_many_calls_are_read_at_a_time(
     begun, released = threading.Event(), threading.Event()
 
     def slowly() -> Iterator[bytes]:
-        yield b'{"requests": ['
+        yield b'{"metric": "hatexscore", "requests": ['
         begun.set()
         released.wait(SECONDS)
         yield json.dumps(GOOD).encode() + b"]}"
@@ -338,7 +350,7 @@ def test_only_so_many_calls_are_read_at_a_time(
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(client.post, BULK, content=slowly(), headers=kind)
         assert begun.wait(SECONDS)
-        call = {"requests": bodies(1)}
+        call = {"metric": METRIC, "requests": bodies(1)}
         too_many = eventually(  # what is let in until then is not valid, and takes no quota
             lambda: one if (one := client.post(BULK, json={})).status_code == 429 else None
         )
@@ -354,14 +366,14 @@ def test_only_so_many_calls_are_read_at_a_time(
 def test_a_crowd_of_calls_overruns_no_quota(opens: Opens, engine: Engine) -> None:
     client = opens("crowd")
     with ThreadPoolExecutor(6) as pool:
-        call = {"requests": bodies(2)}
+        call = {"metric": METRIC, "requests": bodies(2)}
         answers = list(pool.map(lambda _: client.post(BULK, json=call).status_code, range(12)))
     assert sorted(set(answers)) == [202, 429]
     assert job_count(engine) == 4
 
 
 def test_with_prefer_wait_all_ended_jobs_come_whole(client: httpx.Client, engine: Engine) -> None:
-    call = {"requests": bodies(3)}
+    call = {"metric": METRIC, "requests": bodies(3)}
 
     def work() -> None:
         for _ in range(3):
@@ -380,50 +392,45 @@ def test_with_prefer_wait_what_is_not_ended_comes_as_it_is(
     client: httpx.Client, engine: Engine
 ) -> None:
     begun = time.monotonic()
-    answer = client.post(BULK, json={"requests": bodies(2)}, headers={"Prefer": "wait=1"})
+    answer = client.post(
+        BULK, json={"metric": METRIC, "requests": bodies(2)}, headers={"Prefer": "wait=1"}
+    )
     assert answer.status_code == 202
     assert time.monotonic() - begun >= 1
     assert [one["result"] for one in answer.json()["data"]] == [None, None]
 
 
-def test_jobs_are_got_in_the_order_of_their_ids_and_waited_for(
-    client: httpx.Client, engine: Engine
-) -> None:
-    ids = ids_of(client.post(BULK, json={"requests": bodies(3)}))
-    wanted = [ids[2], ids[0], ids[2]]
+def test_listed_jobs_are_waited_for(client: httpx.Client, engine: Engine) -> None:
+    ids = ids_of(client.post(BULK, json={"metric": METRIC, "requests": bodies(3)}))
+    wanted = {"id": [ids[2], ids[0], ids[2]]}
     end(engine, ids[0])
-    at_once = client.post(GET, json={"ids": wanted})
-    assert at_once.status_code == 200
-    assert [one["id"] for one in at_once.json()["data"]] == wanted
-    assert at_once.json()["data"][1] == client.get(f"/v1/jobs/{ids[0]}").json()
     later = threading.Timer(0.3, end, args=(engine, ids[2]))
     later.start()
-    waited = client.post(GET, json={"ids": wanted}, headers={"Prefer": "wait=30"})
+    waited = client.get("/v1/jobs", params=wanted, headers={"Prefer": "wait=30"})
     later.join()
-    assert {one["status"] for one in waited.json()["data"]} == {"succeeded"}
+    assert [(one["id"], one["status"]) for one in waited.json()["data"]] == [
+        (ids[2], "succeeded"),
+        (ids[0], "succeeded"),
+    ]
+    assert waited.headers["preference-applied"] == "wait=30"
 
 
-def test_ids_that_are_not_there_refuse_all_and_are_pointed_at(opens: Opens) -> None:
+def test_ids_that_are_not_there_are_not_listed(opens: Opens) -> None:
     mine, other = opens("a"), opens("b")
-    (job_id,) = ids_of(mine.post(BULK, json={"requests": bodies(1)}))
-    asked = [job_id, "job_" + "0" * 32, job_id, "x\x00y"]
-    answer = mine.post(GET, json={"ids": asked})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "unknown-job")
-    assert "#/ids/3" in {entry["pointer"] for entry in answer.json()["errors"]}
-    answer = mine.post(GET, json={"ids": asked[:3]})
-    assert [entry["pointer"] for entry in answer.json()["errors"]] == ["#/ids/1"]
+    call = {"metric": METRIC, "requests": bodies(1)}
+    (job_id,) = ids_of(mine.post(BULK, json=call))
+    asked = {"id": [job_id, "job_" + "0" * 32]}
+    assert ids_of(mine.get("/v1/jobs", params=asked)) == [job_id]
     for wait in ({}, {"Prefer": "wait=1"}):
-        theirs = other.post(GET, json={"ids": [job_id]}, headers=wait)
-        assert theirs.status_code == 404
-    assert mine.post(GET, json={"ids": []}).status_code == 422
-    assert mine.post(GET, json={"ids": [job_id] * 1_001}).status_code == 422
+        assert ids_of(other.get("/v1/jobs", params=asked, headers=wait)) == []
+    assert mine.get("/v1/jobs", params={"id": [job_id] * 101}).status_code == 422
 
 
 def test_a_text_that_must_not_be_stored_is_not_in_the_row(
     client: httpx.Client, engine: Engine
 ) -> None:
     mild = "Those people never return their library books, word for word."
-    call = {"requests": [GOOD | {"text": mild, "do_not_store_text": True}]}
+    call = {"metric": METRIC, "requests": [GOOD | {"text": mild, "do_not_store_text": True}]}
     ids_of(client.post(BULK, json=call))
     with engine.connect() as connection:
         stored = connection.execute(text("SELECT request::text FROM jobs")).scalar_one()

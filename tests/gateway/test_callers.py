@@ -36,13 +36,12 @@ def routes(client: httpx.Client) -> list[tuple[str, str]]:
             ("file", "file"),
             ("batch", "batch"),
             ("endpoint", "we"),
-            ("delivery", "msg"),
             ("judgement", "jdg"),
             ("queue", "rq"),
         )
     }
     return [
-        (method.upper(), path.format(**ids, name="embedded-hate"))
+        (method.upper(), path.format(**ids, metric="hatexscore"))
         for path, methods in described.items()
         for method in methods
         if path.startswith("/v1")
@@ -181,7 +180,7 @@ def test_no_log_shows_a_key(opens: Opens, engine: Engine, monkeypatch: pytest.Mo
         client.get("/v1/jobs", headers={"Authorization": f"Bearer {UNKNOWN}"})
         client.get(f"/v1/jobs/{secret}")
         with monkeypatch.context() as patch:
-            patch.setattr("shared.ledger.jobs.page_of", _crash)
+            patch.setattr("shared.ledger.jobs.summary_page", _crash)
             assert client.get("/v1/jobs").status_code == 500
         logging.getLogger("some.library").warning("sent %s", f"Authorization: Bearer {secret}")
         logging.getLogger("some.library").warning("secret %s and headers %r", hook, {"x": secret})

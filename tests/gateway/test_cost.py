@@ -64,8 +64,8 @@ TOO_MUCH = [
     ("/v1/inference", {"model": "embedded-hate", "ask": {"operation": "attributions",
      "examples": [{"text": WORDS}] * 3, "targets": ["hateful"] * 3, "method": LIME}},
      "#/ask/examples"),
-    ("/v1/reports/haf", {"jobs": [f"job_{n}" for n in range(50_000)], "resamples": 100_000},
-     "#/resamples"),
+    ("/v1/reports", {"metric": "haf", "jobs": [f"job_{n}" for n in range(50_000)],
+     "resamples": 100_000}, "#/resamples"),
 ]  # fmt: skip
 
 
@@ -131,12 +131,12 @@ def test_a_report_over_a_batch_counts_its_results(scene: Scene) -> None:
     asked = {"batch": batch["id"], "resamples": 100_000}
     with scene.engine.begin() as connection:
         connection.execute(update(batches).values(total=1_000_000, completed=1_000_000))
-    answer = scene.client.post("/v1/reports/ice", json=asked)
+    answer = scene.client.post("/v1/reports", json={"metric": "ice"} | asked)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == "#/resamples"
     with scene.engine.begin() as connection:
         connection.execute(update(batches).values(total=1_000, completed=1_000))
-    assert scene.client.post("/v1/reports/ice", json=asked).status_code == 202
+    assert scene.client.post("/v1/reports", json={"metric": "ice"} | asked).status_code == 202
 
 
 def test_the_worker_refuses_what_the_gateway_let_pass(

@@ -33,6 +33,15 @@ def test_the_bytes_come_back(client: httpx.Client, content: bytes) -> None:
     assert client.get(f"/v1/files/{file['id']}").json() == file
 
 
+def test_the_same_key_makes_one_file(client: httpx.Client) -> None:
+    def sent(content: bytes) -> httpx.Response:
+        key, file = {"Idempotency-Key": "once"}, {"file": ("in.jsonl", content)}
+        return client.post("/v1/files", data=PURPOSE, files=file, headers=key)
+
+    assert sent(b"{}").json() == sent(b"{}").json()
+    assert sent(b"{ }").json()["type"].endswith("/idempotency-key-reused")
+
+
 def test_a_file_has_the_openai_shape(client: httpx.Client) -> None:
     file = upload(client, b"{}", **{"expires_after[seconds]": "3600"})
     assert set(file) == {

@@ -47,6 +47,43 @@ def test_an_ended_job_cannot_be_cancelled(client: httpx.Client, engine: Engine) 
     assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (409, "already-final")
 
 
+def test_a_list_is_of_summaries_that_filters_choose(client: httpx.Client, engine: Engine) -> None:
+    bodies = [GOOD | {"metadata": {"user": user}} for user in ("a", "b")]
+    first, second = (client.post(URL, json=body).json() for body in bodies)
+    with engine.begin() as connection:
+        claim = leases.claim(connection, first["id"], lease=timedelta(minutes=1), max_attempts=3)
+        assert claim is not None
+        leases.succeed(connection, claim, a_result(0.5))
+    verdict = a_result(0.5)["verdict"]
+    made = first["created_at"]
+    for query, expected in (
+        ({}, [second, first]),
+        ({"verdict": verdict}, [first]),
+        ({"metadata[user]": "b"}, [second]),
+        ({"metadata[user]": "c"}, []),
+        ({"created_before": made - 60}, []),
+        ({"created_after": made - 60}, [second, first]),
+        ({"id": [first["id"]]}, [first]),
+    ):
+        found = client.get("/v1/jobs", params=query).json()["data"]
+        assert [one["id"] for one in found] == [one["id"] for one in expected], query
+    assert "result" not in found[0]
+    assert (found[0]["verdict"], found[0]["score"], found[0]["metadata"]) == (
+        verdict,
+        0.5,
+        {"user": "a"},
+    )
+    whole = client.get("/v1/jobs", params={"expand": "result", "id": first["id"]}).json()["data"]
+    assert whole[0]["result"]["score"] == 0.5
+
+
+def test_a_job_has_its_request_where_texts_are_stored(client: httpx.Client) -> None:
+    for private in (False, True):
+        job = client.post(URL, json=GOOD | {"do_not_store_text": private}).json()["id"]
+        request = client.get(f"/v1/jobs/{job}").json()["request"]
+        assert request is None if private else request["text"] == GOOD["text"]
+
+
 @pytest.mark.parametrize("job_id", ["job_0", "x", "job_" + "0" * 32, "%00", "..%5c"])
 def test_an_unknown_job_is_not_found(client: httpx.Client, job_id: str) -> None:
     answer = client.get(f"/v1/jobs/{job_id}")
@@ -61,6 +98,10 @@ def test_an_unknown_job_is_not_found(client: httpx.Client, job_id: str) -> None:
         "metric=%00",
         "status=lost",
         "limit=0",
+        "limit=101",
+        "created_after=yesterday",
+        "verdict=good",
+        "expand=all",
         "limit=x",
         "limit=1_0",
         "after=job_%00",

@@ -26,11 +26,13 @@ from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.test_scores import GOOD, URL
 
 Json = dict[str, Any]
+LINES = {"Accept": "application/jsonl"}
+TASKS = {"Accept": "application/vnd.label-studio+json"}
 ANN = {"reviewer": "Ann"}
 
 
 def judge(client: httpx.Client, job_id: str, verdict: str = "agree", **more: Any) -> Json:
-    answer = client.post(f"/v1/jobs/{job_id}/judgements", json={"verdict": verdict, **more})
+    answer = client.post("/v1/judgements", json={"job_id": job_id} | {"verdict": verdict, **more})
     assert answer.status_code == 201, answer.text
     made: Json = answer.json()
     return made
@@ -69,9 +71,9 @@ def test_the_same_judgement_sent_again_is_the_first_and_tells_nobody(
     client.post("/v1/webhook-endpoints", json=endpoint).raise_for_status()
     said: Json = {"verdict": "agree", "note": "so it is", "human_score": 1, **ANN}
     said["spans"] = [{"of": "text", "start": 0, "end": 4}]
-    url = f"/v1/jobs/{job_id}/judgements"
+    body = said | {"job_id": job_id}
     with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda _: client.post(url, json=said), range(4)))
+        answers = list(pool.map(lambda _: client.post("/v1/judgements", json=body), range(4)))
     assert {one.status_code for one in answers} == {201}
     assert len({one.json()["id"] for one in answers}) == 1
     assert [one.headers.get("Idempotent-Replayed") for one in answers].count("true") == 3
@@ -101,7 +103,7 @@ def test_what_is_wrong_is_said(
     client: httpx.Client, engine: Engine, body: Json, pointer: str | None
 ) -> None:
     _, (job_id,) = make_batch(engine, [0.9])
-    answer = client.post(f"/v1/jobs/{job_id}/judgements", json=body)
+    answer = client.post("/v1/judgements", json={"job_id": job_id} | body)
     assert answer.status_code == (404 if pointer is None else 422)
     if pointer is not None:
         assert answer.json()["errors"][0]["pointer"] == pointer
@@ -110,7 +112,7 @@ def test_what_is_wrong_is_said(
 
 def test_what_has_no_result_yet_is_not_judged(client: httpx.Client) -> None:
     job_id = client.post(URL, json=GOOD).json()["id"]
-    answer = client.post(f"/v1/jobs/{job_id}/judgements", json={"verdict": "agree", **ANN})
+    answer = client.post("/v1/judgements", json={"job_id": job_id} | {"verdict": "agree", **ANN})
     assert (answer.status_code, type_name(answer.json())) == (422, "nothing-to-judge")
 
 
@@ -123,7 +125,7 @@ def test_a_job_that_keeps_no_text_takes_no_note(client: httpx.Client, engine: En
     quoting = {"note": "as it says", "human_label": "as it says", "spans": [{"start": 0, "end": 4}]}
     for name, value in quoting.items():
         body = {"verdict": "agree", name: value, **ANN}
-        answer = client.post(f"/v1/jobs/{job_id}/judgements", json=body)
+        answer = client.post("/v1/judgements", json={"job_id": job_id} | body)
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, f"#/{name}")
     judge(client, job_id, **ANN)
 
@@ -134,22 +136,22 @@ def test_a_key_judges_as_its_reviewer_and_may_nothing_else(opens: Opens, engine:
     admin, foreign = opens("a", "admin"), opens("b", "admin")
     made = judge(ann, job_id, note="so it is")
     assert (made["reviewer"], made["verified"]) == ("Ann", True)
-    body = {"verdict": "agree", "reviewer": "Ben"}
-    url = f"/v1/jobs/{job_id}/judgements"
+    body = {"job_id": job_id, "verdict": "agree", "reviewer": "Ben"}
+    url = "/v1/judgements"
     assert ann.post(url, json=body).status_code == 422
     assert judge(shared, job_id, reviewer="Ben")["verified"] is False
     assert opens("a", "score").post(url, json=body).status_code == 403
     assert shared.post(f"/v1/judgements/{made['id']}/withdraw").status_code == 403
     assert ann.post(f"/v1/jobs/{job_id}/cancel").status_code == 403
     assert ann.get(f"/v1/jobs/{job_id}").status_code == 200
-    assert ann.get("/v1/judgements/audit").status_code == 403
+    assert ann.get("/v1/judgements").json()["data"][0]["key_id"] is None
     assert foreign.post(url, json=body).status_code == 404
     assert foreign.post(f"/v1/judgements/{made['id']}/withdraw").status_code == 404
     assert listed(foreign) == []
-    entries = admin.get("/v1/judgements/audit").raise_for_status().json()["data"]
+    every = admin.get("/v1/judgements", params={"history": True})
+    entries = every.raise_for_status().json()["data"]
     assert [one["reviewer"] for one in entries] == ["Ben", "Ann"]
     assert all(one["address_family"] and one["request_id"] and one["key_id"] for one in entries)
-    assert "so it is" not in json.dumps(entries)
     assert admin.post(f"/v1/judgements/{made['id']}/withdraw").status_code == 200
 
 
@@ -177,8 +179,24 @@ def a_queue(client: httpx.Client, batch_id: str, **more: Any) -> Json:
     return made
 
 
+def test_the_same_key_makes_one_queue(client: httpx.Client, engine: Engine) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.1])
+    body = {"batch": batch_id, "name": "first look"}
+    key = {"Idempotency-Key": "once"}
+    first, again = (client.post("/v1/review-queues", json=body, headers=key) for _ in range(2))
+    assert first.json() == again.json()
+    other = client.post("/v1/review-queues", json=body | {"name": "other"}, headers=key)
+    assert other.json()["type"].endswith("/idempotency-key-reused")
+
+
+def test_a_head_request_leases_nothing(client: httpx.Client, engine: Engine) -> None:
+    queue = a_queue(client, make_batch(engine, [0.9])[0])
+    assert client.head(f"/v1/review-queues/{queue['id']}/lease").status_code == 405
+    assert next_of(client, queue, "Ann") is not None
+
+
 def next_of(client: httpx.Client, queue: Json, who: str) -> Json | None:
-    answer = client.get(f"/v1/review-queues/{queue['id']}/next", params={"reviewer": who})
+    answer = client.post(f"/v1/review-queues/{queue['id']}/lease", json={"reviewer": who})
     found: Json | None = answer.raise_for_status().json()["item"]
     return found
 
@@ -218,7 +236,7 @@ def test_open_queues_and_judgements_of_a_job_have_an_end(
     client.post(f"/v1/review-queues/{first['id']}/close").raise_for_status()
     assert client.post("/v1/review-queues", json=body).status_code == 201
     made = [judge(client, ids[0], verdict, **ANN) for verdict in ("agree", "disagree")]
-    again = client.post(f"/v1/jobs/{ids[0]}/judgements", json={"verdict": "agree", **ANN})
+    again = client.post("/v1/judgements", json={"job_id": ids[0]} | {"verdict": "agree", **ANN})
     assert violated(again) == "judgements"
     assert client.post(f"/v1/judgements/{made[1]['id']}/withdraw").is_success  # that always goes
 
@@ -240,8 +258,8 @@ def test_an_expired_lease_returns_the_line_and_a_skipped_one_goes_to_others(
     assert second is not None
     assert first["job_id"] != second["job_id"]
     assert next_of(client, queue, "Cy") is None
-    url = f"/v1/review-queues/{queue['id']}/skip"
-    skipped = client.post(url, json={"position": first["position"], "reviewer": "Ann"})
+    url = f"/v1/review-queues/{queue['id']}/lease"
+    skipped = client.post(url, json={"skip": first["position"], "reviewer": "Ann"})
     assert skipped.json()["item"] is None
     with engine.begin() as connection:
         late = review_items.c.leased_until - func.make_interval(0, 0, 0, 0, 1)
@@ -275,15 +293,16 @@ def test_a_foreign_key_finds_no_queue(opens: Opens, engine: Engine) -> None:
     own, foreign = opens("a", "review", reviewer="Ann"), opens("b", "admin")
     path = f"/v1/review-queues/{queue['id']}"
     for client, status in ((own, 200), (foreign, 404)):
-        for tail in ("", "/next?reviewer=Ann"):
-            assert client.get(path + tail).status_code == status
-    assert foreign.get(path + "/agreement").status_code == 404
+        assert client.get(path).status_code == status
+        body = {} if client is own else {"reviewer": "Ann"}
+        assert client.post(f"{path}/lease", json=body).status_code == status
+    assert foreign.post(path + "/agreement").status_code == 404
     assert foreign.post(path + "/close").status_code == 404
     assert foreign.get("/v1/review-queues").json()["data"] == []
     body = {"batch": batch_id, "name": "x"}
     assert foreign.post("/v1/review-queues", json=body).status_code == 404
     assert own.post("/v1/review-queues", json=body).status_code == 403
-    export = foreign.get("/v1/judgements/export", params={"queue": queue["id"]})
+    export = foreign.get("/v1/judgements", params={"queue": queue["id"]}, headers=TASKS)
     assert export.status_code == 404
 
 
@@ -293,14 +312,14 @@ def test_agreement_is_a_report_over_the_judgements_that_there_are(
     batch_id, ids = make_batch(engine, [0.9, 0.8, 0.2, 0.1])
     queue = a_queue(client, batch_id, per_line=2)
     url = f"/v1/review-queues/{queue['id']}/agreement"
-    assert client.get(url).status_code == 409
+    assert client.post(url).status_code == 409
     for who, verdicts in (("Ann", "aadd"), ("Ben", "aaad")):
         for job_id, verdict in zip(ids, verdicts, strict=True):
             word = {"a": "agree", "d": "disagree"}[verdict]
             judge(client, job_id, word, reviewer=who, queue=queue["id"])
-    assert client.get(url).status_code == 202
+    assert client.post(url).status_code == 202
     assert len(run_reports(engine)) == 1
-    found = client.get(url).raise_for_status().json()["agreement"]
+    found = client.post(url).raise_for_status().json()["result"]["agreement"]
     assert (found["judgements"], found["texts"], found["reviewers"]) == (8, 4, 2)
     assert found["agreed"]["value"] == 0.75
     assert found["kappa"]["value"] == pytest.approx(0.5)
@@ -309,7 +328,7 @@ def test_agreement_is_a_report_over_the_judgements_that_there_are(
     assert found["random"] is True
     assert [one["job_id"] for one in found["disputed"]] == [ids[2]]
     judge(client, ids[0], "unsure", reviewer="Ann", queue=queue["id"])
-    assert client.get(url).status_code == 202
+    assert client.post(url).status_code == 202
 
 
 def test_an_export_comes_back_by_an_import(client: httpx.Client, engine: Engine) -> None:
@@ -317,10 +336,10 @@ def test_an_export_comes_back_by_an_import(client: httpx.Client, engine: Engine)
     spans = [{"of": "explanation", "start": 0, "end": 4}]
     judge(client, ids[0], "disagree", note="=1+1", human_label="hateful", spans=spans, **ANN)
     judge(client, ids[1], human_score=0.25, **ANN)
-    lines = client.get("/v1/judgements/export", params={"batch": batch_id})
+    lines = client.get("/v1/judgements", params={"batch": batch_id}, headers=LINES)
     rows = [json.loads(line) for line in lines.text.splitlines()]
     assert [row["score"] for row in rows] == [None, 0.9]
-    table = client.get("/v1/judgements/export", params={"format": "csv"}).text
+    table = client.get("/v1/judgements", headers={"Accept": "text/csv"}).text
     (first, second) = csv.DictReader(io.StringIO(table))
     assert (first["human_score"], second["note"]) == ("0.25", "'=1+1")
     assert [(row["batch_id"], row["line"], row["custom_id"]) for row in rows] == [
@@ -330,7 +349,7 @@ def test_an_export_comes_back_by_an_import(client: httpx.Client, engine: Engine)
     assert (first["batch_id"], first["line"], first["metadata"]) == (batch_id, "2", "{}")
     assert datetime.fromisoformat(first["created_iso"]).timestamp() == int(first["created_at"])
     assert (json.loads(first["spans"]), json.loads(second["spans"])) == ([], spans)
-    url, kind = "/v1/judgements/import?source=elsewhere", {"Content-Type": "application/jsonl"}
+    url, kind = "/v1/judgements?source=elsewhere", {"Content-Type": "application/jsonl"}
     sent = "\n".join(json.dumps(row | {"reviewer": "Eve"}) for row in rows)
     taken = client.post(url, content=sent, headers=kind).raise_for_status().json()
     assert (taken["imported"], taken["unchanged"]) == (2, 0)
@@ -358,8 +377,8 @@ def test_label_studio_gets_text_explanation_our_spans_and_what_people_said(
     queue = a_queue(client, batch_id)
     spans = [{"start": 5, "end": 11}]
     judge(client, ids[0], "disagree", queue=queue["id"], spans=spans, **ANN)
-    asked = {"format": "label-studio", "queue": queue["id"]}
-    tasks = client.get("/v1/judgements/export", params=asked).raise_for_status().json()
+    asked = {"queue": queue["id"]}
+    tasks = client.get("/v1/judgements", params=asked, headers=TASKS).raise_for_status().json()
     assert len(tasks) == 2
     by_job = {task["data"]["job_id"]: task for task in tasks}
     task = by_job[ids[0]]
@@ -418,11 +437,11 @@ def test_an_explanation_that_a_model_was_asked_for_is_marked_like_one_that_was_s
     assert judge(client, job_id, spans=spans, **ANN)["spans"] == spans
     page = client.get(f"/jobs/{job_id}").text
     assert "greets" in page[page.index('id="judgements"') :]
-    task = client.get("/v1/judgements/export?format=label-studio").json()[0]
+    task = client.get("/v1/judgements", headers=TASKS).json()[0]
     assert task["data"]["explanation"] == "It greets."
     assert task["annotations"][0]["result"][1]["value"]["text"] == "greets"
     beyond = {"verdict": "agree", **ANN, "spans": [{"of": "explanation", "start": 0, "end": 11}]}
-    assert client.post(f"/v1/jobs/{job_id}/judgements", json=beyond).status_code == 422
+    assert client.post("/v1/judgements", json={"job_id": job_id} | beyond).status_code == 422
 
 
 def test_a_statement_is_a_text_that_can_be_marked() -> None:

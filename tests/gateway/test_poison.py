@@ -42,8 +42,7 @@ def bodies() -> dict[str, dict[str, Any]]:
         if contract.examples
     }
     return found | {
-        f"{URL}:batchCreate": {"requests": [found[URL]]},
-        "/v1/jobs:batchGet": {"ids": [f"job_{NO_ID}"]},
+        "/v1/scores:batchCreate": {"metric": "hatexscore", "requests": [found[URL]]},
         "/v1/batches": {
             "input_file_id": f"file_{NO_ID}",
             "endpoint": URL,

@@ -161,12 +161,8 @@ def test_an_unknown_address_is_a_page_to_browsers_only(client: httpx.Client) -> 
     assert program.headers["content-type"] == "application/problem+json"
 
 
-def test_the_sdk_lists_and_retrieves_models(sdk: Sdk) -> None:
+def test_the_sdk_lists_models(sdk: Sdk) -> None:
     listed = list(sdk.openai.models.list())
     assert {model.object for model in listed} == {"model"}
     assert all(type(model.created) is int and model.owned_by for model in listed)
-    found = sdk.openai.models.retrieve("embedded-hate")
-    assert found in listed
-    with pytest.raises(openai.NotFoundError) as caught:
-        sdk.openai.models.retrieve("nobodys")
-    assert caught.value.code == "unknown-model"
+    assert "embedded-hate" in {model.id for model in listed}

@@ -123,7 +123,8 @@ def test_lines_of_a_batch_belong_to_the_request_that_made_it(
     scene = Scene(client, engine, chosen)
     batch = scene.make([line("a", "a")])
     scene.finish(batch)
-    (job,) = client.get("/v1/jobs", params={"batch": batch["id"]}).json()["data"]
+    asked = {"batch": batch["id"], "expand": "result"}
+    (job,) = client.get("/v1/jobs", params=asked).json()["data"]
     assert job["request_id"] == "the-batch"
 
 
@@ -170,7 +171,11 @@ def test_a_line_a_request_without_what_is_nobodys_business(opens: Opens, log: Lo
     for one in ("one", "two", "three"):
         eventually(lambda one=one: found(one), f"no line for {one}")  # type: ignore[misc]
     (posted,), (listed,), (probe,) = found("one"), found("two"), found("three")
-    assert (posted["method"], posted["route"], posted["status"]) == ("POST", URL, 202)
+    assert (posted["method"], posted["route"], posted["status"]) == (
+        "POST",
+        "/v1/scores/{metric}",
+        202,
+    )
     assert (posted["level"], probe["level"]) == ("info", "debug")
     assert (posted["tenant"], probe["tenant"]) == ("acme", None)
     assert re.fullmatch(r"key_[0-9a-f]+", posted["key"])

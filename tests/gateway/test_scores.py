@@ -49,7 +49,9 @@ def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> N
     assert int(answer.headers["Retry-After"]) >= 1
     assert (job["status"], job["metadata"], job["context"]["puid"]) == ("queued", {"a": "b"}, "p1")
     assert job["trace"] == trace
-    assert client.get(answer.headers["Location"]).json() == job
+    found = client.get(answer.headers["Location"]).json()
+    assert found | {"request": None} == job
+    assert found["request"]["text"] == GOOD["text"]
     assert messages_of("hatexscore") == 1
 
 

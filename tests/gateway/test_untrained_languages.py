@@ -40,8 +40,8 @@ def test_what_a_request_states_comes_before_its_key(
 
 def test_many_in_one_call_are_as_one(opens: Opens, engine: Engine) -> None:
     client = opens(accept_untrained_languages=True)
-    sent = {"requests": [GOOD | more for more, _ in STATED]}
-    assert client.post(f"{URL}:batchCreate", json=sent).status_code == 202
+    sent = {"metric": "hatexscore", "requests": [GOOD | more for more, _ in STATED]}
+    assert client.post("/v1/scores:batchCreate", json=sent).status_code == 202
     assert sorted(kept(engine)) == [False, True, True]
 
 

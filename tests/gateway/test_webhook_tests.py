@@ -48,7 +48,7 @@ def test_it_arrives_at_once_signed_like_the_rest(client: httpx.Client, enabled: 
     payload = Webhook(endpoint["secret"]).verify(got.body, got.headers)
     assert (payload["type"], payload["data"]["id"]) == ("endpoint.test", endpoint["id"])
     assert got.headers["webhook-id"] == found["id"]
-    assert client.get(path).json() == before
+    assert client.get(HOOKS).json()["data"] == [before]
     assert deliveries(client, endpoint["id"]) == []
 
 
@@ -84,7 +84,7 @@ def test_what_does_not_arrive_is_said_and_not_tried_again(client: httpx.Client) 
         assert found["error"] == "it answered 410"
         assert client.post(f"{path}/test").json()["id"] != found["id"]
         assert len(gone.received) == 2  # one attempt each
-        assert client.get(path).json()["enabled"]
+        assert client.get(HOOKS).json()["data"][0]["enabled"]
     nobody = made(client, url=f"http://127.0.0.1:{free_port()}/")
     found = client.post(f"{HOOKS}/{nobody['id']}/test").json()
     assert (found["delivered"], found["status"]) == (False, None)

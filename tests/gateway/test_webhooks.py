@@ -46,7 +46,6 @@ def test_the_secret_is_shown_once_and_sealed_in_the_ledger(
     new = made(client, events=["job.failed"], description="ours")
     secret = new.pop("secret")
     assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
-    assert client.get(f"{HOOKS}/{new['id']}").json() == new
     assert client.get(HOOKS).json()["data"] == [new]
     assert (new["events"], new["description"], new["enabled"]) == (["job.failed"], "ours", True)
     with engine.begin() as connection:
@@ -153,7 +152,7 @@ def test_where_scores_are_pushed_is_chosen_and_its_key_is_sealed(
     path = f"{HOOKS}/{new['id']}"
     assert {name: new[name] for name in chosen} == chosen
     assert (new["format"], new["has_authorization"], new["untraced"]) == ("otlp-logs", True, 0)
-    assert "dXNlcjp3b3Jk" not in client.get(path).text
+    assert "dXNlcjp3b3Jk" not in client.get(HOOKS).text
     with engine.begin() as connection:
         row = connection.execute(text("SELECT * FROM webhook_endpoints")).mappings().one()
     assert "dXNlcjp3b3Jk" not in str(dict(row))
@@ -167,12 +166,26 @@ def test_where_scores_are_pushed_is_chosen_and_its_key_is_sealed(
     assert client.patch(other, json={"authorization": "Bearer x"}).json()["has_authorization"]
 
 
+def test_the_same_key_makes_one_endpoint(client: httpx.Client) -> None:
+    key = {"Idempotency-Key": "once"}
+    first, again = (client.post(HOOKS, json=EXAMPLE, headers=key) for _ in range(2))
+    assert first.json() == again.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    other = client.post(HOOKS, json=EXAMPLE | {"description": "other"}, headers=key)
+    assert other.json()["type"].endswith("/idempotency-key-reused")
+
+
 def test_a_secret_is_rotated_with_an_overlap(client: httpx.Client) -> None:
     endpoint = made(client)
     path = f"{HOOKS}/{endpoint['id']}/rotate-secret"
     rotated = client.post(path, json={"overlap_seconds": 3_600}).json()
     assert rotated["secret"] not in (endpoint["secret"], None)
     assert rotated["rotating_until"] == pytest.approx(time.time() + 3_600, abs=1_800)
+    key = {"Idempotency-Key": "once"}
+    second, again = (client.post(path, json={}, headers=key) for _ in range(2))
+    assert again.json() == second.json()  # the overlap goes on
+    assert again.json()["secret"] != rotated["secret"]
+    assert again.headers["Idempotent-Replayed"] == "true"
     assert client.post(path, json={"overlap_seconds": 0}).json()["rotating_until"] is None
     assert client.post(path, json={"overlap_seconds": 604_801}).status_code == 422
     assert client.post(path, json={}).status_code == 200
@@ -183,19 +196,17 @@ def test_a_forgotten_endpoint_is_gone(client: httpx.Client) -> None:
     gone = client.delete(path)
     assert (gone.status_code, gone.content) == (204, b"")
     assert client.delete(path).status_code == 404
-    assert client.get(path).status_code == 404
+    assert client.get(HOOKS).json()["data"] == []
 
 
 @pytest.mark.parametrize("path", [NOBODY, f"{HOOKS}/x", f"{HOOKS}/%00", f"{HOOKS}/we_0"])
 def test_an_unknown_endpoint_is_not_found(client: httpx.Client, path: str) -> None:
     for method, rest in (
-        ("GET", ""),
         ("PATCH", ""),
         ("DELETE", ""),
         ("POST", "/rotate-secret"),
         ("GET", "/deliveries"),
-        ("POST", f"/deliveries/msg_{'0' * 32}/replay"),
-        ("POST", "/replay-failed"),
+        ("POST", "/replay"),
     ):
         answer = client.request(method, path + rest, json={})
         assert answer.status_code == 404, (method, rest)
@@ -218,11 +229,18 @@ def test_there_are_so_many_and_no_more(client: httpx.Client) -> None:
     )
 
 
+def test_endpoints_are_listed_newest_first_by_pages(client: httpx.Client) -> None:
+    ids = [made(client)["id"] for _ in range(3)]
+    first = client.get(HOOKS, params={"limit": 2}).json()
+    rest = client.get(HOOKS, params={"after": first["last_id"]}).json()
+    assert [one["id"] for one in first["data"] + rest["data"]] == sorted(ids, reverse=True)
+    assert (first["has_more"], rest["has_more"]) == (True, False)
+
+
 def test_an_endpoint_is_its_tenants(opens: Opens) -> None:
     mine, other = opens("a", "admin"), opens("b", "admin")
     path = f"{HOOKS}/{made(mine)['id']}"
-    assert mine.get(path).status_code == 200
-    assert other.get(path).status_code == 404
+    assert len(mine.get(HOOKS).json()["data"]) == 1
     assert other.get(HOOKS).json()["data"] == []
     assert other.delete(path).status_code == 404
     assert other.post(f"{path}/rotate-secret", json={}).status_code == 404
@@ -277,12 +295,14 @@ def test_from_a_job_to_a_verified_request_and_its_replay(
         failed = settled(client, endpoint["id"], "failed")
         assert (failed["last_status"], failed["attempts"]) == (500, 2)
         assert "password" not in client.get(f"{HOOKS}/{endpoint['id']}/deliveries").text
-        replay = f"{HOOKS}/{endpoint['id']}/deliveries/{failed['id']}/replay"
-        assert client.post(replay).status_code == 409  # disabled: nothing had ever arrived
+        replay, asked = f"{HOOKS}/{endpoint['id']}/replay", {"delivery": failed["id"]}
+        assert (
+            client.post(replay, json=asked).status_code == 409
+        )  # disabled: nothing had ever arrived
         client.patch(f"{HOOKS}/{endpoint['id']}", json={"enabled": True})
         receiver.status = 200
-        again = client.post(replay)
-        assert (again.status_code, again.json()["id"]) == (202, failed["id"])
+        again = client.post(replay, json=asked)
+        assert (again.status_code, again.json()["replayed"]) == (202, 1)
         arrived = settled(client, endpoint["id"], "succeeded")
     assert arrived["id"] == failed["id"]
     assert set(receiver.ids) == {failed["id"]}
@@ -298,7 +318,7 @@ def test_from_a_job_to_a_verified_request_and_its_replay(
             "score": 0.25,
             "error_type": None,
         }
-    last = client.get(f"{HOOKS}/{endpoint['id']}").json()["last_success_at"]
+    last = client.get(HOOKS).json()["data"][0]["last_success_at"]
     assert last == pytest.approx(time.time(), abs=3_600)
 
 
@@ -313,9 +333,9 @@ def test_all_that_failed_is_replayed_at_once(
         path = f"{HOOKS}/{endpoint['id']}"
         client.patch(path, json={"enabled": False})
         assert len(deliveries(client, endpoint["id"], status="failed")) == 3
-        assert client.post(f"{path}/replay-failed").status_code == 409
+        assert client.post(f"{path}/replay", json={}).status_code == 409
         client.patch(path, json={"enabled": True})
-        answer = client.post(f"{path}/replay-failed")
+        answer = client.post(f"{path}/replay", json={})
         assert (answer.status_code, answer.json()["replayed"]) == (202, 3)
         with delivering(engine, hasty, threading.Event()):
             eventually(lambda: len(deliveries(client, endpoint["id"], status="succeeded")) == 3)

@@ -171,7 +171,7 @@ def test_nothing_and_mixtures_are_said() -> None:
 
 def test_the_sign_of_the_report_room() -> None:
     assert not CONTRACT.batch.needs_text  # results whose texts were not kept count too
-    assert (CONTRACT.batch.name, CONTRACT.batch.path) == ("haf-report", "/v1/reports/haf")
+    assert CONTRACT.batch.name == "haf-report"
 
 
 def test_stages_lose_results_and_never_gain_any(some: list[Row]) -> None:

@@ -61,7 +61,7 @@ def test_a_batch_with_gold_columns_says_how_far_people_agree(scene: WorkedScene)
     ]
     batch = scene.finish(scene.make(lines, endpoint=URL))
     address = f"/v1/batches/{batch['id']}/report"
-    assert scene.client.get(address).status_code == 202
+    assert scene.client.post(address).status_code == 202
     worker.register_all(["hatexscore"])
     scene.work()
     gold = scene.client.get(address).json()["gold"]
@@ -80,13 +80,16 @@ def test_a_batch_with_gold_columns_says_how_far_people_agree(scene: WorkedScene)
     page = scene.client.get(f"/batches/{batch['id']}/statistics").text
     for told in ("gold › labels", "gold › rationales", "gold › ratings", "macro f1"):
         assert told in page
-    items = scene.client.get(f"/v1/batches/{batch['id']}/items.csv").text
+    items = scene.client.get(
+        f"/v1/batches/{batch['id']}/report", headers={"Accept": "text/csv"}
+    ).text
     rows = list(csv.DictReader(io.StringIO(items)))
     assert [row["gold"] for row in rows] == golds
     assert [row["rating"] for row in rows] == [str(number % 2) for number in range(60)]
     assert rows[0]["gold_rationale"].startswith("[[")
     again = scene.client.post(
-        "/v1/reports/hatexscore", json={"batch": batch["id"], "gold": {"label": "none"}}
+        "/v1/reports",
+        json={"metric": "hatexscore", "batch": batch["id"], "gold": {"label": "none"}},
     )
     scene.work()
     other = scene.client.get(f"/v1/jobs/{again.json()['id']}").json()["result"]["gold"]

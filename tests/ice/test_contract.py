@@ -62,7 +62,6 @@ def test_a_bad_field_is_refused_with_a_reason(fields: dict[str, Any], said: str)
 
 
 def test_reports_belong_to_the_metric() -> None:
-    assert CONTRACT.batch.path == "/v1/reports/ice"
     assert (CONTRACT.batch.name, CONTRACT.batch.metric) == ("ice-report", CONTRACT.name)
 
 

@@ -24,7 +24,7 @@ PLACES = {
     "POST /v1/webhook-endpoints": "create_webhook_endpoint", "GET /healthz": "get_health",
     "GET /v1/webhook-endpoints/ID/deliveries": "list_webhook_deliveries",
     "POST /v1/jobs/ID/cancel": "cancel_job", "POST /v1/batches/ID/cancel": "cancel_batch",
-    "POST /v1/reports/hatexscore": "report_hatexscore", "GET /v1/files/ID": "get_file",
+    "POST /v1/reports": "report_hatexscore", "GET /v1/files/ID": "get_file",
 }  # fmt: skip
 IDS = ("job_", "batch_", "file_", "we_")
 

@@ -285,7 +285,7 @@ def test_a_rule_decides_how_a_comparison_ends(
     one |= {"better": 0, "equal": 1, "worse": 2, "p_adjusted": 4e-4}
     comparison = {"pairs": 3, "unpaired_a": 0, "unpaired_b": 1, "left_out": {}, "warnings": []}
     report["result"]["comparison"] = comparison | {"differences": [one]}
-    typed.changed["POST /v1/reports/hatexscore"] = report
+    typed.changed["POST /v1/reports"] = report
     typed.asked.clear()
     assert main(["compare", BATCH, BATCH]) == 0
     assert typed.asked.count("GET /v1/batches/ID") == 1  # of each batch once
@@ -306,15 +306,15 @@ def test_a_plan_is_asked_for_as_typed(
     report = recorded("report_hatexscore")
     wanted = {"effect": 0.05, "beat_rate": None, "power": 0.9, "alpha": 0.05}
     report["result"]["plan"] = {"wanted": wanted, "texts": 212, "texts_upper": 290, "warnings": []}
-    typed.changed["POST /v1/reports/hatexscore"] = report
+    typed.changed["POST /v1/reports"] = report
     command = ["plan", BATCH, "--effect", "0.05", "--power", "0.9"]
     assert main([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["texts"] == 212
-    asked = json.loads(typed.sent["POST /v1/reports/hatexscore"])
+    asked = json.loads(typed.sent["POST /v1/reports"])
     assert asked["plan"] == {"effect": 0.05, "power": 0.9}
     assert "against" not in asked
     assert main([*command, "--against", BATCH]) == 0
-    assert json.loads(typed.sent["POST /v1/reports/hatexscore"])["against"] == {"batch": BATCH}
+    assert json.loads(typed.sent["POST /v1/reports"])["against"] == {"batch": BATCH}
     assert main(["plan", BATCH, "--power", "0.9"]) == 2
 
 

@@ -85,8 +85,8 @@ def test_judgements_are_taken_in_as_they_lie(
 ) -> None:
     file = tmp_path / "judged.jsonl"
     file.write_bytes(b'{"job_id": "job_1", "reviewer": "ann", "verdict": "agree"}\n')
-    operation = "POST /v1/judgements/import"
-    service.changed[operation] = recorded("import_judgements")
+    operation = "POST /v1/judgements"
+    service.changed[operation] = {"object": "judgement_import", "imported": 1, "unchanged": 0}
     assert main(["judgements", "import", str(file), "--source", "label-studio"]) == 0
     assert service.sent[operation] == file.read_bytes()
     assert "taken in" in capsys.readouterr().out

@@ -28,7 +28,7 @@ from touchstone_client._sync import api
 pytestmark = pytest.mark.end_to_end
 
 SCORE = "/v1/scores/hatexscore"
-BULK = f"{SCORE}:batchCreate"
+BULK = "/v1/scores:batchCreate"
 POST = {
     "text": "Honestly, those immigrants are ruining our lovely old town.",
     "explanation": 'It says "those immigrants are ruining our lovely old town". Hateful.',

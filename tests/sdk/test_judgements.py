@@ -33,12 +33,12 @@ def queue(ts: Touchstone, batch: Batch) -> Iterator[str]:
 
 def test_people_judge_line_by_line(ts: Touchstone, queue: str) -> None:
     for reviewer in ("ann", "ben"):
-        found = ts.review_queues.next(queue, reviewer=reviewer)
+        found = ts.review_queues.lease(queue, reviewer=reviewer)
         assert found.item is not None
-        found = ts.review_queues.skip(queue, found.item.position, reviewer=reviewer)
+        found = ts.review_queues.lease(queue, skip=found.item.position, reviewer=reviewer)
         while found.item is not None:
             ts.judgements.give(found.item.job_id, "agree", reviewer=reviewer, queue=queue)
-            found = ts.review_queues.next(queue, reviewer=reviewer)
+            found = ts.review_queues.lease(queue, reviewer=reviewer)
     assert ts.review_queues.get(queue).progress.done == 4
     assert len(list(ts.judgements.list(queue=queue))) == 4
     report = ts.review_queues.agreement(queue)
@@ -67,7 +67,7 @@ def test_awaited_it_is_the_same(service: Service, batch: Batch) -> None:
     async def use() -> None:
         async with AsyncTouchstone(service.url) as client:
             queue = await client.review_queues.create(batch.id, "again")
-            found = await client.review_queues.next(queue.id, reviewer="ann")
+            found = await client.review_queues.lease(queue.id, reviewer="ann")
             assert found.item is not None
             await client.judgements.give(found.item.job_id, "unsure", reviewer="ann")
             listed = [one async for one in client.judgements.list(batch=batch.id)]

@@ -12,7 +12,6 @@ import pytest
 from services.registry import metrics
 from tests.gateway.results import recorded
 from touchstone_client import BadRequest, Scores, models, options
-from touchstone_client._async.handles import report_of
 from touchstone_client._notebook import job_html, marked, scores_html
 from touchstone_client._wire import job_of
 
@@ -114,8 +113,7 @@ def test_lists_reports_jobs_and_comparisons() -> None:
     scores = Scores([result_of("ice"), BadRequest(422, {"detail": NASTY})] * 15)
     assert scores._repr_html_() == scores_html(scores)
     assert "and 10 more" in scores._repr_html_()
-    report = report_of(recorded("get_batch_report"))
-    assert type(report) is models.HatexscoreBatchReport
+    report = models.HatexscoreBatchReport.model_validate(recorded("get_batch_report"))
     job = job_of(recorded("get_job"))
     for shown in (scores._repr_html_(), report._repr_html_(), job_html(job)):
         assert Tags(shown).found <= ALLOWED

@@ -29,7 +29,7 @@ ARGUMENTS: dict[str, Any] = {
     "metric": "ice", "batch": f"batch_{ID}", "name": "mine", "verdict": "agree", "position": 1,
     "url": "https://receiver.test", "source": "elsewhere", "lines": [{"text": "a"}],
     "requests": [{"text": "a"}], "file": BytesIO(b"{}\n"), "a": f"batch_{ID}", "b": f"batch_{ID}",
-    "data": [{"text": "a"}], "wait": 0,
+    "data": [{"text": "a"}], "wait": 0, "metadata": {"user": "u17"},
 }  # fmt: skip
 
 

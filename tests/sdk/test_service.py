@@ -304,8 +304,8 @@ def test_webhooks_from_making_one_to_verifying_its_event(ts: Touchstone) -> None
         assert ts.webhooks.change(made.id, description="there").description == "there"
         (delivery,) = ts.webhooks.deliveries(made.id)
         assert delivery.event == "job.succeeded"
-        assert ts.webhooks.replay(made.id, delivery.id).id == delivery.id
-        assert ts.webhooks.replay_failed(made.id) == 0
+        assert ts.webhooks.replay(made.id, delivery.id) == 1
+        assert ts.webhooks.replay(made.id) == 0  # none has failed
         assert ts.webhooks.get(made.id).enabled
         ts.webhooks.delete(made.id)
     with pytest.raises(NotFound):

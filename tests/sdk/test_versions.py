@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from services.registry import metrics
 from tests.gateway.results import recorded
-from touchstone_client._async.handles import report_of
 from touchstone_client._base import IN_EVERY_VERSION
 from touchstone_client._wire import job_of
 from touchstone_client.cli.reports import sentence_of
@@ -74,9 +73,8 @@ def test_whatever_an_older_service_does_not_say_is_none(metric: str) -> None:
 
 def test_a_report_of_a_service_without_findings_is_read_and_shown() -> None:
     answer = recorded("get_batch_report")
-    now, then = report_of(answer), report_of(older(answer, "finding"))
-    assert isinstance(now, HatexscoreBatchReport)
-    assert isinstance(then, HatexscoreBatchReport)
+    now = HatexscoreBatchReport.model_validate(answer)
+    then = HatexscoreBatchReport.model_validate(older(answer, "finding"))
     assert now.finding == answer["finding"]
     assert not then.finding
     assert then.scored == now.scored

@@ -180,7 +180,12 @@ def test_what_is_no_requests_is_not_scored(typed: RecordedService, data: Any) ->
     assert typed.asked == []
 
 
-def test_a_metric_that_is_not_there_is_named(typed: RecordedService) -> None:
+def test_a_metric_that_is_not_there_is_named(
+    typed: RecordedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = {"detail": "name the metric", "pointer": "#/metric"}
+    problem = {"title": "Bad", "status": 422, "detail": "name the metric", "errors": [fault]}
+    monkeypatch.setattr(typed, "answer", lambda _: (422, json.dumps(problem).encode()))
     with Touchstone(typed.url) as ts, pytest.raises(NotFound, match="there is no metric 'nope'"):
         ts.score_many([LINE], "nope", progress=False)
 

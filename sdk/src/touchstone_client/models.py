@@ -69,19 +69,6 @@ class Attributions(Message):
     ] = None
 
 
-class Audit(Message):
-    id: str
-    object: Literal['judgement_audit'] = 'judgement_audit'
-    job_id: str
-    reviewer: str
-    verified: bool
-    verdict: str
-    key_id: str | None
-    address_family: Annotated[str | None, Field(description='IPv4 or IPv6')]
-    request_id: str | None
-    created_at: Annotated[int, Field(description='unix seconds')]
-
-
 class BatchEvent(Message):
     id: Annotated[
         str | None,
@@ -452,6 +439,27 @@ class DeletedFile(Message):
     id: str
     object: Literal['file'] = 'file'
     deleted: Literal[True] = True
+
+
+class DeletedJob(JobMessage):
+    id: str
+    object: Literal['job'] = 'job'
+    deleted: Literal[True] = True
+
+
+class DeletedJobs(Message):
+    object: Literal['job_deletion'] = 'job_deletion'
+    jobs: Annotated[int, Field(description='jobs that were deleted')]
+    lines: Annotated[
+        int,
+        Field(description='lines of batches that were deleted, with or without a job'),
+    ]
+    open: Annotated[
+        int,
+        Field(
+            description='matching jobs that were not deleted: they or their batch have not ended'
+        ),
+    ]
 
 
 class Delivery(Message):
@@ -2191,6 +2199,13 @@ class Interval(Message):
     ] = None
 
 
+class JobBrief(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: str
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+
+
 class JobEvent(Message):
     id: Annotated[
         str | None,
@@ -2201,15 +2216,6 @@ class JobEvent(Message):
     ] = None
     event: Literal['end', 'job.queued', 'job.running', 'job.succeeded', 'job.failed', 'job.cancelled']
     data: str
-
-
-class JobIds(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    ids: Annotated[
-        list[str], Field(description='in the order in which they are answered')
-    ]
 
 
 class JobNotice(Message):
@@ -2243,6 +2249,29 @@ class JobSucceededWebhook(Message):
     data: JobNotice
 
 
+class JobSummary(Message):
+    id: str
+    object: Literal['job'] = 'job'
+    metric: str
+    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
+    verdict: Annotated[
+        Literal['holds_up', 'problem_found', 'not_tested'] | None,
+        Field(description="of a metric's result"),
+    ]
+    score: Annotated[
+        float | None, Field(description="of a metric's result; null where undefined")
+    ]
+    decision: Annotated[
+        str | None,
+        Field(description='that is explained, as sent or as the text states it'),
+    ]
+    batch_id: str | None
+    metadata: dict[str, str]
+    created_at: Annotated[int, Field(description='unix seconds')]
+    started_at: Annotated[int | None, Field(description='unix seconds')]
+    finished_at: Annotated[int | None, Field(description='unix seconds')]
+
+
 class JobTiming(Message):
     queued_seconds: Annotated[
         float | None,
@@ -2259,6 +2288,9 @@ class JobTiming(Message):
 
 
 JsonValue = TypeAliasType("JsonValue", Any)
+
+
+JsonValueAnswer = TypeAliasType("JsonValueAnswer", Any)
 
 
 class Judged(Message):
@@ -2337,6 +2369,18 @@ class Languages(Message):
     text: LanguageFound
     explanation: Annotated[
         LanguageFound | None, Field(description='null where it has no words of its own')
+    ] = None
+
+
+class LeaseRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    reviewer: Annotated[str | None, Field(description='who judges, if not the key')] = (
+        None
+    )
+    skip: Annotated[
+        int | None, Field(description='position of a line not to be given again')
     ] = None
 
 
@@ -2559,6 +2603,15 @@ class Readiness(Message):
     ]
 
 
+class ReplayRequest(Message):
+    model_config = ConfigDict(
+        extra='forbid',
+    )
+    delivery: Annotated[
+        str | None, Field(description='an ended delivery; null: every failed one')
+    ] = None
+
+
 class Replayed(Message):
     object: Literal['webhook_replay'] = 'webhook_replay'
     replayed: int
@@ -2648,6 +2701,15 @@ class ReviewerJudgement(Message):
     current: Annotated[bool, Field(description='whether no other supersedes it')]
     source: Annotated[str | None, Field(description='where it was made, if elsewhere')]
     created_at: Annotated[int, Field(description='unix seconds')]
+    key_id: Annotated[
+        str | None, Field(description='that sent it; for keys of scope `admin`')
+    ]
+    address_family: Annotated[
+        str | None, Field(description='IPv4 or IPv6; for keys of scope `admin`')
+    ]
+    request_id: Annotated[
+        str | None, Field(description='that sent it; for keys of scope `admin`')
+    ]
 
 
 class ReviewerPair(Message):
@@ -2830,14 +2892,6 @@ class SimilarityRequest(Message):
             description='a cross-encoder reads `a` before `b`; to a bi-encoder the order is the same'
         ),
     ]
-
-
-class SkipRequest(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    position: int
-    reviewer: str | None = None
 
 
 class SorComponents(Message):
@@ -3394,16 +3448,6 @@ class WrittenTokenAnswer(Message):
     ]
 
 
-class AuditList(Message):
-    object: Literal['list'] = 'list'
-    data: list[Audit]
-    first_id: str | None
-    last_id: Annotated[
-        str | None, Field(description='pass it as `after` to get the next page')
-    ]
-    has_more: bool
-
-
 class BatchNotice(Message):
     id: str
     object: Literal['batch'] = 'batch'
@@ -3514,6 +3558,7 @@ class BatchReportRequest(Message):
             description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
         ),
     ] = False
+    metric: Literal['consistency', 'cot2el', 'hatexscore', 'hlv', 'sor']
 
 
 class BatchRequest(Message):
@@ -3559,6 +3604,12 @@ class Batch(Message):
     cancelling_at: int | None
     cancelled_at: int | None
     request_counts: RequestCounts
+    erased: Annotated[
+        int,
+        Field(
+            description='lines that were deleted at request; the counts include them'
+        ),
+    ]
     metadata: dict[str, str]
 
 
@@ -4034,7 +4085,11 @@ class DeliveryList(Message):
 class EndpointList(Message):
     object: Literal['list'] = 'list'
     data: list[Endpoint]
-    has_more: Literal[False] = False
+    first_id: str | None
+    last_id: Annotated[
+        str | None, Field(description='pass it as `after` to get the next page')
+    ]
+    has_more: bool
 
 
 class Example(Message):
@@ -4242,6 +4297,7 @@ class ExplanationsBatchReportRequest(Message):
             description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
         ),
     ] = False
+    metric: Literal['explanations'] = 'explanations'
 
 
 class ExplanationsElicitation(Message):
@@ -4606,6 +4662,7 @@ class FtcBatchReportRequest(Message):
             description='whether results of several versions of the metric may be summed up together, with a warning; else they are refused, since their numbers mean different things'
         ),
     ] = False
+    metric: Literal['ftc'] = 'ftc'
 
 
 class FtcLas(Message):
@@ -5015,6 +5072,7 @@ class HafBatchReportRequest(Message):
     dataset_key: Annotated[
         str, Field(description='metadata that names the data set')
     ] = 'dataset'
+    metric: Literal['haf'] = 'haf'
 
 
 class HafChatLogprobs(Message):
@@ -5904,6 +5962,7 @@ class IceBatchReportRequest(Message):
             description='what `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the chance of any (Holm)'
         ),
     ] = 'discovery'
+    metric: Literal['ice'] = 'ice'
 
 
 class IceComponents(Message):
@@ -6372,6 +6431,7 @@ class JudgementRequest(Message):
         str | None, Field(description='the review queue that gave the line')
     ] = None
     seconds: Annotated[float | None, Field(description='that it took')] = None
+    job_id: str
 
 
 class Model(Message):
@@ -7102,6 +7162,7 @@ class Cot2elBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
+    metric: Literal['cot2el'] = 'cot2el'
     requests: Annotated[
         list[Cot2elRequest], Field(description='all are accepted, or none')
     ]
@@ -7226,6 +7287,7 @@ class FtcBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
+    metric: Literal['ftc'] = 'ftc'
     requests: Annotated[
         list[FtcRequest], Field(description='all are accepted, or none')
     ]
@@ -7574,6 +7636,7 @@ class HatexscoreBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
+    metric: Literal['hatexscore'] = 'hatexscore'
     requests: Annotated[
         list[HatexscoreRequest], Field(description='all are accepted, or none')
     ]
@@ -7609,6 +7672,12 @@ class HatexscoreReportJob(JobMessage):
     trace: Annotated[
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
+    ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
     ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
@@ -7734,6 +7803,7 @@ class HlvBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
+    metric: Literal['hlv'] = 'hlv'
     requests: Annotated[
         list[HlvRequest], Field(description='all are accepted, or none')
     ]
@@ -7769,6 +7839,12 @@ class HlvReportJob(JobMessage):
     trace: Annotated[
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
+    ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
     ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
@@ -7942,6 +8018,7 @@ class IceBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
+    metric: Literal['ice'] = 'ice'
     requests: Annotated[
         list[IceRequest], Field(description='all are accepted, or none')
     ]
@@ -7977,6 +8054,12 @@ class IceReportJob(JobMessage):
     trace: Annotated[
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
+    ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
     ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
@@ -8271,6 +8354,12 @@ class SimilarityJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         SimilarityResult | None, Field(description='where the job succeeded')
@@ -8406,6 +8495,7 @@ class SorBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
+    metric: Literal['sor'] = 'sor'
     requests: Annotated[
         list[SorRequest], Field(description='all are accepted, or none')
     ]
@@ -8442,139 +8532,16 @@ class SorReportJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         SorBatchReport | None, Field(description='where the job succeeded')
     ]
-
-
-class AcceptedCot2elJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['cot2el'] = 'cot2el'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        Cot2elResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedCot2elJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedCot2elJob]
-    has_more: Literal[False] = False
-
-
-class AcceptedHlvJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['hlv'] = 'hlv'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        HlvResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedHlvJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedHlvJob]
-    has_more: Literal[False] = False
-
-
-class AcceptedIceJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['ice'] = 'ice'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        IceResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedIceJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedIceJob]
-    has_more: Literal[False] = False
 
 
 class ConsistencyBatchReport(Report):
@@ -8704,6 +8671,7 @@ class ConsistencyBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
+    metric: Literal['consistency'] = 'consistency'
     requests: Annotated[
         list[ConsistencyRequest], Field(description='all are accepted, or none')
     ]
@@ -8739,6 +8707,12 @@ class ConsistencyReportJob(JobMessage):
     trace: Annotated[
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
+    ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
     ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
@@ -8909,14 +8883,14 @@ class Cot2elJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[Cot2elResult | None, Field(description='where the job succeeded')]
-
-
-class Cot2elJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[Cot2elJob]
-    has_more: Literal[False] = False
 
 
 class Cot2elReportJob(JobMessage):
@@ -8949,6 +8923,12 @@ class Cot2elReportJob(JobMessage):
     trace: Annotated[
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
+    ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
     ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
@@ -9149,6 +9129,12 @@ class ExplanationsReportJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         ExplanationsBatchReport | None, Field(description='where the job succeeded')
@@ -9329,6 +9315,12 @@ class FtcReportJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         FtcBatchReport | None, Field(description='where the job succeeded')
@@ -9505,6 +9497,7 @@ class HafBulkRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
+    metric: Literal['haf'] = 'haf'
     requests: Annotated[
         list[HafRequest], Field(description='all are accepted, or none')
     ]
@@ -9540,6 +9533,12 @@ class HafReportJob(JobMessage):
     trace: Annotated[
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
+    ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
     ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
@@ -9799,14 +9798,14 @@ class HlvJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[HlvResult | None, Field(description='where the job succeeded')]
-
-
-class HlvJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[HlvJob]
-    has_more: Literal[False] = False
 
 
 class IceJob(JobMessage):
@@ -9840,14 +9839,14 @@ class IceJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[IceResult | None, Field(description='where the job succeeded')]
-
-
-class IceJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[IceJob]
-    has_more: Literal[False] = False
 
 
 class InferenceJob(JobMessage):
@@ -9880,6 +9879,12 @@ class InferenceJob(JobMessage):
     trace: Annotated[
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
+    ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
     ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
@@ -10002,178 +10007,6 @@ class SorResult(Result):
             description="whether the facts carry the decision of the request's `model`; absent without one, and where `reasons` says why"
         ),
     ] = None
-
-
-class AcceptedFtcJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['ftc'] = 'ftc'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        FtcResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedFtcJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedFtcJob]
-    has_more: Literal[False] = False
-
-
-class AcceptedHafJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['haf'] = 'haf'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        HafResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedHafJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedHafJob]
-    has_more: Literal[False] = False
-
-
-class AcceptedHatexscoreJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['hatexscore'] = 'hatexscore'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        HatexscoreResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedHatexscoreJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedHatexscoreJob]
-    has_more: Literal[False] = False
-
-
-class AcceptedSorJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['sor'] = 'sor'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        SorResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedSorJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedSorJob]
-    has_more: Literal[False] = False
 
 
 BatchReport = TypeAliasType(
@@ -10309,14 +10142,14 @@ class FtcJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[FtcResult | None, Field(description='where the job succeeded')]
-
-
-class FtcJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[FtcJob]
-    has_more: Literal[False] = False
 
 
 class HafJob(JobMessage):
@@ -10350,14 +10183,14 @@ class HafJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[HafResult | None, Field(description='where the job succeeded')]
-
-
-class HafJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[HafJob]
-    has_more: Literal[False] = False
 
 
 class HatexscoreJob(JobMessage):
@@ -10391,16 +10224,16 @@ class HatexscoreJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         HatexscoreResult | None, Field(description='where the job succeeded')
     ]
-
-
-class HatexscoreJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[HatexscoreJob]
-    has_more: Literal[False] = False
 
 
 class SorJob(JobMessage):
@@ -10434,100 +10267,14 @@ class SorJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[SorResult | None, Field(description='where the job succeeded')]
-
-
-class SorJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[SorJob]
-    has_more: Literal[False] = False
-
-
-class AcceptedConsistencyJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['consistency'] = 'consistency'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        ConsistencyResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedConsistencyJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedConsistencyJob]
-    has_more: Literal[False] = False
-
-
-class AcceptedExplanationsJob(Message):
-    id: str
-    object: Literal['job'] = 'job'
-    metric: Literal['explanations'] = 'explanations'
-    status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
-    created_at: Annotated[int | None, Field(description='unix seconds')] = None
-    started_at: Annotated[
-        int | None, Field(description='unix seconds; null while queued')
-    ] = None
-    finished_at: Annotated[
-        int | None, Field(description='unix seconds; null until the job is final')
-    ] = None
-    timing: JobTiming | None = None
-    attempts: int | None = None
-    request_id: Annotated[
-        str | None,
-        Field(
-            description='x-request-id of the request that made it, or its batch; null for older jobs'
-        ),
-    ] = None
-    batch_id: str | None = None
-    waiting_for: Annotated[
-        WaitingFor | None,
-        Field(description='while the job is queued because a model is not ready'),
-    ] = None
-    metadata: dict[str, str] | None = None
-    context: ContextAnswer | None = None
-    trace: Annotated[
-        TraceAnswer | None,
-        Field(description='what was evaluated, as the request named it'),
-    ] = None
-    error: Annotated[Problem | None, Field(description='where the job failed')] = None
-    result: Annotated[
-        ExplanationsResult | None, Field(description='where the job succeeded')
-    ] = None
-
-
-class AcceptedExplanationsJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[AcceptedExplanationsJob]
-    has_more: Literal[False] = False
 
 
 class ConsistencyJob(JobMessage):
@@ -10561,16 +10308,16 @@ class ConsistencyJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         ConsistencyResult | None, Field(description='where the job succeeded')
     ]
-
-
-class ConsistencyJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[ConsistencyJob]
-    has_more: Literal[False] = False
 
 
 class ExplanationsJob(JobMessage):
@@ -10604,16 +10351,16 @@ class ExplanationsJob(JobMessage):
         TraceAnswer | None,
         Field(description='what was evaluated, as the request named it'),
     ]
+    request: Annotated[
+        dict[str, JsonValueAnswer] | None,
+        Field(
+            description='with its defaults, at `GET /v1/jobs/{id}`; null elsewhere, and if its texts are not stored'
+        ),
+    ]
     error: Annotated[Problem | None, Field(description='where the job failed')]
     result: Annotated[
         ExplanationsResult | None, Field(description='where the job succeeded')
     ]
-
-
-class ExplanationsJobs(Message):
-    object: Literal['list'] = 'list'
-    data: list[ExplanationsJob]
-    has_more: Literal[False] = False
 
 
 Job = TypeAliasType(
@@ -10627,7 +10374,7 @@ Job = TypeAliasType(
 
 class JobList(Message):
     object: Literal['list'] = 'list'
-    data: list[Job]
+    data: list[JobSummary | Job]
     first_id: str | None
     last_id: Annotated[
         str | None, Field(description='pass it as `after` to get the next page')
@@ -10638,4 +10385,10 @@ class JobList(Message):
 class Jobs(Message):
     object: Literal['list'] = 'list'
     data: list[Job]
+    has_more: Literal[False] = False
+
+
+class AcceptedJobs(Message):
+    object: Literal['list'] = 'list'
+    data: list[Job | JobBrief]
     has_more: Literal[False] = False

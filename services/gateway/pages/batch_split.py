@@ -1,6 +1,6 @@
 """A batch split by a value of its lines: a mean with its interval for each value.
 
-Counts and means are there at once. Intervals and the test come from `POST /v1/reports/{metric}`
+Counts and means are there at once. Intervals and the test come from `POST /v1/reports`
 with `by`, whose job starts at the first look, so that page and API agree.
 """
 

@@ -34,7 +34,7 @@ from services.gateway.state import Gateway, State
 from services.registry import all_contracts, metrics
 from shared.contracts.messages import JobRequest
 from shared.contracts.redaction import all_internal, repeats, sent
-from shared.contracts.service import MetricContract, ServiceContract
+from shared.contracts.service import BatchReportContract, MetricContract, ServiceContract
 from shared.ledger import jobs
 from shared.ledger.batch_lines import JobLine, lines_of_job
 from shared.ledger.job_json import job_json
@@ -271,6 +271,8 @@ def code_samples(
 ) -> CodeSamples:
     """base_url: of this service, without a slash at its end. The key is never written out."""
     url = f"{base_url}{contract.path}"
+    if isinstance(contract, BatchReportContract):
+        body = {"metric": contract.metric} | body
     return CodeSamples(_curl(url, body, with_key=with_key), _python(url, body, with_key=with_key))
 
 

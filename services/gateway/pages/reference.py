@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -11,6 +12,7 @@ from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from services.gateway.openapi import responses_of
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import page
 
@@ -31,15 +33,14 @@ class SchemaField:
 
 @dataclass(frozen=True)
 class Operation:
-    """One method of one path. body: the name of its message."""
+    """One method of one path. bodies: name of a message → its fields; several: one of them."""
 
     id: str
     method: str
     path: str
     summary: str
     parameters: list[SchemaField]
-    body: str | None
-    fields: list[SchemaField]
+    bodies: dict[str, list[SchemaField]]
     answers: list[tuple[str, str]]
 
 
@@ -59,12 +60,18 @@ def _operations(app: FastAPI) -> dict[str, list[Operation]]:
         for method in METHODS:
             if method in methods:
                 tag = methods[method].get("tags", ["other"])[0]
-                found[tag].append(_operation(method, path, methods[method], messages))
+                answers = responses_of(description, methods[method])
+                found[tag].append(_operation(method, path, methods[method], messages, answers))
     return dict(found)
 
 
-def _operation(method: str, path: str, said: dict[str, Any], messages: dict[str, Any]) -> Operation:
-    name = _message(said.get("requestBody", {}))
+def _operation(
+    method: str,
+    path: str,
+    said: dict[str, Any],
+    messages: dict[str, Any],
+    answers: Iterable[tuple[str, dict[str, Any]]],
+) -> Operation:
     return Operation(
         id=said["operationId"],
         method=method.upper(),
@@ -79,18 +86,18 @@ def _operation(method: str, path: str, said: dict[str, Any], messages: dict[str,
             )
             for one in said.get("parameters", ())
         ],
-        body=name,
-        fields=_fields(messages.get(name or "", {})),
-        answers=[(status, one["description"]) for status, one in said["responses"].items()],
+        bodies={name: _fields(messages[name]) for name in _messages(said.get("requestBody", {}))},
+        answers=[(status, one["description"]) for status, one in answers],
     )
 
 
-def _message(body: dict[str, Any]) -> str | None:
+def _messages(body: dict[str, Any]) -> Iterator[str]:
+    """The names of the messages that the body may be."""
     for content in body.get("content", {}).values():
-        reference = content.get("schema", {}).get("$ref", "")
-        if reference:
-            return str(reference.rpartition("/")[2])
-    return None
+        schema = content.get("schema", {})
+        for one in schema.get("anyOf") or schema.get("oneOf") or [schema]:
+            if "$ref" in one:
+                yield str(one["$ref"].rpartition("/")[2])
 
 
 def _fields(message: dict[str, Any]) -> list[SchemaField]:

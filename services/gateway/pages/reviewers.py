@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.caller import Caller
-from services.gateway.judgement_views import JudgementRequest, is_name, origin_of
+from services.gateway.judgement_views import JudgementFields, is_name, origin_of
 from services.gateway.pages import templates
 from services.gateway.pages.job_texts import JobText
 from services.gateway.pages.login import local
@@ -98,7 +98,7 @@ async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> 
     )
 
 
-def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementRequest:
+def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementFields:
     """A form's answer. Raises InvalidBody."""
     body: dict[str, Any] = {"verdict": verdict, **more}
     if form.get("human_score", "").strip():
@@ -110,7 +110,7 @@ def parse_form(form: Mapping[str, str], verdict: str, **more: Any) -> JudgementR
         if form.get(name, "").strip():
             body[name] = form[name].replace("\r\n", "\n").strip()  # a browser counts one, sends two
     try:
-        return JudgementRequest.model_validate(body)
+        return JudgementFields.model_validate(body)
     except ValidationError as error:
         raise InvalidBody(validation_problem(error, body)) from None
 

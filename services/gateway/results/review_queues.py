@@ -36,6 +36,7 @@ from services.gateway.results.result_pages import (
     sort_columns,
 )
 from shared.contracts.errors import BadInput, NotThere, QuotaExceeded
+from shared.ledger.request_keys import KeyReused
 from shared.ledger.tables import review_items, review_queues
 
 QueueOrder = Literal["random", "surprising", "uncertain"]
@@ -99,26 +100,30 @@ class UnknownQueue(NotThere):
 def make(
     connection: Connection, wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
 ) -> ReviewQueue:
-    """A new queue over the results that the filter leaves. values: the row's, and `most`: lines,
-    and `once`, 20 hex digits of the form that asks: under those there is one queue of the batch.
+    """A new queue over the results that the filter leaves, or the queue of a known key. values: the
+    row's, `key` among them, and `most`: lines.
 
-    Raises BadInput where no result is left, QuotaExceeded.
+    Raises BadInput where no result is left, KeyReused for a key of another queue, QuotaExceeded.
     """
     given = dict(values)
-    most, once = given.pop("most"), given.pop("once", None)
-    if once:  # the same form, pressed twice at once, waits here for the queue that it has made
-        connection.execute(select(func.pg_advisory_xact_lock(int(once[:15], 16))))
-        own = review_queues.c.tenant == wanted.tenant, review_queues.c.batch_id == wanted.batch_id
-        query = select(review_queues.c.id).where(*own, review_queues.c.id.endswith(once))
-        if known := connection.execute(query.limit(1)).scalar_one_or_none():
-            return find(connection, known, wanted.tenant)
+    most, key = given.pop("most"), given.get("key")
+    if key is not None:  # a second request at the same time waits here for the first
+        turn = func.hashtextextended(f"review-queue {wanted.tenant} {key}", 0)
+        connection.execute(select(func.pg_advisory_xact_lock(turn)))
+        own = review_queues.c.tenant == wanted.tenant, review_queues.c.key == key
+        known = connection.execute(select(*SHOWN).where(*own)).one_or_none()
+        if known is not None:
+            asked = given | {"batch_id": wanted.batch_id}
+            if any(getattr(known, name) != one for name, one in asked.items() if name != "key"):
+                raise KeyReused("the first request with this key had another body", pointer="")
+            return ReviewQueue(**known._asdict())
     opened = select(func.count()).where(
         review_queues.c.tenant == wanted.tenant, review_queues.c.closed_at.is_(None)
     )
     if connection.execute(opened).scalar_one() >= MOST_OPEN:
         detail = f"{MOST_OPEN} review queues are open; close one first"
         raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
-    queue_id = new_id(once)
+    queue_id = new_id()
     chosen = connection.execute(_select_lines(wanted, order, given, most)).all()
     if not chosen:
         raise BadInput("no result of the batch is left to judge", pointer="/query")
@@ -314,6 +319,6 @@ def jobs_of(connection: Connection, queue: ReviewQueue) -> Sequence[str]:
     return connection.execute(query.order_by(ITEMS.position)).scalars().all()
 
 
-def new_id(tail: str | None = None) -> str:
-    """`rq_` and 32 hex digits, of which the last 20 may be given; ids sort by time."""
-    return f"rq_{time.time_ns() // 1_000_000:012x}{tail or secrets.token_hex(10)}"
+def new_id() -> str:
+    """`rq_` and 32 hex digits; ids sort by time."""
+    return f"rq_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

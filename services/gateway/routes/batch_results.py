@@ -1,6 +1,6 @@
 """The results of a batch: its report as JSON, chart or HTML file, and its lines as CSV.
 
-The first request for a report creates its job. If the scheduler has not yet written all rows of the
+A POST makes the report, a GET shows it. If the scheduler has not yet written all rows of the
 results table, they are written on request, as far as time allows.
 """
 
@@ -13,23 +13,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import batch_csv, views
 from services.gateway.auth import Batcher
-from services.gateway.http_requests import parse_wait
+from services.gateway.http_requests import accepted, parse_wait
 from services.gateway.pages.batch_outcome import MOST_REASONS
 from services.gateway.pages.batch_report import FILE_POLICY, FileLines, file_of
 from services.gateway.refusals import NoReport, UnknownPlot, problem_response
 from services.gateway.results import result_pages
 from services.gateway.results.result_pages import ResultFilter, ResultOrder
 from services.gateway.routes.batches import find_batch
-from services.gateway.routes.scores import LOCATION, Prefer, wait_for_job
+from services.gateway.routes.scores import LOCATION, Prefer, retry_header, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import fact_plan, reported, surprising_rules
 from shared.contracts.batches import Plot
@@ -44,94 +44,86 @@ from shared.process.telemetry import JOBS_ACCEPTED
 AT_ONCE = 500  # rows written in one transaction
 LOOK_AGAIN_SECONDS, MOST_WAITED_SECONDS = 0.05, 10.0  # for another process, which may have died
 CsvChunks = Callable[[Engine, Batch, ServiceContract | None], Iterator[bytes]]
-Format = Literal["svg", "png"]
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
 WORST = 50  # lines in the HTML file
 TEXT = {"schema": {"type": "string"}}
-BEING_MADE = views.schema_response(
-    "Job", "being made; ask again, or poll `Location`", headers=LOCATION
+JSON, HTML, CSV = "application/json", "text/html", "text/csv"
+SVG, PNG = "image/svg+xml", "image/png"
+REPORT_JOB: dict[int | str, dict[str, Any]] = {
+    200: views.schema_response("Job", "the report is made", headers=LOCATION),
+    202: views.schema_response("Job", "it is being made; poll `Location`", headers=LOCATION),
+}
+
+
+@router.post(
+    "/{batch_id}/report",
+    operation_id="create_batch_report",
+    summary="Make the report on a batch that has ended",
+    status_code=202,
+    response_model=None,
+    responses={**REPORT_JOB, **views.error_responses(403, 404, 409)},
 )
+async def create_batch_report(
+    batch_id: str, gateway: Gateway, caller: Batcher, prefer: Prefer = None
+) -> JSONResponse:
+    """The report's job. A batch has one; a second request finds it."""
+    batch = await find_batch(batch_id, gateway, caller.tenant)
+    seconds = parse_wait(prefer)
+    return job_response(await report_job(batch, gateway, seconds), seconds)
 
 
 @router.get(
     "/{batch_id}/report",
     operation_id="get_batch_report",
-    summary="The report on a batch that has ended, or a picture of it",
+    summary="The report on a batch, a chart of it, or its lines",
     response_model=None,
     responses={
         200: {
-            "description": "the metric's own report, or with `plot` a picture",
+            "description": "what `Accept` names",
             "content": {
                 **views.schema_response("BatchReport", "")["content"],
-                "image/svg+xml": TEXT,
-                "image/png": {"schema": {"type": "string", "format": "binary"}},
+                HTML: TEXT,
+                CSV: TEXT,
+                SVG: TEXT,
+                PNG: {"schema": {"type": "string", "format": "binary"}},
             },
         },
-        202: BEING_MADE,
         **views.error_responses(403, 404, 409, 422),
     },
 )
 async def get_batch_report(
     batch_id: str,
+    request: Request,
     gateway: Gateway,
     caller: Batcher,
     plot: Annotated[str | None, Query(description="the name of one of the report's plots")] = None,
-    format: Annotated[Format, Query(description="of the plot")] = "svg",
-    prefer: Prefer = None,
 ) -> Response:
-    """The finished report. The first request creates its job, later ones find it."""
+    """The finished report. As HTML: tables, charts and the worst lines in one file, without texts
+    except the custom ids. As CSV: one row per line with its scores, in the order of the input file;
+    this needs no report."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
-    seconds = parse_wait(prefer)
-    job = await report_job(batch, gateway, seconds)
+    kind = accepted(request, JSON, HTML, CSV, SVG, PNG)
+    if kind == CSV:
+        return await as_csv(batch, gateway)
+    job = await gateway.in_ledger(lambda connection: batches.find_report(connection, batch))
+    if job is None:
+        raise NoReport("there is no report yet; make it with POST to this address")
+    if job.error is not None:
+        return problem_response(job.error)
     if job.result is None:
-        return report_status(job)
-    return JSONResponse(job.result) if plot is None else plot_response(job.result, plot, format)
-
-
-@router.get(
-    "/{batch_id}/report.html",
-    operation_id="get_batch_report_html",
-    summary="The report on a batch that has ended, as an HTML file",
-    response_class=Response,  # JSON where it is being made, or refused
-    response_model=None,
-    responses={
-        200: {"content": {"text/html": TEXT}},
-        202: BEING_MADE,
-        **views.error_responses(403, 404, 409, 422),
-    },
-)
-async def get_batch_report_html(
-    batch_id: str, gateway: Gateway, caller: Batcher, prefer: Prefer = None
-) -> Response:
-    """Tables, charts and the worst lines in one file, without texts except the custom ids."""
-    batch = await find_batch(batch_id, gateway, caller.tenant)
-    seconds = parse_wait(prefer)
-    job = await report_job(batch, gateway, seconds)
-    if job.result is None:
-        return report_status(job)
-    return await as_html(batch, job.result or {}, gateway)
-
-
-@router.get(
-    "/{batch_id}/items.csv",
-    operation_id="get_batch_items",
-    summary="Every line of a batch with its scores, as CSV",
-    response_class=StreamingResponse,
-    response_model=None,
-    responses={200: {"content": {"text/csv": TEXT}}, **views.error_responses(403, 404, 409)},
-)
-async def get_batch_items(batch_id: str, gateway: Gateway, caller: Batcher) -> Response:
-    """One row per line of a batch that has ended, in the order of the input file."""
-    return await as_csv(await find_batch(batch_id, gateway, caller.tenant), gateway)
+        raise NoReport(f"the report is being made; wait for the job {job.id}")
+    if plot is not None:
+        return plot_response(job.result, plot, PNG if kind == PNG else SVG)
+    if kind == HTML:
+        return await as_html(batch, job.result, gateway)
+    return JSONResponse(job.result)
 
 
 async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     """Return the job that reports on this batch, after waiting for its end for `seconds`. Raises
     NoReport."""
     if not batch.is_final:
-        raise NoReport(
-            f"the batch is {batch.status}; a report on what it has is POST /v1/reports/{{metric}}"
-        )
+        raise NoReport(f"the batch is {batch.status}; a report on what it has is POST /v1/reports")
     if batch.metric not in reported() or batch.total == 0:
         raise NoReport("the batch has no scores")
     contract = reported()[batch.metric].batch
@@ -144,20 +136,21 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     return await wait_for_job(accepted, gateway, seconds)
 
 
-def report_status(job: Job) -> JSONResponse:
-    """Answer where the report is being made, or why there is none."""
-    if job.error is not None:
-        return problem_response(job.error)
-    headers = {"Location": f"/v1/jobs/{job.id}", "Retry-After": "1"}
-    return JSONResponse(job_json(job), 202, headers)
+def job_response(job: Job, seconds: int) -> JSONResponse:
+    """Answer with the job: 200 at its end, else 202. seconds: for which it was waited for."""
+    headers = {"Location": f"/v1/jobs/{job.id}"}
+    if seconds:
+        headers["Preference-Applied"] = f"wait={seconds}"
+    if job.is_final:
+        return JSONResponse(job_json(job), 200, headers)
+    return JSONResponse(job_json(job), 202, headers | retry_header(job))
 
 
-def plot_response(report: dict[str, Any], name: str, format: Format) -> Response:
+def plot_response(report: dict[str, Any], name: str, kind: str) -> Response:
     """Return one of the report's charts. Raises UnknownPlot."""
     plot = find_plot(report, name)
-    if format == "svg":
-        return Response(plot.svg, media_type="image/svg+xml")
-    return Response(base64.b64decode(plot.png_base64), media_type="image/png")
+    content = plot.svg if kind == SVG else base64.b64decode(plot.png_base64)
+    return Response(content, media_type=kind)
 
 
 def find_plot(report: dict[str, Any], name: str) -> Plot:

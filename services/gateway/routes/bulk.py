@@ -1,24 +1,22 @@
-"""POST /v1/scores/{metric}:batchCreate and /v1/jobs:batchGet: up to 1,000 jobs in one call.
+"""POST /v1/scores:batchCreate: up to 1,000 jobs in one call.
 
-The forms follow Google's AIP-233 and AIP-231. Getting is a POST, since 1,000 ids do not fit into a
-URL. A call is refused as a whole, or committed as a whole in one transaction.
+The form follows Google's AIP-233. A call is refused as a whole, or committed as a whole in one
+transaction.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import (
     AfterValidator,
     Field,
     GetCoreSchemaHandler,
-    StringConstraints,
     create_model,
 )
 from pydantic_core import CoreSchema
@@ -26,23 +24,24 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import http_requests, views
-from services.gateway.auth import Reader, Scorer
+from services.gateway.auth import Scorer
 from services.gateway.caller import Caller
 from services.gateway.http_requests import key_of, parse_wait
-from services.gateway.job_views import job_type
 from services.gateway.refusals import InvalidBody
-from services.gateway.routes.jobs import JOB_ID
+from services.gateway.routes.jobs import wait_for_all
 from services.gateway.routes.scores import (
-    LOOK_AGAIN_SECONDS,
     IdempotencyKey,
+    Json,
     Prefer,
+    add_scores,
     add_service,
     check_request,
-    set_within,
+    job_responses,
+    metric_in,
     take_one,
 )
 from services.gateway.state import Gateway, State
-from services.registry import metrics
+from services.registry import contracts, metrics
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import JobRequest, Message
 from shared.contracts.problems import Problem, make, problem
@@ -55,14 +54,12 @@ from shared.process.telemetry import JOBS_ACCEPTED
 
 MAX_BULK_BYTES = 16_777_216  # of one call
 MOST_FAULTS = 100  # that are listed
-TOGETHER_SECONDS = 0.1  # ends that come within it cost one look into the ledger
-
-router = APIRouter()
 
 
 class BulkRequest(Message):
     """Base of the body of every metric's `:batchCreate`."""
 
+    metric: str
     requests: tuple[Any, ...]
 
     @classmethod
@@ -72,28 +69,25 @@ class BulkRequest(Message):
         return handler(source)
 
 
-class JobIds(Message):
-    """Which jobs are asked for."""
-
-    ids: tuple[Annotated[str, StringConstraints(max_length=64)], ...] = Field(
-        min_length=1, max_length=MOST_JOBS, description="in the order in which they are answered"
-    )
+def bulk_requests() -> dict[str, type[BulkRequest]]:
+    """metric → the body of `:batchCreate`."""
+    return {name: _bulk_request(contract.request, name) for name, contract in metrics().items()}
 
 
 @cache
-def bulk_request(one: type[JobRequest]) -> type[BulkRequest]:
-    """Return the body model of `:batchCreate` for the metric with these requests."""
-    name = one.__name__.removesuffix("Request")
+def _bulk_request(one: type[JobRequest], name: str) -> type[BulkRequest]:
     described = Field(
         max_length=MOST_JOBS,
         description="all are accepted, or none",
         json_schema_extra={"minItems": 1},
     )
     requests: Any = (Annotated[tuple[one, ...], AfterValidator(_check_count)], described)  # type: ignore[valid-type]
+    metric: Any = (Literal[name], ...)
     return create_model(
-        f"{name}BulkRequest",
+        f"{one.__name__.removesuffix('Request')}BulkRequest",
         __base__=BulkRequest,
         __doc__="Many requests in one call.",
+        metric=metric,
         requests=requests,
     )
 
@@ -116,30 +110,30 @@ async def answer_list(
         states = [{"object": "job", **one._asdict()} for one in accepted.states]
         return _list_response([_encode(one) for one in states], 202, headers | {"Retry-After": "1"})
     headers["Preference-Applied"] = f"wait={seconds}"
-    async with gateway.job_watcher.watch(*accepted.ids) as event:
-        _send(accepted, gateway)  # once no end can be missed any more
-        all_ended = await _wait_for_all(accepted.ids, event, gateway, seconds)
-    found = await _jobs(accepted.ids, gateway, tenant)
+    _send(accepted, gateway)
+    await wait_for_all(accepted.ids, gateway, tenant, seconds)
+    found, all_ended = await _jobs(accepted.ids, gateway, tenant)
     if all_ended:
         return _list_response(found, 200, headers)
     return _list_response(found, 202, headers | {"Retry-After": "1"})
 
 
 def _read(
-    contract: MetricContract, raw: bytes, gateway: State, caller: Caller
-) -> Sequence[JobRequest]:
-    """Return the requests, each checked as if it came alone.
+    raw: bytes, gateway: State, caller: Caller
+) -> tuple[MetricContract, Sequence[JobRequest]]:
+    """Return the metric and its requests, each checked as if it came alone.
 
     Raises InvalidBody with every fault, of which the first 100 are listed.
     """
     try:
-        sent = http_requests.parse_body(raw, bulk_request(contract.request)).requests
+        sent = http_requests.parse_body(raw, lambda body: metric_in(body, bulk_requests()))
     except InvalidBody as error:
         found = error.problem
         if [one["pointer"] for one in found["errors"]] == ["#"]:
-            found |= {"errors": _first_errors(contract, raw) or found["errors"]}
+            found |= {"errors": _first_errors(raw) or found["errors"]}
         raise InvalidBody(_truncate(found)) from None
-    asked = [caller.apply_defaults(one) for one in sent]
+    contract = metrics()[sent.metric]
+    asked = [caller.apply_defaults(one) for one in sent.requests]
     faults: list[tuple[int, BadInput]] = []
     for number, one in enumerate(asked):
         try:
@@ -148,13 +142,15 @@ def _read(
             faults.append((number, error))
     if faults:
         raise invalid_requests(faults)
-    return asked
+    return contract, asked
 
 
-def _first_errors(contract: MetricContract, raw: bytes) -> list[dict[str, str]]:
+def _first_errors(raw: bytes) -> list[dict[str, str]]:
     """Validate one request after the other until there are enough faults, for very many faults."""
     body = http_requests.decode(raw)
-    requests = body.get("requests") if isinstance(body, dict) else None
+    if not isinstance(body, dict):
+        return []
+    contract, requests = metric_in(body, metrics()), body.get("requests")
     errors: list[dict[str, str]] = []
     for number, one in enumerate(requests if isinstance(requests, list) else ()):
         try:
@@ -234,26 +230,13 @@ def _send(accepted: AcceptedJobs, gateway: State) -> None:
         gateway.messages.add_all(accepted.states[0].metric, accepted.ids)
 
 
-async def _wait_for_all(
-    ids: Sequence[str], event: asyncio.Event, gateway: State, seconds: int
-) -> bool:
-    clock = asyncio.get_running_loop().time
-    deadline = clock() + seconds
-    while await gateway.in_ledger(lambda connection: bulk_jobs.open_count(connection, ids)):
-        if (left := deadline - clock()) <= 0:
-            return False
-        await set_within(event, min(left, LOOK_AGAIN_SECONDS))
-        await asyncio.sleep(min(max(0.0, deadline - clock()), TOGETHER_SECONDS))
-        event.clear()
-    return True
+async def _jobs(ids: Sequence[str], gateway: State, tenant: str) -> tuple[list[bytes], bool]:
+    """Return each job's JSON in this order, made off the event loop, and whether all have ended.
+    Raises UnknownJob."""
 
-
-async def _jobs(ids: Sequence[str], gateway: State, tenant: str) -> list[bytes]:
-    """Return each job's JSON in this order, made off the event loop. Raises UnknownJob."""
-
-    def read(connection: Connection) -> list[bytes]:
+    def read(connection: Connection) -> tuple[list[bytes], bool]:
         found = bulk_jobs.find_all(connection, ids, tenant)
-        return [_encode(job_json(job)) for job in found]
+        return [_encode(job_json(job)) for job in found], all(job.is_final for job in found)
 
     return await gateway.in_ledger(read)
 
@@ -268,89 +251,28 @@ def _list_response(data: list[bytes], status: int, headers: dict[str, str]) -> R
     return Response(body, status, headers, media_type="application/json")
 
 
-@router.post(
-    "/v1/jobs:batchGet",
-    operation_id="get_jobs",
-    summary="Up to 1,000 jobs by their ids, in this order",
-    tags=["jobs"],
-    response_model=None,
-    responses={
-        200: views.schema_response("Jobs", "all of them"),
-        **views.error_responses(404, 413, 415, 422),
-    },
-    openapi_extra=views.body_schema(JobIds),
-)
-async def get_jobs(
-    request: Request, gateway: Gateway, caller: Reader, prefer: Prefer = None
+async def create_scores(
+    request: Request,
+    gateway: Gateway,
+    caller: Scorer,
+    idempotency_key: IdempotencyKey = None,
+    prefer: Prefer = None,
 ) -> Response:
-    """All of the jobs, or 404 with a pointer to each missing one. With `Prefer: wait=N` the
-    answer comes when all have ended, or after N seconds."""
-    limit, tenant = gateway.settings.max_body_bytes, caller.tenant
-    ids = (await http_requests.parse(request, JobIds, limit=limit)).ids
-    bulk_jobs.check_known(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
-    seconds = parse_wait(prefer)
-    headers = {"Preference-Applied": f"wait={seconds}"} if seconds else {}
-    if seconds:
-        await gateway.in_ledger(lambda connection: bulk_jobs.states_of(connection, ids, tenant))
-        async with gateway.job_watcher.watch(*ids) as event:
-            await _wait_for_all(ids, event, gateway, seconds)
-    return _list_response(await _jobs(ids, gateway, tenant), 200, headers)
-
-
-def add_metric(router: APIRouter, contract: MetricContract) -> None:
-    """Add an operation for this metric, so that OpenAPI shows its own messages."""
-
-    async def create_jobs(
-        request: Request,
-        gateway: Gateway,
-        caller: Scorer,
-        idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
-        prefer: Prefer = None,
-    ) -> Response:
-        owner = caller.owner(gateway.settings)
-        key = key_of(request.headers.get("idempotency-key"))
-        with gateway.bulk_calls.acquire(caller):
-            raw = await http_requests.read(request, limit=MAX_BULK_BYTES)
-            asked = await run_in_threadpool(_read, contract, raw, gateway, caller)
-            accepted = await commit_all(contract, asked, gateway, key, owner)
-        return await answer_list(accepted, request, gateway, owner.tenant)
-
-    jobs = f"{job_type(contract)}s"
-    router.add_api_route(
-        f"{contract.path}:batchCreate",
-        create_jobs,
-        methods=["POST"],
-        operation_id=f"create_{contract.name}_jobs",
-        summary=f"Up to {MOST_JOBS:,} jobs of {contract.name}: all, or none",
-        tags=["scores"],
-        status_code=202,
-        response_model=None,
-        responses={
-            200: views.schema_response(jobs, "all ended within `Prefer: wait`"),
-            202: views.schema_response(
-                f"Accepted{jobs}", "all are committed, in the order of the requests"
-            ),
-            **views.error_responses(403, 409, 413, 415, 422),
-        },
-        openapi_extra=views.body_schema(bulk_request(contract.request)),
-    )
-
-
-def make_router() -> APIRouter:
-    """Return a route for each metric, and the one that gets jobs."""
-    made = APIRouter()
-    made.include_router(router)
-    for contract in metrics().values():
-        add_metric(made, contract)
-    return made
+    """One request is as in `POST /v1/scores/{metric}`. The answer has the jobs in a few words, or
+    whole with `Prefer: wait`."""
+    owner = caller.owner(gateway.settings)
+    key = key_of(idempotency_key)
+    with gateway.bulk_calls.acquire(caller):
+        raw = await http_requests.read(request, limit=MAX_BULK_BYTES)
+        contract, asked = await run_in_threadpool(_read, raw, gateway, caller)
+        accepted = await commit_all(contract, asked, gateway, key, owner)
+    return await answer_list(accepted, request, gateway, owner.tenant)
 
 
 async def take_several(
-    contract: ServiceContract, request: Request, gateway: State, caller: Caller
+    contract: ServiceContract, asked: JobRequest, request: Request, gateway: State, caller: Caller
 ) -> Response:
     """Answer a request of a service that may ask for several jobs, with one job or a list."""
-    limit = gateway.settings.max_body_bytes
-    asked = await http_requests.parse(request, contract.request, limit=limit)
     jobs = contract.several(asked) if contract.several else ()
     if not jobs:
         return await take_one(contract, asked, request, gateway, caller)
@@ -369,15 +291,6 @@ def _check_each(contract: ServiceContract, jobs: Sequence[JobRequest], gateway: 
         check_request(contract, one, gateway)
 
 
-def several_responses(contract: ServiceContract) -> dict[int | str, dict[str, Any]]:
-    """Return OpenAPI's responses: a job, or a list for a request for several."""
-    job = job_type(contract)
-    return {
-        200: _either(job, f"{job}s", "ended within `Prefer: wait`; several: all of them"),
-        202: _either(job, f"Accepted{job}s", "committed; poll `Location`, or the jobs of the list"),
-    }
-
-
 def _either(job: str, jobs: str, says: str) -> dict[str, Any]:
     made = views.schema_response(job, says, headers=("Location",))
     body = made["content"]["application/json"]
@@ -385,6 +298,36 @@ def _either(job: str, jobs: str, says: str) -> dict[str, Any]:
     return {**made, "content": {"application/json": {"schema": {"anyOf": [body["schema"], other]}}}}
 
 
-def add_several(router: APIRouter, contract: ServiceContract) -> None:
-    """Add the operation of such a service."""
-    add_service(router, contract, take_several, several_responses(contract))
+def make_router() -> APIRouter:
+    """Return the routes that make jobs."""
+    made = APIRouter()
+    made.add_api_route(
+        "/v1/scores:batchCreate",
+        create_scores,
+        methods=["POST"],
+        operation_id="create_scores",
+        summary=f"Up to {MOST_JOBS:,} jobs of a metric: all, or none",
+        tags=["scores"],
+        status_code=202,
+        response_model=None,
+        responses={
+            200: views.schema_response("Jobs", "all ended within `Prefer: wait`"),
+            202: views.schema_response("AcceptedJobs", "all are committed, in this order"),
+            **views.error_responses(403, 409, 413, 415, 422),
+        },
+        openapi_extra=views.tagged_body_schema(bulk_requests()),
+    )
+    add_scores(made)
+    several: Json = {
+        200: _either("Job", "Jobs", "ended within `Prefer: wait`; several: all of them"),
+        202: _either("Job", "AcceptedJobs", "committed; poll `Location`, or the jobs of the list"),
+    }
+    for contract in contracts().values():
+        if not isinstance(contract, MetricContract):
+            takes, responses = (
+                (take_one, job_responses("Job"))
+                if contract.several is None
+                else (take_several, several)
+            )
+            add_service(made, contract, takes, responses)
+    return made

@@ -23,6 +23,8 @@ from services.gateway.http_requests import (
     declared_bytes,
     file_in,
     form_of,
+    key_header,
+    key_of,
     list_json,
     missing,
     page_after,
@@ -37,6 +39,7 @@ from shared.contracts.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
 from shared.ledger.files import File, NewFile, Purpose
 from shared.ledger.jobs import Owner, check_file_limit
+from shared.ledger.request_keys import KeyReused
 
 FILE_ID = re.compile(r"file_[0-9a-f]{32}")
 LONGEST_NAME = 255
@@ -75,18 +78,28 @@ def validate_id(file_id: str) -> str:
         "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}
     },
 )
-async def create_file(request: Request, gateway: Gateway, caller: Batcher) -> JSONResponse:
+async def create_file(
+    request: Request,
+    gateway: Gateway,
+    caller: Batcher,
+    idempotency_key: Annotated[
+        str | None, key_header("the same key and file again answer with the first file")
+    ] = None,
+) -> JSONResponse:
     """The bytes are stored before the file appears."""
+    key = key_of(idempotency_key)
     limit, owner = most_bytes(gateway, caller), caller.owner(gateway.settings)
     declared = declared_bytes(request, limit=limit)
     await gateway.in_ledger(lambda connection: check_file_limit(connection, owner, declared))
     with gateway.spool.upload(caller, declared) as upload:
         form = await form_of(request, upload, limit=limit)
         try:
-            file = await _store_file(form, gateway, owner, limit)
+            file, replayed = await _store_file(form, gateway, owner, limit, key)
         finally:
             await form.close()
-    return JSONResponse(file_json(file))
+    return JSONResponse(
+        file_json(file), headers={"Idempotent-Replayed": "true"} if replayed else {}
+    )
 
 
 def most_bytes(gateway: State, caller: Caller) -> int:
@@ -96,7 +109,10 @@ def most_bytes(gateway: State, caller: Caller) -> int:
     return most if caller.key is None else min(most, chosen.stored_bytes)
 
 
-async def _store_file(form: FormData, gateway: State, owner: Owner, limit: int) -> File:
+async def _store_file(
+    form: FormData, gateway: State, owner: Owner, limit: int, key: str | None
+) -> tuple[File, bool]:
+    """Return the file, and whether an earlier request with this key made it."""
     if form.get("purpose") != "batch":
         raise missing("purpose", "must be `batch`")
     upload, seconds = file_in(form), _parse_expiration(form)
@@ -109,17 +125,26 @@ async def _store_file(form: FormData, gateway: State, owner: Owner, limit: int) 
         bytes=size,
         kept_for=files.max_age(seconds, gateway.settings.file_retention_hours),
         tenant=owner.tenant,
+        key=key,
     )
 
     def write(connection: Connection) -> File:
+        known = files.find_by_key(connection, owner.tenant, key)
+        if known is not None:
+            if (known.bytes, known.filename) != (size, new.filename):
+                raise KeyReused("the first request with this key had another file", pointer="")
+            return known
         check_file_limit(connection, owner, size)
         return files.insert_file(connection, new)
 
     try:
-        return await gateway.in_ledger(write)
-    except QuotaExceeded:
+        file = await gateway.in_ledger(write)
+    except (QuotaExceeded, KeyReused):
         await run_in_threadpool(gateway.files.remove, file_id)
         raise
+    if replayed := file.id != file_id:
+        await run_in_threadpool(gateway.files.remove, file_id)
+    return file, replayed
 
 
 def _parse_expiration(form: FormData) -> int | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
@@ -17,7 +17,7 @@ from services.gateway.refusals import problem_response
 from services.gateway.server import render_metrics
 from services.gateway.state import Gateway, State, requires_key
 from services.gateway.views import ALWAYS_SENT, ProblemSchema, error_responses
-from shared.contracts.errors import ModelState, NotThere, Unavailable, UnknownModel
+from shared.contracts.errors import ModelState, NotThere, Unavailable
 from shared.contracts.problems import make
 from shared.models import server_records
 from shared.models.catalogue.availability import Status, read_statuses
@@ -149,7 +149,11 @@ async def metrics(gateway: Gateway) -> Response:
     response_model=None,
     responses={200: {"model": ModelList}, **error_responses()},
 )
-def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
+def list_models(
+    gateway: Gateway,
+    _caller: Reader,
+    id: Annotated[str | None, Query(description="only the model of this name")] = None,
+) -> JSONResponse:
     """Name, kind, revision, file hash, languages, abilities and state of each model, in the shape
     of OpenAI's list (`id`, `object`, `created`, `owned_by`, then Touchstone's fields).
 
@@ -163,22 +167,8 @@ def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
     minus the other label), and `activation` says how outputs become probabilities; both are null if
     the model's files are not on this disk. `warnings` are in every report of the model.
     """
-    return JSONResponse({"object": "list", "data": _model_list(gateway)})
-
-
-@models_router.get(
-    "/v1/models/{name:path}",
-    operation_id="get_model",
-    summary="One configured model",
-    response_model=None,
-    responses={200: {"model": ModelSchema}, **error_responses(404)},
-)
-def get_model(name: str, gateway: Gateway, _caller: Reader) -> JSONResponse:
-    """One entry of the list. Raises UnknownModel."""
-    found = next((card for card in _model_list(gateway) if card["id"] == name), None)
-    if found is None:
-        raise UnknownModel(f"no model {name!r} is configured")
-    return JSONResponse(found)
+    found = [card for card in _model_list(gateway) if id in (None, card["id"])]
+    return JSONResponse({"object": "list", "data": found})
 
 
 def _model_list(gateway: State) -> list[dict[str, Any]]:

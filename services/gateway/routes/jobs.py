@@ -1,28 +1,58 @@
-"""/v1/jobs: get one, list them, cancel one."""
+"""/v1/jobs: get one, list them, cancel one, delete them."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
+from pydantic import StringConstraints
+from sqlalchemy import ColumnElement, Connection, case, func
+from starlette.concurrency import run_in_threadpool
 
 from services.gateway import views
 from services.gateway.auth import Canceller, Reader
-from services.gateway.http_requests import Limit, check_filters, list_json, page_after
+from services.gateway.http_requests import (
+    METADATA_PARAMETER,
+    MOST_ON_A_PAGE,
+    Limit,
+    Moment,
+    check_filters,
+    instant,
+    list_json,
+    metadata_filter,
+    page_after,
+    parse_wait,
+)
 from services.gateway.refusals import AlreadyFinal
-from services.gateway.routes.scores import retry_header
+from services.gateway.routes.scores import (
+    LOOK_AGAIN_SECONDS,
+    Prefer,
+    retry_header,
+    set_within,
+)
 from services.gateway.state import Gateway, State
-from services.registry import all_contracts
+from services.gateway.views import DeletedJob, DeletedJobs
+from services.registry import all_contracts, reported
 from shared.contracts.errors import BadInput, UnknownJob
-from shared.ledger import jobs
-from shared.ledger.job_json import job_json
-from shared.ledger.jobs import Job, JobPage, JobStatus
+from shared.contracts.messages import VerdictWord
+from shared.contracts.service import FactPaths
+from shared.ledger import bulk_jobs, erasure, jobs
+from shared.ledger.erasure import Erasure
+from shared.ledger.job_json import job_json, to_timestamp
+from shared.ledger.jobs import Job, JobPage, JobStatus, JobSummary
+from shared.ledger.tables import jobs as jobs_table
 
-MOST_ON_A_PAGE = 100
+TOGETHER_SECONDS = 0.1  # ends that come within it cost one look into the ledger
 JOB_ID = re.compile(r"job_[0-9a-f]{32}")
 BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
+FILTERS = {
+    *("status", "metric", "batch", "verdict", "metadata", "created_after", "created_before"),
+    *("id", "expand", "limit", "after"),
+}
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
@@ -47,7 +77,8 @@ def validate_id(job_id: str) -> str:
 async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
     """The job with this id. Jobs of other tenants do not exist here."""
     job = await find_job(job_id, gateway, caller.tenant)
-    return JSONResponse(job_json(job), headers={} if job.is_final else retry_header(job))
+    shown = job_json(job, with_request=True)
+    return JSONResponse(shown, headers={} if job.is_final else retry_header(job))
 
 
 async def find_job(job_id: str, gateway: State, tenant: str) -> Job:
@@ -66,6 +97,7 @@ async def find_job(job_id: str, gateway: State, tenant: str) -> Job:
         200: views.schema_response("JobList", "a page of them"),
         **views.error_responses(422),
     },
+    openapi_extra={"parameters": [METADATA_PARAMETER]},
 )
 async def list_jobs(
     request: Request,
@@ -76,23 +108,97 @@ async def list_jobs(
         str | None, Query(json_schema_extra={"enum": sorted(all_contracts())})
     ] = None,
     batch: Annotated[str | None, Query(pattern=f"^{BATCH_ID.pattern}$")] = None,
+    verdict: VerdictWord | None = None,
+    created_after: Moment = None,
+    created_before: Moment = None,
+    id: Annotated[
+        list[Annotated[str, StringConstraints(max_length=64)]] | None,
+        Query(max_length=MOST_ON_A_PAGE, description="only these, up to 100; repeat it"),
+    ] = None,
+    expand: Annotated[
+        Literal["result"] | None, Query(description="whole jobs in place of summaries")
+    ] = None,
     limit: Limit = 20,
     after: Annotated[str | None, page_after(JOB_ID)] = None,
+    prefer: Prefer = None,
 ) -> JSONResponse:
-    """A page of jobs."""
-    check_filters(request, {"status", "metric", "batch", "limit", "after"})
+    """A page of jobs. With `id` and `Prefer: wait=N` the answer comes when all of these jobs have
+    ended, or after N seconds."""
+    check_filters(request, FILTERS)
     if metric is not None and metric not in all_contracts():
         raise BadInput(f"there is no metric {metric!r}", pointer="/metric")
     page = JobPage(
-        limit=min(limit, MOST_ON_A_PAGE),
+        limit=len(id) if id else limit,
         tenant=caller.tenant,
         after=after,
         status=status,
         metric=metric,
         batch=batch,
+        verdict=verdict,
+        metadata=metadata_filter(request),
+        created_after=instant(created_after),
+        created_before=instant(created_before),
+        ids=id or (),
     )
-    found, has_more = await gateway.in_ledger(lambda connection: jobs.page_of(connection, page))
-    return JSONResponse(list_json([job_json(job) for job in found], has_more=has_more))
+    seconds = parse_wait(prefer) if id else 0
+    headers = {"Preference-Applied": f"wait={seconds}"} if seconds else {}
+    if id and seconds:
+        await wait_for_all(id, gateway, caller.tenant, seconds)
+
+    def read(connection: Connection) -> dict[str, Any]:
+        if expand:
+            found, more = jobs.page_of(connection, page)
+            return list_json([job_json(job) for job in found], has_more=more)
+        own = jobs_table.c.request["metadata"], decision_column()
+        lines, more = jobs.summary_page(connection, page, *own)
+        return list_json([summary_json(line) for line in lines], has_more=more)
+
+    return JSONResponse(await gateway.in_ledger(read), headers=headers)
+
+
+def decision_column() -> ColumnElement[Any]:
+    """The explained decision: as the request or the model that was asked says it, else as the
+    explanation states it."""
+    whens = []
+    for name, contract in reported().items():
+        facts = FactPaths() if contract.facts is None else contract.facts
+        result = [one for one in (facts.decision, facts.label_stated) if one]
+        places = [jobs_table.c.result["elicitation"]["decision"]]
+        places += [jobs_table.c.request[facts.label_sent]] if facts.label_sent else []
+        places += [jobs_table.c.result[tuple(path.split("."))] for path in result]
+        words = func.coalesce(*(place.as_string() for place in places), "")
+        whens.append((jobs_table.c.metric == name, func.nullif(words, "")))
+    return case(*whens, else_=None)
+
+
+def summary_json(job: JobSummary) -> dict[str, Any]:
+    return {
+        "id": job.id,
+        "object": "job",
+        "metric": job.metric,
+        "status": job.status,
+        "verdict": job.verdict if job.is_scored else None,
+        "score": job.score if job.is_scored else None,
+        "decision": job.decision,
+        "batch_id": job.batch_id,
+        "metadata": job.metadata or {},
+        "created_at": to_timestamp(job.created_at),
+        "started_at": to_timestamp(job.started_at),
+        "finished_at": to_timestamp(job.finished_at),
+    }
+
+
+async def wait_for_all(ids: Sequence[str], gateway: State, tenant: str, seconds: int) -> None:
+    """Wait until none of the tenant's jobs among these is open, or for this many seconds."""
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + seconds
+    async with gateway.job_watcher.watch(*ids) as event:
+        while await gateway.in_ledger(lambda one: bulk_jobs.open_count(one, ids, tenant)):
+            if (left := deadline - clock()) <= 0:
+                return
+            await set_within(event, min(left, LOOK_AGAIN_SECONDS))
+            await asyncio.sleep(min(max(0.0, deadline - clock()), TOGETHER_SECONDS))
+            event.clear()
 
 
 @router.post(
@@ -113,3 +219,50 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     if job.status != "cancelled":
         raise AlreadyFinal(f"the job has {job.status}")
     return JSONResponse(job_json(job))
+
+
+@router.delete(
+    "/{job_id}",
+    operation_id="delete_job",
+    summary="Delete a job that has ended, with its text",
+    response_model=None,
+    responses={200: {"model": DeletedJob}, **views.error_responses(404, 409)},
+)
+async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
+    """Deletes its request, result, judgements and row in tables. The lines of a batch that share
+    it are deleted, too, and are blank in the batch's files."""
+    found = await gateway.in_ledger(
+        lambda connection: erasure.of_job(connection, validate_id(job_id), caller.tenant)
+    )
+    await _erase(gateway, found)
+    return JSONResponse({"id": job_id, "object": "job", "deleted": True})
+
+
+@router.delete(
+    "",
+    operation_id="delete_jobs",
+    summary="Delete the jobs with this metadata, with their texts",
+    response_model=None,
+    responses={200: {"model": DeletedJobs}, **views.error_responses(422)},
+    openapi_extra={"parameters": [METADATA_PARAMETER | {"required": True}]},
+)
+async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> JSONResponse:
+    """Deletes each job as `DELETE /v1/jobs/{id}` does, and lines of batches without a job. Jobs
+    that are open, or whose batch is open, stay; `open` counts them."""
+    check_filters(request, {"metadata"})
+    metadata = metadata_filter(request)
+    if not metadata:
+        raise BadInput("name the jobs, as in `metadata[user]=u17`", pointer="/metadata")
+    found = await gateway.in_ledger(
+        lambda connection: erasure.of_metadata(connection, caller.tenant, metadata)
+    )
+    await _erase(gateway, found)
+    lines = sum(len(numbers) for numbers in found.lines.values())
+    counts = {"jobs": len(found.jobs), "lines": lines, "open": found.open}
+    return JSONResponse({"object": "job_deletion"} | counts)
+
+
+async def _erase(gateway: State, found: Erasure) -> None:
+    """Delete from files first: only rows tell what is to be deleted after an interruption."""
+    await run_in_threadpool(erasure.blank_lines, gateway.files, found)
+    await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, found))

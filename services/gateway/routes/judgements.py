@@ -10,28 +10,28 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 from sqlalchemy import Connection
 
 from services.gateway import http_requests, judgement_files, views
-from services.gateway.auth import Administrator, Batcher, Reader, Reviewer
+from services.gateway.auth import Judge, Reader, Reviewer, check_scope
+from services.gateway.caller import Caller
 from services.gateway.http_requests import Limit, list_json, page_after
 from services.gateway.judgement_files import KINDS, FileFormat
 from services.gateway.judgement_views import (
-    AuditList,
     ImportSchema,
+    JudgementFields,
     JudgementList,
     JudgementRequest,
     ReviewerJudgementSchema,
-    audit_json,
     check_part,
     check_spans,
     judgement_json,
     origin_of,
     with_elicited,
 )
-from services.gateway.refusals import Forbidden, UnsupportedMediaType
+from services.gateway.refusals import Forbidden
 from services.gateway.results import review_queues
 from services.gateway.routes.batch_results import download_headers
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID
-from services.gateway.routes.jobs import validate_id as known_job
 from services.gateway.state import Gateway, State
+from shared.contracts.errors import BadInput
 from shared.ledger import jobs, judgements
 from shared.ledger.judgements import (
     JudgementFilter,
@@ -43,9 +43,10 @@ from shared.ledger.judgements import (
 
 JUDGEMENT_ID = re.compile(r"jdg_[0-9a-f]{32}")
 QUEUE_ID = re.compile(r"rq_[0-9a-f]{32}")
-MOST_ON_A_PAGE = 100
 IMPORT_BYTES = 4 * 1_048_576
 LINES, BYTES = "application/jsonl", "application/octet-stream"  # some clients send no other bytes
+CSV, TASKS = "text/csv", "application/vnd.label-studio+json"
+FILES: dict[str, FileFormat] = {LINES: "jsonl", CSV: "csv", TASKS: "label-studio"}
 AfterJudgement = Annotated[str | None, page_after(JUDGEMENT_ID)]
 OfBatch = Annotated[str | None, Query(pattern=f"^{BATCH_ID.pattern}$")]
 OfQueue = Annotated[str | None, Query(pattern=f"^{QUEUE_ID.pattern}$")]
@@ -57,39 +58,78 @@ router = APIRouter(prefix="/v1", tags=["judgements"])
 
 
 @router.post(
-    "/jobs/{job_id}/judgements",
-    operation_id="create_judgement",
-    summary="Say what you think of a score",
+    "/judgements",
+    operation_id="create_judgements",
+    summary="Say what you think of a score, or bring judgements",
     status_code=201,
     response_model=None,
     responses={
+        200: {"model": ImportSchema, "description": "the lines were taken in"},
         201: {"model": ReviewerJudgementSchema},
         **views.error_responses(403, 404, 413, 415, 422),
     },
-    openapi_extra=views.body_schema(JudgementRequest),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                **views.body_schema(JudgementRequest)["requestBody"]["content"],
+                LINES: TEXT,
+                BYTES: BINARY,
+            },
+        }
+    },
 )
-async def create_judgement(
-    job_id: str, request: Request, gateway: Gateway, caller: Reviewer
+async def create_judgements(
+    request: Request,
+    gateway: Gateway,
+    caller: Judge,
+    source: Annotated[
+        str | None,
+        Query(min_length=1, max_length=80, pattern=r"^[!-~]+$", description="of the lines"),
+    ] = None,
 ) -> JSONResponse:
-    """A second judgement of the same person on the same subject supersedes the first, which is
-    kept. An equal one returns the first."""
+    """One judgement as JSON needs the scope `review`. A second one of the same person on the same
+    subject supersedes the first, which is kept; an equal one returns the first.
+
+    JSON Lines, up to 5,000, are judgements that were made elsewhere, with `job_id` and `reviewer`
+    each; they need the scope `batch` and `source`. All or none are imported. Existing judgements
+    are unchanged."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind in (LINES, BYTES, "application/x-ndjson"):
+        check_scope(caller, "batch")
+        return await take_in(request, gateway, caller, source)
+    check_scope(caller, "review")
     asked = await http_requests.parse(
         request, JudgementRequest, limit=gateway.settings.max_body_bytes
     )
     origin = origin_of(request, caller, asked.reviewer)
-    made, replayed = await judge(gateway, known_job(job_id), asked, origin)
+    made, replayed = await judge(gateway, asked.job_id, asked, origin)
     headers = {"Idempotent-Replayed": "true"} if replayed else {}
     return JSONResponse(judgement_json(made), 201, headers)
 
 
+async def take_in(
+    request: Request, gateway: State, caller: Caller, source: str | None
+) -> JSONResponse:
+    """Import the lines of the body."""
+    if source is None:
+        raise BadInput("say where the judgements are from", pointer="/source")
+    lines = judgement_files.read(await http_requests.read_body(request, limit=IMPORT_BYTES))
+    by = origin_of(request, caller, None if caller.key and caller.key.reviewer else source)
+    new, same = await gateway.in_ledger(
+        lambda connection: judgement_files.store(connection, lines, source, by)
+    )
+    return JSONResponse({"object": "judgement_import", "imported": new, "unchanged": same})
+
+
 async def judge(
-    gateway: State, job_id: str, asked: JudgementRequest, origin: Origin
+    gateway: State, job_id: str, asked: JudgementFields, origin: Origin
 ) -> tuple[ReviewerJudgement, bool]:
     """Write the judgement and finish its queue's line; return it, and whether it existed already.
 
     Raises UnknownJob, UnknownQueue, BadInput.
     """
-    values = asked.model_dump(mode="json", exclude={"reviewer", "queue"})
+    values = asked.model_dump(mode="json", exclude={"reviewer", "queue", "job_id"})
     values["queue_id"] = asked.queue
 
     def write(connection: Connection) -> tuple[ReviewerJudgement, bool]:
@@ -110,9 +150,16 @@ async def judge(
 @router.get(
     "/judgements",
     operation_id="list_judgements",
-    summary="Judgements, newest first",
+    summary="Judgements, newest first, or all of them as a file",
     response_model=None,
-    responses={200: {"model": JudgementList}, **views.error_responses(403, 422)},
+    responses={
+        200: {
+            "model": JudgementList,
+            "description": "a page, or the file that `Accept` names",
+            "content": {LINES: TEXT, CSV: TEXT, TASKS: {"schema": {}}},
+        },
+        **views.error_responses(403, 404, 422),
+    },
 )
 async def list_judgements(
     request: Request,
@@ -126,16 +173,22 @@ async def list_judgements(
     history: Annotated[bool, Query(description="superseded and withdrawn ones as well")] = False,
     limit: Limit = 20,
     after: AfterJudgement = None,
-) -> JSONResponse:
-    """A page of judgements."""
+) -> Response:
+    """A page of judgements. The files have all that match: JSON Lines, CSV, or tasks for Label
+    Studio with text, explanation, our spans as predictions and the judgements as annotations. Tasks
+    of a queue include lines that nobody has judged yet."""
     known = {"job", "batch", "queue", "reviewer", "verdict", "history", "limit", "after"}
     http_requests.check_filters(request, known)
     wanted = JudgementFilter(caller.tenant, job, batch, queue, reviewer, verdict, history=history)
-    most = min(limit, MOST_ON_A_PAGE)
+    kind = http_requests.accepted(request, "application/json", *FILES)
+    if kind in FILES:
+        return await as_file(gateway, wanted, FILES[kind])
     found, more = await gateway.in_ledger(
-        lambda connection: judgements.page_of(connection, wanted, most, after)
+        lambda connection: judgements.page_of(connection, wanted, limit, after)
     )
-    return JSONResponse(list_json([judgement_json(one) for one in found], has_more=more))
+    is_admin = caller.has_scope("admin")
+    data = [judgement_json(one, with_origin=is_admin) for one in found]
+    return JSONResponse(list_json(data, has_more=more))
 
 
 @router.post(
@@ -176,31 +229,6 @@ def withdraw(connection: Connection, old: ReviewerJudgement, origin: Origin) -> 
     return made
 
 
-@router.get(
-    "/judgements/export",
-    operation_id="export_judgements",
-    summary="Judgements as a file",
-    response_class=StreamingResponse,
-    response_model=None,
-    responses={
-        200: {"content": {LINES: TEXT, "text/csv": TEXT, "application/json": {"schema": {}}}},
-        **views.error_responses(403, 404, 422),
-    },
-)
-async def export_judgements(
-    gateway: Gateway,
-    caller: Reader,
-    format: FileFormat = "jsonl",
-    batch: OfBatch = None,
-    queue: OfQueue = None,
-    reviewer: OfReviewer = None,
-) -> Response:
-    """JSON Lines, CSV, or tasks for Label Studio: text, explanation, our spans as predictions,
-    and the judgements as annotations. Tasks of a queue include lines that nobody has judged yet."""
-    wanted = JudgementFilter(caller.tenant, None, batch, queue, reviewer)
-    return await as_file(gateway, wanted, format)
-
-
 async def as_file(gateway: State, wanted: JudgementFilter, form: FileFormat) -> Response:
     """Return the file, streamed from the ledger. Raises UnknownQueue."""
 
@@ -219,57 +247,3 @@ async def as_file(gateway: State, wanted: JudgementFilter, form: FileFormat) -> 
     ending, kind = KINDS[form]
     headers = download_headers(f"judgements.{ending}")
     return StreamingResponse(pieces, media_type=kind, headers=headers)
-
-
-@router.post(
-    "/judgements/import",
-    operation_id="import_judgements",
-    summary="Take in judgements that were made elsewhere",
-    response_model=None,
-    responses={200: {"model": ImportSchema}, **views.error_responses(403, 413, 415, 422)},
-    openapi_extra={"requestBody": {"required": True, "content": {LINES: TEXT, BYTES: BINARY}}},
-)
-async def import_judgements(
-    request: Request,
-    gateway: Gateway,
-    caller: Batcher,
-    source: Annotated[
-        str,
-        Query(min_length=1, max_length=80, pattern=r"^[!-~]+$", description="where they are from"),
-    ],
-) -> JSONResponse:
-    """JSON Lines, up to 5,000: one judgement each, with its `job_id` and `reviewer`. All or none
-    are imported. Existing judgements are unchanged."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in (LINES, BYTES, "application/x-ndjson"):
-        raise UnsupportedMediaType(f"send the lines as Content-Type: {LINES}")
-    lines = judgement_files.read(await http_requests.read_body(request, limit=IMPORT_BYTES))
-    by = origin_of(request, caller, None if caller.key and caller.key.reviewer else source)
-    new, same = await gateway.in_ledger(
-        lambda connection: judgement_files.store(connection, lines, source, by)
-    )
-    return JSONResponse({"object": "judgement_import", "imported": new, "unchanged": same})
-
-
-@router.get(
-    "/judgements/audit",
-    operation_id="list_judgement_audit",
-    summary="Who judged, withdrew and took in, newest first",
-    response_model=None,
-    responses={200: {"model": AuditList}, **views.error_responses(403, 422)},
-)
-async def list_judgement_audit(
-    request: Request,
-    gateway: Gateway,
-    caller: Administrator,
-    limit: Limit = 20,
-    after: AfterJudgement = None,
-) -> JSONResponse:
-    """The key, the address family and the request of each written row; of its content only the
-    verdict."""
-    http_requests.check_filters(request, {"limit", "after"})
-    most = min(limit, MOST_ON_A_PAGE)
-    found, more = await gateway.in_ledger(
-        lambda connection: judgements.audit(connection, caller.tenant, most, after)
-    )
-    return JSONResponse(list_json([audit_json(one) for one in found], has_more=more))

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse
 from sqlalchemy import Connection
 
 from services.gateway import http_requests, views
 from services.gateway.auth import Batcher, Reader, Reviewer
 from services.gateway.caller import Caller
-from services.gateway.http_requests import Limit, list_json, page_after, parse_wait
+from services.gateway.http_requests import (
+    Limit,
+    key_header,
+    key_of,
+    list_json,
+    page_after,
+    parse_wait,
+)
 from services.gateway.judgement_views import (
     QUEUE_ID,
+    LeaseRequest,
     NextReviewSchema,
     ReviewQueueList,
     ReviewQueueRequest,
     ReviewQueueSchema,
-    SkipRequest,
     next_item_json,
     origin_of,
     queue_json,
@@ -30,7 +36,7 @@ from services.gateway.pages.result_query import query_to_take
 from services.gateway.refusals import NoReport
 from services.gateway.results import review_progress, review_queues
 from services.gateway.results.review_queues import ReviewQueue, UnknownQueue
-from services.gateway.routes.batch_results import BEING_MADE, report_status, write_facts
+from services.gateway.routes.batch_results import REPORT_JOB, job_response, write_facts
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.jobs import BATCH_ID
 from services.gateway.routes.scores import Prefer, find_or_commit, wait_for_job
@@ -42,12 +48,7 @@ from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import JudgementFilter, JudgementState
 
-MOST_ON_A_PAGE = 100
 ID = re.compile(QUEUE_ID)
-Who = Annotated[
-    str | None,
-    Query(max_length=80, pattern=r"^[^\x00-\x1f\x7f]*$", description="who judges, if not the key"),
-]
 router = APIRouter(prefix="/v1/review-queues", tags=["judgements"])
 
 
@@ -70,18 +71,26 @@ def validate_id(queue_id: str) -> str:
     },
     openapi_extra=views.body_schema(ReviewQueueRequest),
 )
-async def create_review_queue(request: Request, gateway: Gateway, caller: Batcher) -> JSONResponse:
+async def create_review_queue(
+    request: Request,
+    gateway: Gateway,
+    caller: Batcher,
+    idempotency_key: Annotated[
+        str | None, key_header("the same key and body again answer with the first queue")
+    ] = None,
+) -> JSONResponse:
     """The lines that match the filter and have a result, in the requested order."""
     asked = await http_requests.parse(
         request, ReviewQueueRequest, limit=gateway.settings.max_body_bytes
     )
-    return JSONResponse(await with_progress(await make(asked, gateway, caller), gateway), 201)
+    made = await make(asked, gateway, caller, key_of(idempotency_key))
+    return JSONResponse(await with_progress(made, gateway), 201)
 
 
 async def make(
-    asked: ReviewQueueRequest, gateway: State, caller: Caller, once: str | None = None
+    asked: ReviewQueueRequest, gateway: State, caller: Caller, key: str | None = None
 ) -> ReviewQueue:
-    """Create the queue. once: of a page's form, which is sent once.
+    """Create the queue, or return the queue that this key made.
 
     Raises UnknownBatch, NoReport, BadInput.
     """
@@ -94,7 +103,7 @@ async def make(
     values: dict[str, Any] = asked.model_dump(include=names) | {
         "metric": batch.metric,
         "most": asked.lines,
-        "once": once and hashlib.sha256(f"{once} {asked!r}".encode()).hexdigest()[:20],
+        "key": key,
         "rubric": list(dict.fromkeys(asked.rubric)),
         "query": [list(pair) for pair in view.filters],
     }
@@ -134,10 +143,9 @@ async def list_review_queues(
 ) -> JSONResponse:
     """A page of queues."""
     http_requests.check_filters(request, {"batch", "limit", "after"})
-    most = min(limit, MOST_ON_A_PAGE)
 
     def read(connection: Connection) -> tuple[list[dict[str, Any]], bool]:
-        some, more = review_queues.page_of(connection, caller.tenant, most, after, batch)
+        some, more = review_queues.page_of(connection, caller.tenant, limit, after, batch)
         progress = review_progress.progress_by_queue(connection, [one.id for one in some])
         return [queue_json(one, progress[one.id]) for one in some], more
 
@@ -157,49 +165,30 @@ async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> J
     return JSONResponse(await with_progress(await find_queue(queue_id, gateway, caller), gateway))
 
 
-@router.get(
-    "/{queue_id}/next",
-    operation_id="next_review_item",
+@router.post(
+    "/{queue_id}/lease",
+    operation_id="lease_review_item",
     summary="The next line to judge, for ten minutes",
     response_model=None,
-    responses={200: {"model": NextReviewSchema}, **views.error_responses(403, 404, 422)},
+    responses={200: {"model": NextReviewSchema}, **views.error_responses(403, 404, 413, 415, 422)},
+    openapi_extra=views.body_schema(LeaseRequest),
 )
-async def next_review_item(
-    queue_id: str, request: Request, gateway: Gateway, caller: Reviewer, reviewer: Who = None
+async def lease_review_item(
+    queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """The item that this person already holds, else one that nobody holds. No item comes twice."""
-    who = origin_of(request, caller, reviewer).reviewer
+    """The item that this person already holds, else one that nobody holds. No item comes twice.
+    With `skip` this person is not given that line again; others may still get it."""
+    asked = await http_requests.parse(request, LeaseRequest, limit=gateway.settings.max_body_bytes)
+    who = origin_of(request, caller, asked.reviewer).reviewer
     queue = await find_queue(queue_id, gateway, caller)
 
     def take(connection: Connection) -> dict[str, Any]:
+        if asked.skip is not None:
+            review_queues.skip(connection, queue, asked.skip, who)
         item = review_queues.take(connection, queue, who)
         return next_item_json(item, review_progress.progress(connection, queue, who))
 
     return JSONResponse(await gateway.in_ledger(take))
-
-
-@router.post(
-    "/{queue_id}/skip",
-    operation_id="skip_review_item",
-    summary="Do not judge a line",
-    response_model=None,
-    responses={200: {"model": NextReviewSchema}, **views.error_responses(403, 404, 413, 415, 422)},
-    openapi_extra=views.body_schema(SkipRequest),
-)
-async def skip_review_item(
-    queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
-) -> JSONResponse:
-    """Others may still get the item. Answers with the next one."""
-    asked = await http_requests.parse(request, SkipRequest, limit=gateway.settings.max_body_bytes)
-    who = origin_of(request, caller, asked.reviewer).reviewer
-    queue = await find_queue(queue_id, gateway, caller)
-
-    def skip(connection: Connection) -> dict[str, Any]:
-        review_queues.skip(connection, queue, asked.position, who)
-        item = review_queues.take(connection, queue, who)
-        return next_item_json(item, review_progress.progress(connection, queue, who))
-
-    return JSONResponse(await gateway.in_ledger(skip))
 
 
 @router.post(
@@ -217,26 +206,22 @@ async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -
     return JSONResponse(await with_progress(queue, gateway))
 
 
-@router.get(
+@router.post(
     "/{queue_id}/agreement",
-    operation_id="get_review_agreement",
+    operation_id="create_review_agreement",
     summary="How far people agree, with each other and the metric",
+    status_code=202,
     response_model=None,
-    responses={
-        200: {"description": "the report over the queue's lines, with `agreement`"}
-        | {"content": views.schema_response("BatchReport", "")["content"]},
-        202: BEING_MADE,
-        **views.error_responses(403, 404, 409, 422),
-    },
+    responses={**REPORT_JOB, **views.error_responses(403, 404, 409)},
 )
-async def get_review_agreement(
+async def create_review_agreement(
     queue_id: str, gateway: Gateway, caller: Reader, prefer: Prefer = None
-) -> Response:
-    """The finished report. The first request after a new judgement creates its job."""
+) -> JSONResponse:
+    """The job of a report over the queue's lines, with `agreement`. Without a new judgement it is
+    the same job again."""
     queue = await find_queue(queue_id, gateway, caller)
     seconds = parse_wait(prefer)
-    job = await agreement_job(queue, gateway, caller, seconds)
-    return report_status(job) if job.result is None else JSONResponse(job.result)
+    return job_response(await agreement_job(queue, gateway, caller, seconds), seconds)
 
 
 async def find_queue(queue_id: str, gateway: State, caller: Caller) -> ReviewQueue:

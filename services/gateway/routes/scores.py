@@ -1,15 +1,17 @@
-"""POST /v1/scores/{metric}: commit a job, send its message, answer 202 or wait for the end."""
+"""POST /v1/scores/{metric} and /v1/reports, and questions to models: commit a job, send its
+message, answer 202 or wait for the end."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from typing import Annotated, Any
+from functools import cache, partial
+from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Header, Path, Request, Response
 from fastapi.responses import JSONResponse
+from pydantic import Field, create_model
 from sqlalchemy import Connection
 
 from services.explanations.explained_requests import as_checked
@@ -17,14 +19,14 @@ from services.gateway import http_requests, views
 from services.gateway.auth import Scorer, check_access
 from services.gateway.caller import Caller
 from services.gateway.http_requests import OWN_KEY, key_header, key_of, parse_wait
-from services.gateway.job_views import job_type
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
-from services.registry import all_contracts, metrics
+from services.registry import metrics, reported
 from shared.contracts.batches import BatchReportRequest
 from shared.contracts.elicitation import ExplainableRequest
+from shared.contracts.errors import BadInput
 from shared.contracts.messages import JobRequest
-from shared.contracts.service import BatchReportContract, MetricContract, ServiceContract
+from shared.contracts.service import BatchReportContract, ServiceContract
 from shared.ledger import batch_lines, jobs
 from shared.ledger.job_json import job_json
 from shared.ledger.jobs import Accepted, Owner
@@ -36,7 +38,8 @@ LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pa
 MOST_RETRY_SECONDS = 30
 LISTED_JOBS_BYTES = 4 * 1_048_576
 
-Take = Callable[[ServiceContract, Request, State, Caller], Awaitable[Response]]
+Take = Callable[[ServiceContract, JobRequest, Request, State, Caller], Awaitable[Response]]
+T = TypeVar("T")
 Json = dict[int | str, dict[str, Any]]
 
 Prefer = Annotated[
@@ -46,16 +49,6 @@ LOCATION = ("Location",)
 IdempotencyKey = Annotated[
     str | None, key_header("the same key and body again answer with the first job")
 ]
-
-
-async def take(
-    contract: ServiceContract, request: Request, gateway: State, caller: Caller
-) -> Response:
-    """Read a request, commit its job, and wait if the caller prefers to."""
-    asked = await http_requests.parse(
-        request, contract.request, limit=most_bytes(contract, gateway)
-    )
-    return await take_one(contract, asked, request, gateway, caller)
 
 
 async def take_one(
@@ -84,16 +77,6 @@ def retry_header(job: jobs.Job) -> dict[str, str]:
     not polled every second."""
     age = (datetime.now(UTC) - job.created_at).total_seconds()
     return {"Retry-After": str(round(min(max(age / 10, 1), MOST_RETRY_SECONDS)))}
-
-
-def most_bytes(contract: ServiceContract, gateway: State) -> int:
-    """Return the largest size of a body; a report may list 50,000 jobs."""
-    configured = gateway.settings.max_body_bytes
-    return (
-        max(configured, LISTED_JOBS_BYTES)
-        if isinstance(contract, BatchReportContract)
-        else configured
-    )
 
 
 def check_request(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
@@ -188,70 +171,141 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
         return
 
 
-def add_service(
-    router: APIRouter, contract: ServiceContract, takes: Take = take, responses: Json | None = None
-) -> None:
-    """Add an operation for this metric, so that OpenAPI shows its own messages.
+def metric_in(body: Any, known: Mapping[str, T]) -> T:
+    """Return what `metric` of a body names. Raises BadInput."""
+    named = body.get("metric") if isinstance(body, dict) else None
+    if not isinstance(named, str) or named not in known:
+        raise BadInput(f"name the metric, one of: {', '.join(sorted(known))}", pointer="/metric")
+    return known[named]
 
-    responses: of success, if they are not a job.
-    """
+
+def report_requests() -> dict[str, type[BatchReportRequest]]:
+    """metric → the body that asks for its report. Metrics with the same request share a type."""
+    kinds: dict[type[BatchReportRequest], list[str]] = {}
+    for name, contract in reported().items():
+        kinds.setdefault(contract.batch.request, []).append(name)
+    return {
+        name: _report_request(kind, tuple(names)) for kind, names in kinds.items() for name in names
+    }
+
+
+@cache
+def _report_request(
+    kind: type[BatchReportRequest], names: tuple[str, ...]
+) -> type[BatchReportRequest]:
+    """The contract's request with `metric`, which is no part of the job's request."""
+    metric: Any = (Literal[names], Field(exclude=True))
+    return create_model(kind.__name__, __base__=kind, __doc__=kind.__doc__, metric=metric)
+
+
+async def report(
+    request: Request,
+    gateway: Gateway,
+    caller: Scorer,
+    idempotency_key: IdempotencyKey = None,
+    prefer: Prefer = None,
+) -> Response:
+    """Means with intervals and the metric's own tables over a batch or over listed jobs."""
+    limit = max(gateway.settings.max_body_bytes, LISTED_JOBS_BYTES)
+
+    def chosen(body: Any) -> type[BatchReportRequest]:
+        return metric_in(body, report_requests())
+
+    asked = await http_requests.parse(request, chosen, limit=limit)
+    contract = reported()[asked.metric].batch  # type: ignore[attr-defined]
+    return await take_one(contract, asked, request, gateway, caller)
+
+
+def job_responses(component: str, *refusals: int) -> Json:
+    """Return OpenAPI's responses of an operation that makes a job."""
+    return {
+        200: views.schema_response(component, "ended within `Prefer: wait`", headers=LOCATION),
+        202: views.schema_response(component, "committed; poll `Location`", headers=LOCATION),
+        **views.error_responses(403, 409, 413, 415, 422, *refusals),
+    }
+
+
+def add_scores(router: APIRouter) -> None:
+    """Add the two operations of all metrics."""
 
     async def score(
+        *,
+        metric: str = Path(json_schema_extra={"enum": sorted(metrics())}),
         request: Request,
         gateway: Gateway,
         caller: Scorer,
         idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
         prefer: Prefer = None,
     ) -> Response:
-        return await takes(contract, request, gateway, caller)
+        """The text, its explanation and what else the metric needs, in the metric's own body."""
+        contract = metrics().get(metric)
+        if contract is None:
+            raise UnknownMetric(
+                f"there is no metric {metric!r}; there are: {', '.join(sorted(metrics()))}",
+                pointer="/metric",
+            )
+        limit = gateway.settings.max_body_bytes
+        asked = await http_requests.parse(request, contract.request, limit=limit)
+        return await take_one(contract, asked, request, gateway, caller)
 
-    if isinstance(contract, BatchReportContract):
-        name, tag = f"report_{contract.metric}", "reports"
-        summary = f"Report on many results of {contract.metric}"
-    elif isinstance(contract, MetricContract):
-        name, tag = f"score_{contract.name}", "scores"
-        summary = f"Score one explanation: {contract.name}"
-    else:
-        name, tag = f"ask_{contract.name}", "models"
-        summary = f"Ask a model: {contract.name}"
-    job = job_type(contract)
+    examples = {
+        name: {"summary": contract.summary, "value": value}
+        for name, contract in metrics().items()
+        for value in list(contract.examples.values())[:1]
+    }
+    router.add_api_route(
+        "/v1/scores/{metric}",
+        score,
+        methods=["POST"],
+        operation_id="create_score",
+        summary="Score one explanation",
+        tags=["scores"],
+        status_code=202,
+        response_model=None,
+        responses=job_responses("Job", 404),
+        openapi_extra=views.body_schema(
+            *(one.request for one in metrics().values()), examples=examples
+        ),
+    )
+    router.add_api_route(
+        "/v1/reports",
+        report,
+        methods=["POST"],
+        operation_id="create_report",
+        summary="Report on many results of a metric",
+        tags=["reports"],
+        status_code=202,
+        response_model=None,
+        responses=job_responses("Job"),
+        openapi_extra=views.tagged_body_schema(report_requests()),
+    )
+
+
+def add_service(router: APIRouter, contract: ServiceContract, take: Take, responses: Json) -> None:
+    """Add the operation of a service that is no metric."""
+
+    async def ask(
+        request: Request,
+        gateway: Gateway,
+        caller: Scorer,
+        idempotency_key: IdempotencyKey = None,
+        prefer: Prefer = None,
+    ) -> Response:
+        limit = gateway.settings.max_body_bytes
+        asked = await http_requests.parse(request, contract.request, limit=limit)
+        return await take(contract, asked, request, gateway, caller)
+
     examples = {name: {"value": value} for name, value in contract.examples.items()}
     router.add_api_route(
         contract.path,
-        score,
+        ask,
         methods=["POST"],
-        operation_id=name,
-        summary=summary,
+        operation_id=f"ask_{contract.name}",
+        summary=f"Ask a model: {contract.name}",
         description=contract.summary,
-        tags=[tag],
+        tags=["models"],
         status_code=202,
         response_model=None,
-        responses={
-            200: views.schema_response(job, "ended within `Prefer: wait`", headers=LOCATION),
-            202: views.schema_response(job, "committed; poll `Location`", headers=LOCATION),
-            **views.error_responses(403, 409, 413, 415, 422),
-            **(responses or {}),
-        },
+        responses={**views.error_responses(403, 409, 413, 415, 422), **responses},
         openapi_extra=views.body_schema(contract.request, examples=examples),
     )
-
-
-async def unknown_metric(metric: str, _caller: Scorer) -> Response:
-    """Answers requests for unknown metrics."""
-    raise UnknownMetric(
-        f"there is no metric {metric!r}; there are: {', '.join(sorted(metrics()))}",
-        pointer="/metric",
-    )
-
-
-def make_router(add_several: Callable[[APIRouter, ServiceContract], None]) -> APIRouter:
-    """Return a route for each service. add_several: for services with requests for several jobs."""
-    router = APIRouter()
-    for contract in all_contracts().values():
-        add = add_service if contract.several is None else add_several
-        add(router, contract)
-    for kind in ("scores", "reports"):
-        router.add_api_route(
-            f"/v1/{kind}/{{metric}}", unknown_metric, methods=["POST"], include_in_schema=False
-        )
-    return router

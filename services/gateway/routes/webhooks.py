@@ -16,7 +16,14 @@ from sqlalchemy import Connection
 
 from services.gateway import http_requests, views
 from services.gateway.auth import Administrator
-from services.gateway.http_requests import Limit, check_filters, list_json, page_after
+from services.gateway.http_requests import (
+    Limit,
+    check_filters,
+    key_header,
+    key_of,
+    list_json,
+    page_after,
+)
 from services.gateway.refusals import WebhooksOff
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
@@ -31,7 +38,6 @@ from shared.ledger.webhook_deliveries import (
     DeliveryPage,
     DeliveryRecord,
     DeliveryStatus,
-    UnknownDelivery,
 )
 from shared.ledger.webhook_destinations import (
     MOST_CHARACTERS,
@@ -76,8 +82,8 @@ ENDPOINT_ID = re.compile(r"we_[0-9a-f]{32}")
 NO_STORE = {"Cache-Control": "no-store"}
 PUSH_FIELDS = ("format", "has_authorization", "sample", "metrics", "parts", "untraced")
 OF_PUSHES = {"sample": 1.0, "metrics": (), "parts": False}  # and what they are elsewhere
-MOST_ON_A_PAGE = 100  # deliveries
 DELIVERY_ID = re.compile(r"msg_[0-9a-f]{32}")
+DeliveryId = Annotated[str, StringConstraints(pattern=f"^{DELIVERY_ID.pattern}$")]
 router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"])
 
 
@@ -158,14 +164,8 @@ class EndpointWithSecret(EndpointSchema):
     secret: str = Field(description="`whsec_` and base64, as Standard Webhooks libraries take it")
 
 
-class EndpointList(BaseModel):
-    """All endpoints, oldest first."""
-
-    model_config = views.ALWAYS_SENT
-
-    object: Literal["list"] = "list"
-    data: list[EndpointSchema]
-    has_more: Literal[False] = False
+class EndpointList(views.ListPage[EndpointSchema]):
+    """A page of endpoints, newest first."""
 
 
 class WebhookTestSchema(BaseModel):
@@ -199,6 +199,16 @@ def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
+def with_secret(
+    endpoint: Endpoint, secret: str, new: str, headers: dict[str, str], status: int = 200
+) -> JSONResponse:
+    """Answer with the endpoint and its secret. new: the secret that this request made, unless an
+    earlier one with its key made another."""
+    if secret != new:
+        headers = headers | {"Idempotent-Replayed": "true"}
+    return JSONResponse(endpoint_json(endpoint) | {"secret": secret}, status, headers)
+
+
 VIEW = {"model": EndpointSchema}
 
 
@@ -224,7 +234,14 @@ def validate_id(endpoint_id: str) -> str:
     },
     openapi_extra=views.body_schema(EndpointRequest),
 )
-async def create(request: Request, gateway: Gateway, caller: Administrator) -> JSONResponse:
+async def create(
+    request: Request,
+    gateway: Gateway,
+    caller: Administrator,
+    idempotency_key: Annotated[
+        str | None, key_header("the same key and body again answer with the first endpoint")
+    ] = None,
+) -> JSONResponse:
     """Creates an endpoint."""
     asked = await http_requests.parse(
         request, EndpointRequest, limit=gateway.settings.max_body_bytes
@@ -234,39 +251,39 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
     check_push(asked, asked.format)
     values = asked.model_dump(mode="json") | {"secret": sealer.seal(secret)}
     values["authorization"] = sealed(gateway, asked.authorization)
-    made = await gateway.in_ledger(
-        lambda connection: webhooks.make_endpoint(connection, caller.tenant, values)
-    )
+    key = key_of(idempotency_key)
+
+    def write(connection: Connection) -> tuple[Endpoint, str]:
+        made = webhooks.make_endpoint(connection, caller.tenant, values, key=key)
+        return made, webhooks.secret_of(connection, made.id)
+
+    made, stored = await gateway.in_ledger(write)
     headers = {"Location": f"/v1/webhook-endpoints/{made.id}"} | NO_STORE
-    return JSONResponse(endpoint_json(made) | {"secret": secret}, 201, headers)
+    return with_secret(made, sealer.open(stored), secret, headers, 201)
 
 
 @router.get(
     "",
     operation_id="list_webhook_endpoints",
-    summary="All endpoints, oldest first",
+    summary="Endpoints, newest first",
     response_model=None,
-    responses={200: {"model": EndpointList}, **views.error_responses(403)},
+    responses={200: {"model": EndpointList}, **views.error_responses(403, 422)},
 )
-async def list_all(gateway: Gateway, caller: Administrator) -> JSONResponse:
-    """All endpoints: one page holds them."""
+async def list_all(
+    request: Request,
+    gateway: Gateway,
+    caller: Administrator,
+    limit: Limit = 20,
+    after: Annotated[str | None, page_after(ENDPOINT_ID)] = None,
+) -> JSONResponse:
+    """A page of endpoints, without their secrets. A tenant has 20 at most."""
+    check_filters(request, {"limit", "after"})
     found = await gateway.in_ledger(
         lambda connection: webhooks.endpoints_of(connection, caller.tenant)
     )
-    data = [endpoint_json(endpoint) for endpoint in found]
-    return JSONResponse({"object": "list", "data": data, "has_more": False})
-
-
-@router.get(
-    "/{endpoint_id}",
-    operation_id="get_webhook_endpoint",
-    summary="An endpoint",
-    response_model=None,
-    responses={200: VIEW, **views.error_responses(403, 404)},
-)
-async def get(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
-    """The endpoint without its secret."""
-    return JSONResponse(endpoint_json(await _find(endpoint_id, gateway, caller.tenant)))
+    rest = [one for one in reversed(found) if after is None or one.id < after]
+    data = [endpoint_json(endpoint) for endpoint in rest[:limit]]
+    return JSONResponse(list_json(data, has_more=len(rest) > limit))
 
 
 async def _find(endpoint_id: str, gateway: State, tenant: str) -> Endpoint:
@@ -336,21 +353,29 @@ async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> R
     openapi_extra=views.body_schema(RotationRequest),
 )
 async def rotate(
-    endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
+    endpoint_id: str,
+    request: Request,
+    gateway: Gateway,
+    caller: Administrator,
+    idempotency_key: Annotated[
+        str | None, key_header("the key of the last rotation answers with its secret again")
+    ] = None,
 ) -> JSONResponse:
     """The previous secret also signs until the overlap ends."""
     asked = await http_requests.parse(
         request, RotationRequest, limit=gateway.settings.max_body_bytes
     )
     secret, overlap = new_secret(), timedelta(seconds=asked.overlap_seconds)
-    sealed = sealer_of(gateway).seal(secret)
-    found = await gateway.in_ledger(
-        lambda connection: webhooks.rotate_secret(
-            connection, validate_id(endpoint_id), caller.tenant, sealed, overlap
-        )
-    )
-    shown = endpoint_json(found) | {"secret": secret}
-    return JSONResponse(shown, headers=NO_STORE)
+    sealer, key = sealer_of(gateway), key_of(idempotency_key)
+    new = sealer.seal(secret)
+
+    def write(connection: Connection) -> tuple[Endpoint, str]:
+        known = validate_id(endpoint_id)
+        found = webhooks.rotate_secret(connection, known, caller.tenant, new, overlap, key=key)
+        return found, webhooks.secret_of(connection, known)
+
+    found, stored = await gateway.in_ledger(write)
+    return with_secret(found, sealer.open(stored), secret, NO_STORE)
 
 
 @router.post(
@@ -466,6 +491,14 @@ class DeliveryList(views.ListPage[DeliverySchema]):
     """A page of deliveries, newest first."""
 
 
+class ReplayRequest(Message):
+    """What is sent again."""
+
+    delivery: DeliveryId | None = Field(
+        default=None, description="an ended delivery; null: every failed one"
+    )
+
+
 class Replayed(BaseModel):
     """The number of deliveries that are owed again."""
 
@@ -509,7 +542,7 @@ async def list_deliveries(
 ) -> JSONResponse:
     """A page of deliveries; `status=failed` shows those that did not arrive."""
     check_filters(request, {"status", "limit", "after"})
-    page = DeliveryPage(min(limit, MOST_ON_A_PAGE), after, status)
+    page = DeliveryPage(limit, after, status)
     found, has_more = await gateway.in_ledger(
         lambda connection: webhook_deliveries.page_of(
             connection, validate_id(endpoint_id), caller.tenant, page
@@ -519,40 +552,28 @@ async def list_deliveries(
 
 
 @router.post(
-    "/{endpoint_id}/deliveries/{delivery_id}/replay",
-    operation_id="replay_webhook_delivery",
-    summary="Send an ended delivery once more, under the same webhook-id",
+    "/{endpoint_id}/replay",
+    operation_id="replay_webhook_deliveries",
+    summary="Send a delivery, or all failed ones, once more",
     status_code=202,
     response_model=None,
-    responses={202: {"model": DeliverySchema}, **views.error_responses(403, 404, 409)},
+    responses={202: {"model": Replayed}, **views.error_responses(403, 404, 409, 413, 415, 422)},
+    openapi_extra=views.body_schema(ReplayRequest),
 )
 async def replay(
-    endpoint_id: str, delivery_id: str, gateway: Gateway, caller: Administrator
+    endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """The schedule starts again."""
-    if not DELIVERY_ID.fullmatch(delivery_id):
-        raise UnknownDelivery(f"there is no delivery {delivery_id[:64]!r}")
-    record = await gateway.in_ledger(
-        lambda connection: webhook_deliveries.replay(
-            connection, validate_id(endpoint_id), caller.tenant, delivery_id
-        )
-    )
-    return JSONResponse(delivery_json(record), 202)
+    """Under the same webhook-id; the schedule starts again. Ended deliveries are deleted after
+    some days."""
+    limit = gateway.settings.max_body_bytes
+    delivery = (await http_requests.parse(request, ReplayRequest, limit=limit)).delivery
 
+    def write(connection: Connection) -> int:
+        known = validate_id(endpoint_id)
+        if delivery is None:
+            return webhook_deliveries.replay_failed(connection, known, caller.tenant)
+        webhook_deliveries.replay(connection, known, caller.tenant, delivery)
+        return 1
 
-@router.post(
-    "/{endpoint_id}/replay-failed",
-    operation_id="replay_failed_webhook_deliveries",
-    summary="Send every failed delivery of this endpoint once more",
-    status_code=202,
-    response_model=None,
-    responses={202: {"model": Replayed}, **views.error_responses(403, 404, 409)},
-)
-async def replay_failed(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
-    """Only stored deliveries: ended ones are deleted after some days."""
-    count = await gateway.in_ledger(
-        lambda connection: webhook_deliveries.replay_failed(
-            connection, validate_id(endpoint_id), caller.tenant
-        )
-    )
+    count = await gateway.in_ledger(write)
     return JSONResponse({"object": "webhook_replay", "replayed": count}, 202)

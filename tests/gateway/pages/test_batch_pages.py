@@ -104,11 +104,14 @@ LINES = [
 ]
 
 
+AS_HTML, AS_CSV = {"Accept": "text/html"}, {"Accept": "text/csv"}
+
+
 @pytest.fixture
 def batch(scene: Judged) -> Json:
     """A batch that has ended, with its report."""
     made = scene.finish(scene.make(LINES, metadata={"who": "<me>"}))
-    scene.client.get(f"/v1/batches/{made['id']}/report")
+    scene.client.post(f"/v1/batches/{made['id']}/report")
     end_report(scene, result=REPORT)
     return made
 
@@ -158,8 +161,8 @@ class TestOpen:
 
     def test_nothing_can_be_taken_away_yet(self, scene: Judged) -> None:
         made = scene.read(scene.make(LINES))
-        for path in ("items.csv", "report.html"):
-            answer = scene.client.get(f"/v1/batches/{made['id']}/{path}")
+        for path, accept in (("items.csv", AS_CSV), ("report.html", AS_HTML)):
+            answer = scene.client.get(f"/v1/batches/{made['id']}/report", headers=accept)
             assert answer.status_code == 409, answer.text
             assert answer.headers["content-type"] == "application/problem+json"
             assert scene.client.get(f"/batches/{made['id']}/{path}").status_code == 409
@@ -353,7 +356,7 @@ class TestTakenAway:
     """CSV, JSON Lines and HTML, by page and by API."""
 
     def test_the_csv_has_a_row_a_line(self, scene: Judged, batch: Json) -> None:
-        api = scene.client.get(f"/v1/batches/{batch['id']}/items.csv")
+        api = scene.client.get(f"/v1/batches/{batch['id']}/report", headers=AS_CSV)
         page = scene.client.get(f"/batches/{batch['id']}/items.csv")
         assert api.headers["content-type"] == "text/csv; charset=utf-8"
         found, for_people = rows(api), rows(page)
@@ -378,7 +381,8 @@ class TestTakenAway:
     def test_both_tables_have_one_layout(self, scene: Judged, batch: Json) -> None:
         url = f"/batches/{batch['id']}/results"
         chosen = scene.client.get(f"{url}.csv")
-        whole, table = rows(scene.client.get(f"/v1/batches/{batch['id']}/items.csv")), rows(chosen)
+        every = scene.client.get(f"/v1/batches/{batch['id']}/report", headers=AS_CSV)
+        whole, table = rows(every), rows(chosen)
         assert list(table[0])[: len(whole[0])] == list(whole[0])
         assert {"chance", "label_sent", "reasons"} <= set(table[0]) - set(whole[0])
         told = {"verdict", "reason"}  # results of before have none; the table tells of all
@@ -399,7 +403,7 @@ class TestTakenAway:
         assert scene.client.get(f"/batches/{batch['id']}/input.jsonl").status_code in (404, 422)
 
     def test_the_html_needs_nothing_else(self, scene: Judged, batch: Json) -> None:
-        api = scene.client.get(f"/v1/batches/{batch['id']}/report.html")
+        api = scene.client.get(f"/v1/batches/{batch['id']}/report", headers=AS_HTML)
         page = scene.client.get(f"/batches/{batch['id']}/report.html")
         assert (api.status_code, api.content) == (200, page.content)
         text = api.text
@@ -425,17 +429,17 @@ class TestTakenAway:
 
     def test_the_html_of_a_report_that_is_being_made(self, scene: Judged) -> None:
         made = scene.finish(scene.make(LINES))
-        answer = scene.client.get(f"/v1/batches/{made['id']}/report.html")
+        answer = scene.client.post(f"/v1/batches/{made['id']}/report")
         assert answer.status_code == 202
         assert answer.headers["location"].startswith("/v1/jobs/job_")
+        path = f"/v1/batches/{made['id']}/report"
+        assert scene.client.get(path, headers=AS_HTML).status_code == 409
 
     def test_they_are_described(self, client: httpx.Client) -> None:
         paths = client.get("/openapi.json").json()["paths"]
-        sheet = paths["/v1/batches/{batch_id}/items.csv"]["get"]
-        html = paths["/v1/batches/{batch_id}/report.html"]["get"]
-        assert list(sheet["responses"]["200"]["content"]) == ["text/csv"]
-        assert list(html["responses"]["200"]["content"]) == ["text/html"]
-        assert {"403", "404", "409"} <= set(sheet["responses"]) & set(html["responses"])
+        report = paths["/v1/batches/{batch_id}/report"]["get"]
+        assert {"text/csv", "text/html"} <= set(report["responses"]["200"]["content"])
+        assert {"403", "404", "409"} <= set(report["responses"])
 
 
 # what spreadsheets drop or do not show: the Unicode property, written down apart from our code
@@ -469,8 +473,8 @@ class TestWithoutResults:
         made = scene.finish(scene.make([]))
         page = scene.client.get(f"/batches/{made['id']}")
         assert "the file has no lines" in page.text
-        assert rows(scene.client.get(f"/v1/batches/{made['id']}/items.csv")) == []
-        assert scene.client.get(f"/v1/batches/{made['id']}/report.html").status_code == 409
+        assert rows(scene.client.get(f"/v1/batches/{made['id']}/report", headers=AS_CSV)) == []
+        assert scene.client.post(f"/v1/batches/{made['id']}/report").status_code == 409
 
     def test_faults_have_their_lines(self, scene: Judged) -> None:
         made = scene.finish(scene.make([LINES[0], line("<b>", "b", tau=7), "{"]))
@@ -517,10 +521,10 @@ class TestTenants:
             "/results.csv",
         ):
             assert outside.get(f"/batches/{made['id']}{path}").status_code == 404, path
-        for path in ("items.csv", "report.html"):
-            assert other.get(f"/v1/batches/{made['id']}/{path}").status_code == 404
-            without_scope = opens("a", "score").get(f"/v1/batches/{made['id']}/{path}")
-            assert without_scope.status_code == 403
+        for accept in (AS_CSV, AS_HTML, {}):
+            path = f"/v1/batches/{made['id']}/report"
+            assert other.get(path, headers=accept).status_code == 404
+            assert opens("a", "score").get(path, headers=accept).status_code == 403
         form = {"csrf": token(outside.get("/batches"))}
         assert outside.post(f"/batches/{made['id']}/cancel", data=form).status_code == 404
         assert made["id"] not in outside.get("/batches").text

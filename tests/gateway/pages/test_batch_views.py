@@ -307,7 +307,9 @@ def test_a_text_that_needed_no_model_is_of_the_one_that_would_have_been_asked(
     assert "<dt>Model</dt><dd>embedded-hate" in statistics
     assert client.get("/").text.count("<figcaption>hatexscore") == 1
     asked = {"batch": batch_id, "of_model": "embedded-hate", "by": ["model"]}
-    made = client.post("/v1/reports/hatexscore", json=asked).raise_for_status().json()
+    made = (
+        client.post("/v1/reports", json={"metric": "hatexscore"} | asked).raise_for_status().json()
+    )
     run_reports(engine)
     found = client.get(f"/v1/jobs/{made['id']}").json()["result"]
     assert found["scored"] == 4

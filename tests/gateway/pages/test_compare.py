@@ -359,7 +359,9 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
         assert "these are the same lines" in answer.text
     mine = {"batch": batch, "of_metadata": {"writer": "a"}}
     asked = mine | {"against": {"batch": batch}, "resamples": 100}
-    made = client.post("/v1/reports/hatexscore", json=asked, headers={"prefer": "respond-async"})
+    made = client.post(
+        "/v1/reports", json={"metric": "hatexscore"} | asked, headers={"prefer": "respond-async"}
+    )
     assert made.status_code == 202, made.text
     assert run_reports(engine)
     result = client.get(f"/v1/jobs/{made.json()['id']}").json()["result"]
@@ -531,11 +533,11 @@ def test_no_text_stands_bare_and_strangers_find_nothing(
     foreign = opens("b", "admin")
     against = {"batch": batches[0]}
     asked = {"batch": batches[1], "against": against, "further": [against]}
-    answer = foreign.post("/v1/reports/hatexscore", json=asked)
+    answer = foreign.post("/v1/reports", json={"metric": "hatexscore"} | asked)
     assert answer.status_code == 422
     own, _ = make_batch(engine, OLD, tenant="b")
     for body in ({"against": against}, {"against": {"batch": own}, "further": [against]}):
-        answer = foreign.post("/v1/reports/hatexscore", json={"batch": own} | body)
+        answer = foreign.post("/v1/reports", json={"metric": "hatexscore", "batch": own} | body)
         assert answer.status_code == 422, json.dumps(body)
 
 

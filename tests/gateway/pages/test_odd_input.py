@@ -80,7 +80,7 @@ def test_no_table_is_our_fault(client: httpx.Client, content: bytes, reason: str
 
 def test_a_deep_line_of_an_import_is_a_bad_line(client: httpx.Client) -> None:
     answer = client.post(
-        "/v1/judgements/import?source=x",
+        "/v1/judgements?source=x",
         content=DEEP,
         headers={"Content-Type": "application/jsonl"},
     )
@@ -90,10 +90,12 @@ def test_a_deep_line_of_an_import_is_a_bad_line(client: httpx.Client) -> None:
 def test_a_name_is_not_the_one_who_has_it(opens: Opens, engine: Engine) -> None:
     """Whoever only says a name takes nothing from the key that has it."""
     _, jobs = make_batch(engine, SCORES, tenant="a")
-    path = f"/v1/jobs/{jobs[0]}/judgements"
+    path, job = "/v1/judgements", {"job_id": jobs[0]}
     ann, other = opens("a", "review", reviewer="Ann"), opens("a", "review")
-    first = ann.post(path, json={"verdict": "agree", "note": "quite so"}).raise_for_status().json()
-    false = other.post(path, json={"verdict": "disagree", "reviewer": "Ann"}).raise_for_status()
+    body = job | {"verdict": "agree", "note": "quite so"}
+    first = ann.post(path, json=body).raise_for_status().json()
+    body = job | {"verdict": "disagree", "reviewer": "Ann"}
+    false = other.post(path, json=body).raise_for_status()
     gone = other.post(f"/v1/judgements/{false.json()['id']}/withdraw")
     assert gone.status_code == 200
     assert other.post(f"/v1/judgements/{first['id']}/withdraw").status_code == 403

@@ -99,7 +99,6 @@ PANELS = {  # the function that asks → the panel; the one that is deepest coun
     "last_hour": "what there is at all",
     "text_page": "results of the text",
     "find_queue": "the queue",
-    "take": "the next line",
     "progress": "how far it has come",
     "progress_by_queue": "how far it has come",
     "jobs_of": "lines of the queue",
@@ -151,7 +150,6 @@ PAGES = {
     "batches": Look("/batches"),
     "queues": Look(f"/queues?batch={LEFT}", "how far people agree"),
     "queue": Look("/queues/{queue}", "how far people agree"),
-    "next line": Look("/v1/review-queues/{queue}/next?reviewer=Ann"),
 }
 KNOWN = {*PANELS.values(), *(look.job for look in PAGES.values())}
 

@@ -91,7 +91,7 @@ def test_a_report_over_many_has_a_page(client: httpx.Client, ends: Ends) -> None
     asked, scored = test_page.scored()
     one = ends("/v1/scores/ftc", asked.model_dump(mode="json"), scored)
     report = batch_report(rows(), ASKED)
-    job = ends("/v1/reports/ftc", {"jobs": [one]}, report)
+    job = ends("/v1/reports", {"metric": "ftc", "jobs": [one]}, report)
     page = client.get(f"/jobs/{job}")
     assert (page.status_code, "The mean score of" in page.text) == (200, True)
     for path in ("/", "/jobs"):

@@ -83,7 +83,7 @@ def test_the_table_counts_judgements_filters_by_them_and_sends_lines_to_a_queue(
         (ids[0], "Ann", "agree"), (ids[0], "Ben", "disagree"), (ids[1], "Ann", "unsure"),
     ):  # fmt: skip
         said = {"reviewer": name, "verdict": verdict}
-        client.post(f"/v1/jobs/{job_id}/judgements", json=said).raise_for_status()
+        client.post("/v1/judgements", json={"job_id": job_id} | said).raise_for_status()
     page = client.get(path).text
     assert 'sort=judged#items">Judged' in page
     for descending, line in (("", 3), ("&desc=1", 1)):
@@ -196,10 +196,9 @@ def test_the_page_of_a_batch_says_how_far_people_agree_once_there_are_enough(
     path = f"/batches/{batch_id}/statistics"
     for place, job_id in enumerate(ids):
         assert "Agreement between people" not in client.get(path).text
-        answer = client.post(
-            f"/v1/jobs/{job_id}/judgements",
-            json={"verdict": "agree" if place < 15 else "disagree", "reviewer": "Ann"},
-        )
+        verdict = "agree" if place < 15 else "disagree"
+        body = {"job_id": job_id, "verdict": verdict, "reviewer": "Ann"}
+        answer = client.post("/v1/judgements", json=body)
         assert answer.status_code == 201
     assert "The agreement between people is being computed" in client.get(path).text
     run_reports(engine)

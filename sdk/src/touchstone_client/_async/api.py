@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from touchstone_client._events import EventParser, ServerSentEvent
 from touchstone_client._http import Answer, AsyncHttp, AsyncStream, Request
@@ -21,7 +22,14 @@ from touchstone_client._wire import (
     encoded,
     new_key,
 )
-from touchstone_client.errors import ConnectionFailed, RateLimited, TimedOut, Unavailable, refusal
+from touchstone_client.errors import (
+    ConnectionFailed,
+    NotFound,
+    RateLimited,
+    TimedOut,
+    Unavailable,
+    refusal,
+)
 
 SILENT_SECONDS = 45.0  # of a stream: a proxy holds it back
 MOST_BROKEN = 2
@@ -29,6 +37,7 @@ NO_CONTENT = 204  # nothing follows the last event that was seen
 KEEP_ALIVE_SECONDS = 16.0  # a stream says something as often as this
 POLL_SECONDS = (0.25, 5.0)
 LOOK_SECONDS = 5.0  # for several jobs, so that those that have ended are shown
+MOST_AT_ONCE = 100  # jobs of one look
 SLACK_SECONDS = 30.0  # beyond what the service was asked to wait
 
 
@@ -175,21 +184,33 @@ class AsyncApi:
             await self._http.sleep(pause if left is None else min(pause, left))
             pause = min(2 * pause, POLL_SECONDS[1])
 
+    async def jobs(self, ids: Sequence[str], *, wait: float = 0.0) -> list[Fields]:
+        """These jobs, 100 at most, in any order. wait: seconds until all have ended. Raises
+        NotFound where one no longer exists."""
+        query = urlencode([("expand", "result"), *(("id", one) for one in ids)])
+        seconds = min(int(wait), MOST_WAIT_SECONDS)
+        headers = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
+        asked = Request(
+            "GET", f"/v1/jobs?{query}", headers=headers, seconds=seconds + SLACK_SECONDS
+        )
+        answer = await self.ask(asked, patience=self.patience)
+        listed: list[Fields] = json.loads(answer.body)["data"]
+        missing = sorted(set(ids) - {str(one["id"]) for one in listed})
+        if missing:
+            told = {"title": "No such job", "detail": f"there is no job {missing[0]!r}"}
+            raise NotFound(404, told)
+        return listed
+
     async def ended_jobs(self, ids: list[str]) -> AsyncIterator[Fields]:
-        """Each of these jobs (1,000 at most) once, as soon as it is seen to have ended."""
+        """Each of these jobs once, as soon as it is seen to have ended."""
         open_ids = ids
         while open_ids:
-            answer = await self.post(
-                "/v1/jobs:batchGet",
-                {"ids": open_ids},
-                wait=LOOK_SECONDS,
-                patience=self.patience,
-            )
-            listed = json.loads(answer.body)["data"]
+            some, rest = open_ids[:MOST_AT_ONCE], open_ids[MOST_AT_ONCE:]
+            listed = await self.jobs(some, wait=LOOK_SECONDS)
             for job in listed:
                 if job["status"] in ENDED:
                     yield job
-            open_ids = [job["id"] for job in listed if job["status"] not in ENDED]
+            open_ids = rest + [str(job["id"]) for job in listed if job["status"] not in ENDED]
 
 
 def unseen(_found: Fields) -> None:

@@ -6,13 +6,12 @@ import json
 from collections.abc import AsyncIterator
 from tempfile import TemporaryFile
 from typing import Any, Generic, TypeVar
-from urllib.parse import quote
 
 from pydantic import PrivateAttr
 
 from touchstone_client import models
 from touchstone_client._async.api import AsyncApi, StreamLost, unseen
-from touchstone_client._base import Answered, JobMessage, Report
+from touchstone_client._base import Answered, JobMessage
 from touchstone_client._http import Answer, Request
 from touchstone_client._lines import BatchLine, answer_of
 from touchstone_client._progress import Progressing, progress_of
@@ -201,23 +200,30 @@ class AsyncBatch(models.Batch):
 
     async def report(self, timeout: float | None = None) -> Any:
         """The metric's report on it, as in `HatexscoreBatchReport`. Raises Conflict where there is
-        nothing to report yet, TimedOut."""
-        answer = await waited(self._api, f"/v1/batches/{self.id}/report", timeout)
-        return report_of(json.loads(answer))
+        nothing to report yet, JobFailed, TimedOut."""
+        return await report_at(self._api, f"/v1/batches/{self.id}/report", timeout)
 
     async def report_html(self, timeout: float | None = None) -> str:
         """The same with plots and the worst lines, as one HTML file."""
-        answer = await waited(self._api, f"/v1/batches/{self.id}/report.html", timeout)
-        return answer.decode()
+        return (await self._shown("text/html", timeout)).decode()
 
     async def plot(self, name: str, *, format: str = "svg", timeout: float | None = None) -> bytes:
         """One of the report's plots; format: svg or png. Raises NotFound, TimedOut."""
-        path = f"/v1/batches/{self.id}/report?plot={quote(name, safe='')}&format={format}"
-        return await waited(self._api, path, timeout)
+        kind = {"svg": "image/svg+xml", "png": "image/png"}[format]
+        return await self._shown(kind, timeout, plot=name)
+
+    async def _shown(self, kind: str, timeout: float | None, **params: str) -> bytes:
+        """The report in this media type, once it is made."""
+        await self.report(timeout)
+        path, headers = f"/v1/batches/{self.id}/report", {"Accept": kind}
+        asked = Request("GET", path, params=params, headers=headers)
+        answer: Answer = await self._api.ask(asked)
+        return answer.body
 
     async def items_csv(self) -> str:
         """Every line with all its numbers, as CSV."""
-        answer: Answer = await self._api.get(f"/v1/batches/{self.id}/items.csv")
+        path, headers = f"/v1/batches/{self.id}/report", {"Accept": "text/csv"}
+        answer: Answer = await self._api.ask(Request("GET", path, headers=headers))
         return answer.body.decode()
 
     def _taken(self, found: Fields) -> AsyncBatch:
@@ -231,32 +237,19 @@ def _said(fault: models.BatchFault) -> str:
     return f"{fault.message} (at {fault.param})" if fault.param else fault.message
 
 
-def report_of(value: Fields) -> Report:
-    """A report of its metric's own type."""
-    kind = getattr(models, f"{str(value['metric']).capitalize()}BatchReport", Report)
-    found: Report = kind.model_validate(value)
-    return found
-
-
 async def _lines(api: AsyncApi, file_id: str) -> AsyncIterator[bytes]:
     """A file, line by line: nothing but the line is in memory."""
     rest = b""
     async with api.open(Request("GET", f"/v1/files/{file_id}/content")) as stream:
         async for piece in stream.pieces():
             *whole, rest = (rest + piece).split(SPLIT)
-            for line in whole:
+            for line in filter(bytes.strip, whole):  # blank: deleted at request
                 yield line
     if rest.strip():
         yield rest
 
 
-async def waited(api: AsyncApi, path: str, timeout: float | None) -> bytes:
-    """What stands there, once it is ready: until then a job is answered with 202."""
-    headers = {"Prefer": f"wait={MOST_WAIT_SECONDS}"}
-    asked = Request("GET", path, headers=headers, seconds=2.0 * MOST_WAIT_SECONDS)
-    answer = await api.ask(asked, patience=api.patience)
-    if answer.status == 202:
-        job = job_of(json.loads(answer.body))
-        await AsyncJob[Any](api, job).wait(timeout)
-        answer = await api.ask(asked, patience=api.patience)
-    return answer.body
+async def report_at(api: AsyncApi, path: str, timeout: float | None) -> Any:
+    """The report that a POST to this address makes."""
+    answer = await api.post(path, {}, wait=MOST_WAIT_SECONDS, patience=api.patience)
+    return await AsyncJob[Any](api, job_of(json.loads(answer.body))).wait(timeout)

@@ -94,15 +94,15 @@ class AsyncMany:
     async def _accepted(self, rows: list[TableRow]) -> list[str]:
         try:
             answer = await self._api.post(
-                f"/v1/scores/{self._metric}:batchCreate",
-                {"requests": [row.fields for row in rows]},
+                "/v1/scores:batchCreate",
+                {"metric": self._metric, "requests": [row.fields for row in rows]},
                 patience=self._api.patience,
             )
-        except NotFound as error:
-            if self._metric in METRICS:
+        except BadRequest as error:
+            if self._metric in METRICS or [one.pointer for one in error.errors] != ["#/metric"]:
                 raise
             told = {**error.problem, "title": f"there is no metric {self._metric!r}"}
-            raise NotFound(error.status, told, error.request_id) from None
+            raise NotFound(404, told, error.request_id) from None
         return [job["id"] for job in json.loads(answer.body)["data"]]
 
     def _without_faulty(self, rows: list[TableRow], error: ApiError) -> list[TableRow]:

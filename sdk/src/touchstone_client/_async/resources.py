@@ -12,10 +12,11 @@ from touchstone_client._async.api import AsyncApi
 from touchstone_client._async.handles import AsyncBatch, AsyncJob
 from touchstone_client._http import Request
 from touchstone_client._lines import Source, batch_file
-from touchstone_client._wire import Fields, job_of, new_key, read
+from touchstone_client._wire import Fields, fields_of, job_of, new_key, read
 from touchstone_client.data.addresses import Place, created, name_of, opened
 from touchstone_client.data.mapping import Columns
 from touchstone_client.data.readers import AS_NAMED, Reading
+from touchstone_client.errors import NotFound
 
 MOST_A_PAGE = 100
 UPLOAD_SECONDS = 600.0
@@ -45,9 +46,7 @@ class AsyncResource:
     async def _once(self, method: str, path: str, body: Any) -> Fields:
         """Not repeated where its answer was lost."""
         content = None if body is None else json.dumps(body).encode()
-        headers = {"Idempotency-Key": new_key()} if method == "POST" else {}
-        asked = Request(method, path, content, headers=headers)
-        answer = await self._api.ask(asked, again=False)
+        answer = await self._api.ask(Request(method, path, content), again=False)
         return cast(Fields, json.loads(answer.body))
 
 
@@ -60,10 +59,12 @@ class AsyncJobs(AsyncResource):
         return AsyncJob(self._api, job_of(json.loads(answer.body)))
 
     async def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[AsyncJob[Any]]:
-        """Up to 1,000 jobs, in this order. wait: seconds until all have ended, 30 at most."""
-        answer = await self._api.post("/v1/jobs:batchGet", {"ids": list(ids)}, wait=wait)
-        found = json.loads(answer.body)["data"]
-        return [AsyncJob(self._api, job_of(one)) for one in found]
+        """Jobs in this order. wait: seconds until all have ended, 30 at most. Raises NotFound."""
+        found: dict[str, Fields] = {}
+        for start in range(0, len(ids), MOST_A_PAGE):
+            some = list(dict.fromkeys(ids[start : start + MOST_A_PAGE]))
+            found |= {str(one["id"]): one for one in await self._api.jobs(some, wait=wait)}
+        return [AsyncJob(self._api, job_of(found[one])) for one in ids]
 
     async def create_many(
         self, metric: str, requests: Sequence[dict[str, Any]], *, key: str = ""
@@ -73,21 +74,35 @@ class AsyncJobs(AsyncResource):
         key: the `Idempotency-Key`, of your own where another process may send the same again.
         Raises BadRequest with a pointer (`/requests/17/…`) to everything that is wrong.
         """
-        body = {"requests": [dict(one) for one in requests]}
-        answer = await self._api.post(f"/v1/scores/{metric}:batchCreate", body, key=key)
+        body = {"metric": metric, "requests": [dict(one) for one in requests]}
+        answer = await self._api.post("/v1/scores:batchCreate", body, key=key)
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]
 
     async def list(
         self, *, status: str | None = None, metric: str | None = None, batch: str | None = None
     ) -> AsyncIterator[AsyncJob[Any]]:
         """Newest first."""
-        async for one in self._pages("/v1/jobs", status=status, metric=metric, batch=batch):
+        chosen = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
+        async for one in self._pages("/v1/jobs", **chosen):
             yield AsyncJob(self._api, job_of(one))
 
     async def cancel(self, job_id: str) -> AsyncJob[Any]:
         """Raises Conflict where it has ended."""
         answer = await self._api.post(f"/v1/jobs/{job_id}/cancel", {})
         return AsyncJob(self._api, job_of(json.loads(answer.body)))
+
+    async def delete(self, job_id: str) -> models.DeletedJob:
+        """Deletes the job with its text and result. Raises NotFound, Conflict while it is open."""
+        answer = await self._api.ask(Request("DELETE", f"/v1/jobs/{job_id}"))
+        return read(models.DeletedJob, answer)
+
+    async def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
+        """Deletes all ended jobs and lines of batches with this metadata, with their texts."""
+        params = {f"metadata[{key}]": value for key, value in metadata.items()}
+        return read(
+            models.DeletedJobs,
+            await self._api.ask(Request("DELETE", "/v1/jobs", params=params)),
+        )
 
 
 class AsyncFiles(AsyncResource):
@@ -101,7 +116,11 @@ class AsyncFiles(AsyncResource):
             with opened(file) as stream:
                 return await self.upload(stream, name or name_of(file))
         asked = Request(
-            "POST", "/v1/files", file=(name or "lines.jsonl", file), seconds=UPLOAD_SECONDS
+            "POST",
+            "/v1/files",
+            headers={"Idempotency-Key": new_key()},
+            file=(name or "lines.jsonl", file),
+            seconds=UPLOAD_SECONDS,
         )
         return read(models.StoredFile, await self._api.ask(asked, patience=self._api.patience))
 
@@ -193,7 +212,10 @@ class AsyncModels(AsyncResource):
 
     async def get(self, name: str) -> models.Model:
         """Raises NotFound."""
-        return read(models.Model, await self._api.get(f"/v1/models/{name}"))
+        async for one in self.list():
+            if one.id == name:
+                return one
+        raise not_found("model", name)
 
 
 class AsyncReports(AsyncResource):
@@ -210,25 +232,26 @@ class AsyncReports(AsyncResource):
     ) -> Any:
         """The metric's report, as in `HatexscoreBatchReport`. jobs, batch: one of the two, by ids;
         settings: as `resamples`, `against`, of `BatchReportRequest`. Raises as `Job.wait`."""
-        body = {"jobs": jobs, "batch": batch, **settings}
+        body = {"metric": metric, "jobs": jobs, "batch": batch, **settings}
         sent = {name: one for name, one in body.items() if one is not None}
-        answer = await self._api.post(f"/v1/reports/{metric}", sent, wait=30)
+        answer = await self._api.post("/v1/reports", sent, wait=30)
         return await AsyncJob[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
 
 
 class AsyncWebhooks(AsyncResource):
-    """`/v1/webhook-endpoints`. What makes or sends something is not repeated where its answer was
-    lost, since nobody could tell whether it was done."""
+    """`/v1/webhook-endpoints`. Tests, changes and replays are not repeated after a lost answer."""
 
     async def list(self) -> AsyncIterator[models.Endpoint]:
-        """Oldest first."""
-        answer = await self._api.get("/v1/webhook-endpoints")
-        for one in read(models.EndpointList, answer).data:
-            yield one
+        """Newest first."""
+        async for one in self._pages("/v1/webhook-endpoints"):
+            yield models.Endpoint.model_validate(one)
 
     async def get(self, endpoint_id: str) -> models.Endpoint:
         """Raises NotFound."""
-        return read(models.Endpoint, await self._api.get(_place(endpoint_id)))
+        async for one in self.list():
+            if one.id == endpoint_id:
+                return one
+        raise not_found("webhook endpoint", endpoint_id)
 
     async def create(
         self, url: str, *, events: Sequence[str] = (), description: str = "", **push: Any
@@ -236,8 +259,8 @@ class AsyncWebhooks(AsyncResource):
         """events: none listens to all. push: format, authorization, sample, metrics, parts, where
         scores are pushed to another tool. The secret is shown this once."""
         body = {"url": url, "events": list(events), "description": description, **push}
-        answer = await self._once("POST", "/v1/webhook-endpoints", body)
-        return models.EndpointWithSecret.model_validate(answer)
+        answer = await self._api.post("/v1/webhook-endpoints", body)
+        return read(models.EndpointWithSecret, answer)
 
     async def change(self, endpoint_id: str, **changes: Any) -> models.Endpoint:
         """changes: url, events, description, enabled, authorization, sample, metrics, parts."""
@@ -253,8 +276,8 @@ class AsyncWebhooks(AsyncResource):
     ) -> models.EndpointWithSecret:
         """A new secret; the previous one signs as well for so long."""
         body = {"overlap_seconds": overlap_seconds}
-        answer = await self._once("POST", f"{_place(endpoint_id)}/rotate-secret", body)
-        return models.EndpointWithSecret.model_validate(answer)
+        answer = await self._api.post(f"{_place(endpoint_id)}/rotate-secret", body)
+        return read(models.EndpointWithSecret, answer)
 
     async def test(self, endpoint_id: str) -> models.WebhookTest:
         """Sends `endpoint.test` at once."""
@@ -268,15 +291,16 @@ class AsyncWebhooks(AsyncResource):
         async for one in self._pages(f"{_place(endpoint_id)}/deliveries", status=status):
             yield models.Delivery.model_validate(one)
 
-    async def replay(self, endpoint_id: str, delivery_id: str) -> models.Delivery:
-        """Owes it once more."""
-        path = f"{_place(endpoint_id)}/deliveries/{delivery_id}/replay"
-        return models.Delivery.model_validate(await self._once("POST", path, None))
-
-    async def replay_failed(self, endpoint_id: str) -> int:
-        """Owes all failed ones once more; how many they are."""
-        found = await self._once("POST", f"{_place(endpoint_id)}/replay-failed", None)
+    async def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
+        """Sends a delivery once more, or all failed ones; how many they are."""
+        body = fields_of(None, {"delivery": delivery_id})
+        found = await self._once("POST", f"{_place(endpoint_id)}/replay", body)
         return cast(int, found["replayed"])
+
+
+def not_found(what: str, name: str) -> NotFound:
+    """As the service says it."""
+    return NotFound(404, {"title": f"No such {what}", "detail": f"there is no {what} {name!r}"})
 
 
 def _place(endpoint_id: str) -> str:

@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Iterable, Mapping
 from os import PathLike
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from touchstone_client import models
-from touchstone_client._sync.handles import report_of, waited
+from touchstone_client._sync.handles import report_at
 from touchstone_client._sync.resources import Resource
 from touchstone_client._http import Request
-from touchstone_client._wire import encoded, read
+from touchstone_client._wire import encoded, fields_of, read
 from touchstone_client.data.addresses import Place, created, opened
 
 QUEUES = "/v1/review-queues"
+KINDS = {
+    "jsonl": "application/jsonl",
+    "csv": "text/csv",
+    "label-studio": "application/vnd.label-studio+json",
+}
 
 P = TypeVar("P", bound=Place)
 
@@ -28,8 +32,8 @@ class Judgements(Resource):
         """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
         `human_label`, `spans`, `note`, `blind`, `queue`, `seconds`. Raises NotFound,
         BadRequest."""
-        path = f"/v1/jobs/{job_id}/judgements"
-        answer = self._api.post(path, {"verdict": verdict, **more})
+        body = {"job_id": job_id, "verdict": verdict, **more}
+        answer = self._api.post("/v1/judgements", body)
         return read(models.ReviewerJudgement, answer)
 
     def list(
@@ -59,10 +63,10 @@ class Judgements(Resource):
         queue: str | None = None,
     ) -> P:
         """Into a file; the target. format: jsonl, csv or label-studio."""
-        chosen = {"format": format, "batch": batch, "queue": queue}
-        asked = {name: value for name, value in chosen.items() if value is not None}
-        path = f"/v1/judgements/export?{urlencode(asked)}"
-        with self._api.open(Request("GET", path)) as stream:
+        headers = {"Accept": KINDS[format]}
+        chosen = fields_of(None, {"batch": batch, "queue": queue})
+        asked = Request("GET", "/v1/judgements", params=chosen, headers=headers)
+        with self._api.open(asked) as stream:
             with created(target) as file:
                 for piece in stream.pieces():
                     file.write(piece)
@@ -79,16 +83,16 @@ class Judgements(Resource):
                 body = stream.read()
         else:
             body = b"".join(encoded(one) + b"\n" for one in lines)
-        path = f"/v1/judgements/import?{urlencode({'source': source})}"
+        path = f"/v1/judgements?{urlencode({'source': source})}"
         headers = {"Content-Type": "application/jsonl"}
         return read(
             models.Import, self._api.ask(Request("POST", path, body, headers=headers))
         )
 
-    def audit(self) -> Iterator[models.Audit]:
-        """Who judged, withdrew and took in, newest first; for keys of `admin`."""
-        for one in self._pages("/v1/judgements/audit"):
-            yield models.Audit.model_validate(one)
+    def audit(self) -> Iterator[models.ReviewerJudgement]:
+        """Who judged and withdrew, newest first; with the keys and requests for keys of `admin`."""
+        for one in self._pages("/v1/judgements", history=True):
+            yield models.ReviewerJudgement.model_validate(one)
 
 
 class ReviewQueues(Resource):
@@ -98,7 +102,7 @@ class ReviewQueues(Resource):
         """Of a batch that has ended. more: `query`, `order`, `lines`, `per_line`, `blind`, `seed`,
         `rubric`. Raises NotFound, Conflict."""
         body = {"batch": batch, "name": name, **more}
-        return models.ReviewQueue.model_validate(self._once("POST", QUEUES, body))
+        return read(models.ReviewQueue, self._api.post(QUEUES, body))
 
     def list(self, *, batch: str | None = None) -> Iterator[models.ReviewQueue]:
         """Newest first."""
@@ -109,18 +113,15 @@ class ReviewQueues(Resource):
         """With its progress. Raises NotFound."""
         return read(models.ReviewQueue, self._api.get(f"{QUEUES}/{queue_id}"))
 
-    def next(self, queue_id: str, *, reviewer: str | None = None) -> models.NextReview:
-        """The line to judge, held for ten minutes; `item` is None where nothing is left for this
-        reviewer. Its judgement is given by `judgements.give(item.job_id, …, queue=queue_id)`."""
-        answer = self._api.get(f"{QUEUES}/{queue_id}/next", reviewer=reviewer)
-        return read(models.NextReview, answer)
-
-    def skip(
-        self, queue_id: str, position: int, *, reviewer: str | None = None
+    def lease(
+        self, queue_id: str, *, reviewer: str | None = None, skip: int | None = None
     ) -> models.NextReview:
-        """The next one; others may still judge this."""
-        body = {"position": position} | ({} if reviewer is None else {"reviewer": reviewer})
-        return read(models.NextReview, self._api.post(f"{QUEUES}/{queue_id}/skip", body))
+        """The line to judge, held for ten minutes; `item` is None where nothing is left for this
+        reviewer. Its judgement is given by `judgements.give(item.job_id, …, queue=queue_id)`.
+        skip: position of a line that this reviewer is not given again; others may still judge it.
+        """
+        body = fields_of(None, {"reviewer": reviewer, "skip": skip})
+        return read(models.NextReview, self._api.post(f"{QUEUES}/{queue_id}/lease", body))
 
     def close(self, queue_id: str) -> models.ReviewQueue:
         """Gives out no more lines; what was judged stays."""
@@ -130,5 +131,4 @@ class ReviewQueues(Resource):
     def agreement(self, queue_id: str, timeout: float | None = None) -> Any:
         """The metric's report on the queue's lines, with `agreement`: how far people agree, with
         each other and with the metric. Raises Conflict, TimedOut."""
-        answer = waited(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)
-        return report_of(json.loads(answer))
+        return report_at(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)

@@ -13,10 +13,11 @@ from touchstone_client._sync.api import Api
 from touchstone_client._sync.handles import Batch, Job
 from touchstone_client._http import Request
 from touchstone_client._lines import Source, batch_file
-from touchstone_client._wire import Fields, job_of, new_key, read
+from touchstone_client._wire import Fields, fields_of, job_of, new_key, read
 from touchstone_client.data.addresses import Place, created, name_of, opened
 from touchstone_client.data.mapping import Columns
 from touchstone_client.data.readers import AS_NAMED, Reading
+from touchstone_client.errors import NotFound
 
 MOST_A_PAGE = 100
 UPLOAD_SECONDS = 600.0
@@ -46,9 +47,7 @@ class Resource:
     def _once(self, method: str, path: str, body: Any) -> Fields:
         """Not repeated where its answer was lost."""
         content = None if body is None else json.dumps(body).encode()
-        headers = {"Idempotency-Key": new_key()} if method == "POST" else {}
-        asked = Request(method, path, content, headers=headers)
-        answer = self._api.ask(asked, again=False)
+        answer = self._api.ask(Request(method, path, content), again=False)
         return cast(Fields, json.loads(answer.body))
 
 
@@ -61,10 +60,12 @@ class Jobs(Resource):
         return Job(self._api, job_of(json.loads(answer.body)))
 
     def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[Job[Any]]:
-        """Up to 1,000 jobs, in this order. wait: seconds until all have ended, 30 at most."""
-        answer = self._api.post("/v1/jobs:batchGet", {"ids": list(ids)}, wait=wait)
-        found = json.loads(answer.body)["data"]
-        return [Job(self._api, job_of(one)) for one in found]
+        """Jobs in this order. wait: seconds until all have ended, 30 at most. Raises NotFound."""
+        found: dict[str, Fields] = {}
+        for start in range(0, len(ids), MOST_A_PAGE):
+            some = list(dict.fromkeys(ids[start : start + MOST_A_PAGE]))
+            found |= {str(one["id"]): one for one in self._api.jobs(some, wait=wait)}
+        return [Job(self._api, job_of(found[one])) for one in ids]
 
     def create_many(
         self, metric: str, requests: Sequence[dict[str, Any]], *, key: str = ""
@@ -74,21 +75,35 @@ class Jobs(Resource):
         key: the `Idempotency-Key`, of your own where another process may send the same again.
         Raises BadRequest with a pointer (`/requests/17/…`) to everything that is wrong.
         """
-        body = {"requests": [dict(one) for one in requests]}
-        answer = self._api.post(f"/v1/scores/{metric}:batchCreate", body, key=key)
+        body = {"metric": metric, "requests": [dict(one) for one in requests]}
+        answer = self._api.post("/v1/scores:batchCreate", body, key=key)
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]
 
     def list(
         self, *, status: str | None = None, metric: str | None = None, batch: str | None = None
     ) -> Iterator[Job[Any]]:
         """Newest first."""
-        for one in self._pages("/v1/jobs", status=status, metric=metric, batch=batch):
+        chosen = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
+        for one in self._pages("/v1/jobs", **chosen):
             yield Job(self._api, job_of(one))
 
     def cancel(self, job_id: str) -> Job[Any]:
         """Raises Conflict where it has ended."""
         answer = self._api.post(f"/v1/jobs/{job_id}/cancel", {})
         return Job(self._api, job_of(json.loads(answer.body)))
+
+    def delete(self, job_id: str) -> models.DeletedJob:
+        """Deletes the job with its text and result. Raises NotFound, Conflict while it is open."""
+        answer = self._api.ask(Request("DELETE", f"/v1/jobs/{job_id}"))
+        return read(models.DeletedJob, answer)
+
+    def delete_where(self, metadata: Mapping[str, str]) -> models.DeletedJobs:
+        """Deletes all ended jobs and lines of batches with this metadata, with their texts."""
+        params = {f"metadata[{key}]": value for key, value in metadata.items()}
+        return read(
+            models.DeletedJobs,
+            self._api.ask(Request("DELETE", "/v1/jobs", params=params)),
+        )
 
 
 class Files(Resource):
@@ -102,7 +117,11 @@ class Files(Resource):
             with opened(file) as stream:
                 return self.upload(stream, name or name_of(file))
         asked = Request(
-            "POST", "/v1/files", file=(name or "lines.jsonl", file), seconds=UPLOAD_SECONDS
+            "POST",
+            "/v1/files",
+            headers={"Idempotency-Key": new_key()},
+            file=(name or "lines.jsonl", file),
+            seconds=UPLOAD_SECONDS,
         )
         return read(models.StoredFile, self._api.ask(asked, patience=self._api.patience))
 
@@ -194,7 +213,10 @@ class Models(Resource):
 
     def get(self, name: str) -> models.Model:
         """Raises NotFound."""
-        return read(models.Model, self._api.get(f"/v1/models/{name}"))
+        for one in self.list():
+            if one.id == name:
+                return one
+        raise not_found("model", name)
 
 
 class Reports(Resource):
@@ -211,25 +233,26 @@ class Reports(Resource):
     ) -> Any:
         """The metric's report, as in `HatexscoreBatchReport`. jobs, batch: one of the two, by ids;
         settings: as `resamples`, `against`, of `BatchReportRequest`. Raises as `Job.wait`."""
-        body = {"jobs": jobs, "batch": batch, **settings}
+        body = {"metric": metric, "jobs": jobs, "batch": batch, **settings}
         sent = {name: one for name, one in body.items() if one is not None}
-        answer = self._api.post(f"/v1/reports/{metric}", sent, wait=30)
+        answer = self._api.post("/v1/reports", sent, wait=30)
         return Job[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
 
 
 class Webhooks(Resource):
-    """`/v1/webhook-endpoints`. What makes or sends something is not repeated where its answer was
-    lost, since nobody could tell whether it was done."""
+    """`/v1/webhook-endpoints`. Tests, changes and replays are not repeated after a lost answer."""
 
     def list(self) -> Iterator[models.Endpoint]:
-        """Oldest first."""
-        answer = self._api.get("/v1/webhook-endpoints")
-        for one in read(models.EndpointList, answer).data:
-            yield one
+        """Newest first."""
+        for one in self._pages("/v1/webhook-endpoints"):
+            yield models.Endpoint.model_validate(one)
 
     def get(self, endpoint_id: str) -> models.Endpoint:
         """Raises NotFound."""
-        return read(models.Endpoint, self._api.get(_place(endpoint_id)))
+        for one in self.list():
+            if one.id == endpoint_id:
+                return one
+        raise not_found("webhook endpoint", endpoint_id)
 
     def create(
         self, url: str, *, events: Sequence[str] = (), description: str = "", **push: Any
@@ -237,8 +260,8 @@ class Webhooks(Resource):
         """events: none listens to all. push: format, authorization, sample, metrics, parts, where
         scores are pushed to another tool. The secret is shown this once."""
         body = {"url": url, "events": list(events), "description": description, **push}
-        answer = self._once("POST", "/v1/webhook-endpoints", body)
-        return models.EndpointWithSecret.model_validate(answer)
+        answer = self._api.post("/v1/webhook-endpoints", body)
+        return read(models.EndpointWithSecret, answer)
 
     def change(self, endpoint_id: str, **changes: Any) -> models.Endpoint:
         """changes: url, events, description, enabled, authorization, sample, metrics, parts."""
@@ -254,8 +277,8 @@ class Webhooks(Resource):
     ) -> models.EndpointWithSecret:
         """A new secret; the previous one signs as well for so long."""
         body = {"overlap_seconds": overlap_seconds}
-        answer = self._once("POST", f"{_place(endpoint_id)}/rotate-secret", body)
-        return models.EndpointWithSecret.model_validate(answer)
+        answer = self._api.post(f"{_place(endpoint_id)}/rotate-secret", body)
+        return read(models.EndpointWithSecret, answer)
 
     def test(self, endpoint_id: str) -> models.WebhookTest:
         """Sends `endpoint.test` at once."""
@@ -269,15 +292,16 @@ class Webhooks(Resource):
         for one in self._pages(f"{_place(endpoint_id)}/deliveries", status=status):
             yield models.Delivery.model_validate(one)
 
-    def replay(self, endpoint_id: str, delivery_id: str) -> models.Delivery:
-        """Owes it once more."""
-        path = f"{_place(endpoint_id)}/deliveries/{delivery_id}/replay"
-        return models.Delivery.model_validate(self._once("POST", path, None))
-
-    def replay_failed(self, endpoint_id: str) -> int:
-        """Owes all failed ones once more; how many they are."""
-        found = self._once("POST", f"{_place(endpoint_id)}/replay-failed", None)
+    def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
+        """Sends a delivery once more, or all failed ones; how many they are."""
+        body = fields_of(None, {"delivery": delivery_id})
+        found = self._once("POST", f"{_place(endpoint_id)}/replay", body)
         return cast(int, found["replayed"])
+
+
+def not_found(what: str, name: str) -> NotFound:
+    """As the service says it."""
+    return NotFound(404, {"title": f"No such {what}", "detail": f"there is no {what} {name!r}"})
 
 
 def _place(endpoint_id: str) -> str:

@@ -103,11 +103,7 @@ def _deleted(ts: Touchstone, asked: Namespace, output: Output) -> Any:
 
 
 def _replayed(ts: Touchstone, asked: Namespace, output: Output) -> Any:
-    if asked.delivery is not None:
-        delivery = ts.webhooks.replay(asked.id, asked.delivery)
-        output.line(f"{delivery.id} {delivery.status}")
-        return delivery
-    count = ts.webhooks.replay_failed(asked.id)
+    count = ts.webhooks.replay(asked.id, asked.delivery)
     output.line(f"{count} deliveries go out again")
     return {"replayed": count}
 

@@ -11,7 +11,7 @@ from typing import Any
 from touchstone_client import _notebook
 from touchstone_client._base import Result
 from touchstone_client._sync.client import Touchstone
-from touchstone_client.cli.objects import needed
+from touchstone_client.cli.objects import described_metrics, needed
 from touchstone_client.cli.output import DONE, Output, WrongUse
 from touchstone_client.errors import TouchstoneError
 from touchstone_client.models import ExplanationsResult
@@ -50,16 +50,11 @@ class Tools:
 
     def list_metrics(self) -> dict[str, Any]:
         """The metrics that the service has, each with its question and its required fields."""
-        described = self._ts.description()
-        schemas = described["components"]["schemas"]
-        found: dict[str, Any] = {}
-        for path, one in described["paths"].items():
-            if path.startswith("/v1/scores/") and ":" not in path:
-                body = one["post"]["requestBody"]["content"]["application/json"]["schema"]
-                needs = needed(schemas[body["$ref"].rpartition("/")[2]])
-                question = str(one["post"]["description"]).partition("\n")[0]
-                found[path.rpartition("/")[2]] = {"question": question, "required": needs}
-        return found
+        listed = described_metrics(self._ts.description())
+        return {
+            name: {"question": one.question, "required": needed(one.schema)}
+            for name, one in listed.items()
+        }
 
     def score_explanation(self, metric: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Score one explanation. metric: of list_metrics; fields: of its request, as text,

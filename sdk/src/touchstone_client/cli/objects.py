@@ -7,6 +7,7 @@ import re
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -227,26 +228,48 @@ def cancel(ts: Touchstone, asked: Namespace, output: Output) -> int:
 def metrics(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """What can be asked for: of the service's own description."""
     described = ts.description()
-    listed = {
-        path.rpartition("/")[2]: one["post"]
-        for path, one in described["paths"].items()
-        if path.startswith("/v1/scores/") and ":" not in path
-    }
-    others = {name: described["paths"][f"/v1/{name}"]["post"] for name in OTHERS}
+    listed = described_metrics(described)
     if asked.name is None:
-        rows = [(name, _claim(one)) for name, one in listed.items()]
+        rows = [(name, one.question) for name, one in listed.items()]
         output.table(("metric", "the question"), rows)
-        output.document([{"name": name, "summary": _claim(one)} for name, one in listed.items()])
+        output.document([{"name": name, "summary": question} for name, question in rows])
         return DONE
-    asked_for = (listed | others).get(asked.name)
-    if asked_for is None:
+    found = {**listed, **_others(described)}.get(asked.name)
+    if found is None:
         raise WrongUse(f"there is no metric {asked.name!r}; there are: {', '.join(listed)}")
-    _metric(asked.name, asked_for, described, output)
+    _metric(asked.name, found, output)
     return DONE
 
 
-def _claim(operation: Any) -> str:
-    return str(operation["description"]).partition("\n")[0]
+@dataclass(frozen=True)
+class Described:
+    """What the service's description says of a metric, or of another service."""
+
+    question: str
+    schema: Any  # of its request
+    example: Any
+
+
+def described_metrics(described: Any) -> dict[str, Described]:
+    """Of each metric, by the examples of the operation that they share."""
+    body = described["paths"]["/v1/scores/{metric}"]["post"]["requestBody"]
+    schemas = described["components"]["schemas"]
+    examples = body["content"]["application/json"]["examples"]
+    return {
+        name: Described(one["summary"], schemas[f"{name.capitalize()}Request"], one["value"])
+        for name, one in examples.items()
+    }
+
+
+def _others(described: Any) -> dict[str, Described]:
+    found = {}
+    for name in OTHERS:
+        operation = described["paths"][f"/v1/{name}"]["post"]
+        body = operation["requestBody"]["content"]["application/json"]
+        schema = described["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
+        example: Any = next((one["value"] for one in body.get("examples", {}).values()), {})
+        found[name] = Described(operation["description"].partition("\n")[0], schema, example)
+    return found
 
 
 def needed(schema: Any) -> list[str]:
@@ -255,16 +278,12 @@ def needed(schema: Any) -> list[str]:
     return [*schema.get("required", []), *others]
 
 
-def _metric(name: str, operation: Any, described: Any, output: Output) -> None:
-    body = operation["requestBody"]["content"]["application/json"]
-    schema = described["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]
-    examples = body.get("examples") or {}
-    example: Any = next((one["value"] for one in examples.values()), {})
-    needs = needed(schema)
+def _metric(name: str, found: Described, output: Output) -> None:
+    schema, example, needs = found.schema, found.example, needed(found.schema)
     output.document(
-        {"name": name, "summary": _claim(operation), "required": needs, "example": example}
+        {"name": name, "summary": found.question, "required": needs, "example": example}
     )
-    output.line(f"{name}: {_claim(operation)}")
+    output.line(f"{name}: {found.question}")
     output.line(f"needs: {', '.join(needs) or 'nothing'}")
     others = schema["properties"].keys() - schema.get("required", ())
     others -= schema.get("x-required-unless", {}).keys()

@@ -1,0 +1,40 @@
+"""`python -m cli.generators.api_size`: count what the API's description has, and fail above a
+limit.
+
+The limits keep the surface from growing unnoticed. Bytes are those of the compact description with
+its examples.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from cli.generators.api_reference import DESCRIPTION, METHODS
+
+LIMITS = {"operations": 45, "schemas": 400, "bytes": 635_000}
+
+
+def counts(description: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of operations, schemas and bytes."""
+    methods = (one for path in description["paths"].values() for one in path)
+    compact = json.dumps(description, ensure_ascii=False, separators=(",", ":"))
+    return {
+        "operations": sum(method in METHODS for method in methods),
+        "schemas": len(description["components"]["schemas"]),
+        "bytes": len(compact.encode()),
+    }
+
+
+def main() -> int:
+    """Print the counts; return 1 if one is above its limit."""
+    found = counts(json.loads(DESCRIPTION.read_text("utf-8")))
+    for name, count in found.items():
+        sys.stdout.write(f"{name}: {count:,} of {LIMITS[name]:,}\n")
+    return int(any(count > LIMITS[name] for name, count in found.items()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
