@@ -205,7 +205,7 @@ class HlvTable(Message):
     tied: Interval | None = Field(
         default=None,
         description="share of pairs of options with equal ranks, mean over items; null for gains "
-        "and in reports before 1.1",
+        "and in earlier reports",
     )
     normalised: dict[str, Interval] = Field(
         default_factory=dict,
@@ -249,8 +249,8 @@ class HlvBatchReport(BatchReport):
     )
     tables: tuple[HlvTable, ...]
     paired: tuple[HlvPaired, ...] = Field(
-        default=(), description="methods with and without explanations; empty before 1.1"
+        default=(), description="methods with and without explanations; empty in earlier reports"
     )
     gold_tied: Interval | None = Field(
-        default=None, description="`tied` for the people's ranking; null in reports before 1.1"
+        default=None, description="`tied` for the people's ranking; null in earlier reports"
     )
