@@ -269,7 +269,6 @@ def _read_edits(answers: Answers, use: ModelUse, judgements: Sequence[Judgement]
 
 
 def _predict(answers: Answers) -> None:
-    """Predict the answers to the request's edits by the rules."""
     cited = answers.cited.words
     answers.predicted = predictions_of_edits(answers.text, cited, answers.request.edits)
     if not cited and (answers.predicted == kernel.UNKNOWN).all():
@@ -361,7 +360,6 @@ def _contributions(answers: Answers, values: Floats) -> Floats:
 
 
 def _score_explanations(name: str, writer: Writer, batch: Sequence[Answers]) -> None:
-    """Score each explanation after the prompt of each row."""
     for answers in check_each(batch):
         if answers.answer is None:
             continue
@@ -401,7 +399,6 @@ def _score(writer: Writer, prompts: Sequence[Prompt], completion: str) -> Iterat
 
 
 def _ask_readers(batch: Sequence[Answers]) -> None:
-    """Let the reader model predict the answers to the edits."""
     for answers in check_each(batch):
         name = answers.request.reader_model
         if name is None or answers.changed is None:

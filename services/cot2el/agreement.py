@@ -72,7 +72,10 @@ def agreement(
     matches: list[Cell] = []
     for key in keys:
         for stance in STANCES:
-            ours, theirs = (_texts(pairs, key, stance) for pairs in (parsed, human))
+            ours, theirs = (
+                [pair.explanation for pair in pairs if (pair.label, pair.stance) == (key, stance)]
+                for pairs in (parsed, human)
+            )
             cells = [[measures.of(e, h) for h in theirs] for e in ours]
             matrix = np.array(
                 [[mean(cell) for cell in row] for row in cells], dtype=np.float64
@@ -97,7 +100,3 @@ def agreement(
         support_f1=kernel.harmonic(*support),
         columns=Cot2elSimilarities(**columns),
     )
-
-
-def _texts(pairs: Sequence[Explanation], key: str, stance: Stance) -> list[str]:
-    return [pair.explanation for pair in pairs if (pair.label, pair.stance) == (key, stance)]

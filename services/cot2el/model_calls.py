@@ -201,7 +201,6 @@ def model_languages(request: Cot2elRequest) -> tuple[ModelLanguages, ...]:
 
 
 def _model_names(request: Cot2elRequest) -> list[str]:
-    """Return the language models that write, each once."""
     if request.model is None:
         return []
     second = request.writing.structuring_model if request.writing else None

@@ -69,7 +69,6 @@ def merge_units(spans: Iterable[tuple[Span, UnitSource]]) -> list[Unit]:
 def _with_and_without_marker(
     text: str, span: Span, source: UnitSource
 ) -> Iterator[tuple[Span, UnitSource]]:
-    """Yield the span, and the span without its list marker."""
     yield span, source
     unmarked = without_marker(text, span)
     if unmarked[0] < unmarked[1]:
@@ -225,11 +224,11 @@ def clauses(text: str, sentence: Span) -> list[Span]:
 
     A clause that is segmented again stays whole.
     """
-    return split_until_stable(text, sentence, _pieces)
 
+    def cut(piece: str) -> list[Span]:
+        return _merge_short(piece, split_at(piece, (0, len(piece)), _cut_positions(piece)))
 
-def _pieces(text: str) -> list[Span]:
-    return _merge_short(text, split_at(text, (0, len(text)), _cut_positions(text)))
+    return split_until_stable(text, sentence, cut)
 
 
 def _cut_positions(text: str) -> Iterator[int]:
@@ -245,7 +244,6 @@ def _cut_positions(text: str) -> Iterator[int]:
 
 
 def _before(text: str) -> Iterator[int]:
-    """Yield the starts of subordinate and coordinated clauses."""
     match = BEFORE.search(text)
     while match:
         end = verb_end(text, match.end()) if match.lastgroup else match.end()

@@ -306,12 +306,7 @@ class ExplanationsRequest(JobRequest):
         return self
 
 
-def _jobs(request: ExplanationsRequest) -> Sequence[ExplanationsRequest]:
-    return tuple(request.jobs()) if request.is_several else ()
-
-
 def _faults(error: ValidationError) -> Iterator[tuple[Path, str]]:
-    """Yield the path and the plain message of each error."""
     for fault in error.errors(include_input=False, include_url=False):
         yield fault["loc"], plain(fault)
 
@@ -381,7 +376,7 @@ CONTRACT = ExplanationsContract(
     cost=cost,
     needs=needs,
     further=ExplanationsRequest.further,
-    several=_jobs,
+    several=lambda request: tuple(request.jobs()) if request.is_several else (),
     clustered_by=INPUTS,
     batch_request=ExplanationsBatchReportRequest,
     batch_report=ExplanationsBatchReport,

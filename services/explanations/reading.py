@@ -122,7 +122,6 @@ def decides_if_hateful(prompt: ElicitationPrompt) -> bool:
 
 
 def _words(prompt: ElicitationPrompt) -> Words:
-    """Return a reader of the label that a short phrase means."""
     if prompt.reader == "labels":
         labels = {_folded(label): label for label in prompt.labels}
         return lambda phrase: labels.get(_folded(phrase))

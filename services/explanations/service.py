@@ -193,7 +193,6 @@ def _values(
 
 
 def _prose(request: ExplanationsRequest, prompt: ElicitationPrompt) -> Prose:
-    """Return the reader of decisions in prose, of the metric that the prompt names."""
     if prompt.reader in ("labels", "none"):
         return lambda _: None
     metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")

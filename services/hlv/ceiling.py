@@ -149,7 +149,6 @@ def _resample_rows(answers: Floats, random: np.random.Generator) -> Annotators |
 
 
 def _available_metrics(request: HlvRequest, gold: HumanGold) -> dict[str, Agreement]:
-    """Return the metrics that the humans' kind of answer has."""
     better = gold.kind != "ranking"
 
     def of_ranks(agreement: Agreement) -> Agreement:

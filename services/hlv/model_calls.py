@@ -220,7 +220,6 @@ def _runs(lines: Sequence[JudgePrompt], values: Sequence[Any]) -> RunsOfConditio
 
 
 def _rating(request: HlvRequest, row: Sequence[float | None]) -> JudgeRun:
-    """Map ratings from 1 to 5 to the scale of the human ratings."""
     low, high = request.human.scale.low, request.human.scale.high
     ratings = np.array([np.nan if value is None else value for value in row], dtype=np.float64)
     values = low + (ratings - RATED[0]) / (RATED[1] - RATED[0]) * (high - low)

@@ -90,7 +90,6 @@ class BiEncoder:
         return np.clip(np.array(cosines, dtype=np.float64), 0, 1)
 
     def _normalize(self, embeddings: Vector) -> Vector:
-        """Return (N, D) embeddings of length 1."""
         vectors = embeddings.astype(np.float64)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not lengths.all():
@@ -200,7 +199,6 @@ class SentenceEncoder:
         return [row.copy() for row in self._finish(outputs)]
 
     def _stack(self, name: str, rows: list[EncoderInput], width: int) -> torch.Tensor:
-        """Return (N, width) of one feature."""
         fill = self._padding.get(name, 0)
         tokens = [row.tokens[name] for row in rows]
         padded = [

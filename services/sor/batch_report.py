@@ -51,7 +51,6 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> SorBatchReport:
 
 
 def _missing(item: SorItemName, rows: Sequence[Row], over: Statistics) -> Interval:
-    """Return the share over the statements whose form has a field for the item."""
     scored = [
         row for row in rows if any(i.name == item and i.value is not None for i in row.report.items)
     ]

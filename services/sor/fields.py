@@ -18,7 +18,6 @@ from shared.contracts.messages import Message
 
 
 def _check_moment(text: str) -> str:
-    """Return the text if it is a date, with or without a time. Raises ValueError otherwise."""
     try:
         if text[4:5] == text[7:8] == "-":  # neither `20260302` nor a week
             datetime.fromisoformat(text)

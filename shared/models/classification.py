@@ -149,8 +149,6 @@ class ServedClassifier(ServerModel):
 
 
 class _ServedHead:
-    """A server's outputs: its protocol, their order, and whether they are logits."""
-
     def __init__(self, entry: ModelEntry, connection: Connection, served: str) -> None:
         self._connection, self._served, self._name = connection, served, entry.name
         kind = entry.protocol if entry.protocol != "auto" else find_protocol(connection)

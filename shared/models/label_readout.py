@@ -66,7 +66,6 @@ def _complement(mapping: LabelMapping) -> int | None:
 
 
 def _independent(scaled: Floats, mapping: LabelMapping) -> Floats:
-    """Return (N, L) combined sigmoids of each label's outputs."""
     answers = np.empty((len(scaled), len(mapping.columns)))
     empty = _complement(mapping)
     for index, columns in enumerate(mapping.columns.values()):

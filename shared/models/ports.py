@@ -345,7 +345,6 @@ def _number_samples(prompts: Sequence[PromptOfRequest]) -> list[Prompt]:
 
 
 def _complete(model: str, prompts: Sequence[Prompt], sampling: Sampling) -> Iterable[Completion]:
-    """Complete prompts; equal greedy prompts are sent once."""
     writer = models().writer(model)
     if sampling.temperature > 0:
         return writer.generate(prompts, sampling)

@@ -231,7 +231,6 @@ def _call(service: ModelService, model: str, operation: Any) -> bytes:
 
 
 def _is_away(service: ModelService) -> bool:
-    """True if the service's queue cannot be reached, or no worker is running."""
     try:
         prompt_client(settings().redis_of(service)).ping()
     except RedisError:
@@ -380,8 +379,6 @@ def _send(call: RemoteCall, reply: CallResponse) -> None:
 
 
 class RemoteModel:
-    """The base of models behind the queue."""
-
     def __init__(self, entry: ModelEntry) -> None:
         self._entry = entry
 
@@ -395,7 +392,6 @@ class RemoteModel:
 
     @property
     def use(self) -> ModelUse:
-        """The model, as the worker that holds it states."""
         return self._description.use
 
 

@@ -170,7 +170,6 @@ def _max_logprobs(server: LanguageServer, path: str) -> int:
 
 
 def _repeats(server: LanguageServer, path: str) -> int:
-    """Return how many of three draws with one seed equal the first."""
     body = _asked(path, max_tokens=8, temperature=1, seed=7)
     if "seed" in server.dialect.left_out:
         return 0

@@ -290,7 +290,6 @@ def listed_models(answer: Any) -> list[Json]:
 
 
 def _error(response: httpx.Response) -> Json:
-    """Return the `error` object of an answer, or {}."""
     try:
         body = response.json()
     except (ValueError, RecursionError):
@@ -300,7 +299,6 @@ def _error(response: httpx.Response) -> Json:
 
 
 def _code(response: httpx.Response) -> str:
-    """Return OpenAI's `error.code` and `error.type`."""
     error = _error(response)
     return f"{error.get('code') or ''} {error.get('type') or ''}"
 
@@ -337,7 +335,6 @@ _growing = wait_random_exponential(multiplier=0.5, max=8)
 
 
 def _pause(state: RetryCallState) -> float:
-    """Return the seconds until the next attempt."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, _RetryError) and error.after is not None:
         return min(error.after, LONGEST_PAUSE)

@@ -85,7 +85,6 @@ def render_rows(asked: WordRows, mask_text: str) -> list[Example]:
 def _parts(
     text: str, words: Sequence[Placed], kept: Collection[int], replacements: Mapping[int, str]
 ) -> Iterator[str]:
-    """Yield the remaining words and the gaps between them."""
     gap, deleted, at, before = "", 0, 0, ""
     for index, word in words:
         gap += text[at : word.start]

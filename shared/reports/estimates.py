@@ -273,7 +273,6 @@ def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
 
 
 def _null_kinds(message: Message) -> Iterator[str]:
-    """Yield the kind of every random null in a report."""
     if isinstance(message, Null):
         yield message.kind
     for _, value in message:

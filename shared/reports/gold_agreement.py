@@ -260,7 +260,6 @@ class GoldResults:
 
 
 def _majority_share(labels: Sequence[str]) -> float | None:
-    """Return the share of the most frequent label, (0, 1]; None without labels."""
     return max(Counter(labels).values()) / len(labels) if labels else None
 
 

@@ -164,7 +164,6 @@ class JudgedResults:
                 )
 
     def _disputed(self, shared: Sequence[str]) -> list[DisputedResult]:
-        """Return the results without agreement, the most even first."""
         disputed = []
         for job_id in shared:
             count = Counter(self.of_result[job_id].values())

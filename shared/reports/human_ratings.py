@@ -152,7 +152,7 @@ class RatedResults:
         )
 
     def _agreement(self, people: Floats, decided: Floats, keys: Sequence[str]) -> dict[str, Any]:
-        """said, decided: (N,) 0 or 1, by most people and by the score."""
+        """people, decided: (N,) 0 or 1, by most people and by the score."""
         cells = list(zip(people.astype(int).tolist(), decided.astype(int).tolist(), strict=True))
         counts = classification.label_counts(cells, NO_AND_YES)
         return {
@@ -175,7 +175,6 @@ class RatedResults:
 
 
 def _counts(rows: Sequence[Sequence[float]], values: Sequence[float]) -> Floats:
-    """Return (N, C) counts of each value in a row."""
     columns = {value: index for index, value in enumerate(values)}
     counts = np.zeros((len(rows), len(values)))
     for index, row in enumerate(rows):

@@ -195,7 +195,6 @@ class SystemResults:
         return groups
 
     def _differences(self, part: ReportPart, pairs: Sequence[TextPair]) -> tuple[Floats, list[str]]:
-        """Return (N,) first - second where both have this number, and their clusters."""
         differences, rows = [], []
         for pair in pairs:
             a, b = part.mean(pair.first), part.mean(pair.second)

@@ -52,7 +52,6 @@ def negations(text: str, language: Language) -> int:
 
 
 def negates(text: str) -> bool:
-    """True if the text has a negation in any of the languages."""
     return _ANY_NEGATION.search(text) is not None
 
 

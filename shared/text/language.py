@@ -358,7 +358,6 @@ def in_latin_script(text: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    """Return the different words with a letter, in lower case and order of appearance."""
     words: dict[str, None] = {}
     room = MOST_READ
     for word in _TAKEN_OUT.sub(" ", text.lower()).split():

@@ -272,7 +272,6 @@ FEWEST_WORDS = 4  # in the first half of a wrapped sentence; a label has fewer
 
 
 def _lines(text: str) -> Iterator[Edit]:
-    """Join lines that were wrapped inside a sentence."""
     previous: tuple[int, int] | None = None  # the line above, as joined so far
     words = 0
     is_structured = is_separate = False

@@ -115,7 +115,6 @@ class LoadedModels(Generic[Model]):
             self._failures.pop(name, None)
 
     def _idle(self) -> list[str]:
-        """Return loaded models whose idle time has passed."""
         with self._lock:
             now = monotonic()
             used = {name: self._uses[name] for name in self._models}
@@ -162,7 +161,6 @@ class LoadedModels(Generic[Model]):
         return load()
 
     def _failed(self, name: str, error: Exception) -> ScoringError:
-        """Return the error for callers, and remember it for a while."""
         if isinstance(error, JobStopped):  # only this caller stops; the next one loads it
             return error
         reason = error.detail if isinstance(error, ScoringError) else load_error(name, error)

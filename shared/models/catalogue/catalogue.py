@@ -443,7 +443,6 @@ def prompt_label_fields(entry: ModelEntry) -> dict[str, Any]:
 
 
 def _extra_labels(entry: ModelEntry) -> tuple[str, ...]:
-    """Return a warning for a causal model whose preset has wider labels."""
     wider = preset(entry.preset).wider if entry.preset and entry.kind == "causal" else None
     return (f"wider-label: {wider}",) if wider else ()
 

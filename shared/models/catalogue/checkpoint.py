@@ -178,8 +178,6 @@ MOST_OUTPUTS = 10_000  # outputs of a head without names
 
 
 class _Config(BaseModel):
-    """The fields of `config.json` that are used."""
-
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
 
     architectures: tuple[str, ...] | None = None

@@ -282,7 +282,6 @@ def fixed_kind(source: str) -> ModelKind | None:
 
 
 def _is_http_url(url: str) -> bool:
-    """True for a supported scheme with a host and a valid port."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -95,7 +95,6 @@ def _read_entries(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 
 def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
-    """Return one entry. Raises ValidationError and ValueError."""
     if table.get("name") == READER_NAME:
         raise ValueError(
             f"name: {READER_NAME} is the name of the reader that comes with the project"

@@ -99,7 +99,6 @@ class CatalogueReload:
 
 
 def _modified_time(file: Path) -> int | None:
-    """Return nanoseconds since 1970; None without a file."""
     try:
         return file.stat().st_mtime_ns
     except OSError:

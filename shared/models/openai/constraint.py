@@ -71,8 +71,6 @@ class MissingLabels:
 def _find(
     constraint: Constraint, listed: LabelPosition, verbalizers: Verbalizers, asking: LabelRequest
 ) -> LabelPosition | None:
-    """Return None if the constraint does not work with this server."""
-
     def first(labels: Sequence[str]) -> LogprobEntry | None:
         words = _words([word for label in labels for word in verbalizers[label]])
         fields = constraint(words, asking.ids(words))

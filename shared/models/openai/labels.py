@@ -194,7 +194,8 @@ def find_position(
     )
     for index, position in enumerate(positions):
         shares = dict.fromkeys(labels, 0.0)
-        tops = _top_logprobs(position)
+        tops = {position.token: position.logprob}
+        tops |= {entry.token: entry.logprob for entry in position.top_logprobs}
         if not _are_probabilities(tops.values()):
             return unread(labels, "answer-unread", NO_PROBABILITIES, reading=READING)
         if len(before) >= prefix_end:
@@ -212,7 +213,6 @@ def find_position(
 
 
 def _are_probabilities(logprobs: Collection[float]) -> bool:
-    """True if they can be log-probabilities of tokens at one position."""
     return not (
         any(logprob > SLACK for logprob in logprobs) or sum(map(exp, logprobs)) > 1 + SLACK
     )  # not <=, so that NaN is found with P
@@ -263,12 +263,6 @@ def _match_prefix(text: str, word: str) -> bool:
         and text.startswith(word)
         and not (remainder[:1].isalnum() or remainder[:1] in ("-", "_"))
     )
-
-
-def _top_logprobs(position: LogprobEntry) -> dict[str, float]:
-    """Return the listed tokens, with the written one."""
-    tops = {entry.token: entry.logprob for entry in position.top_logprobs}
-    return {position.token: position.logprob, **tops}
 
 
 def _positions(choice: ServerChoice) -> list[LogprobEntry]:

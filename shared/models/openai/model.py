@@ -233,7 +233,13 @@ def _judged(server: LanguageServer, questions: Sequence[Question]) -> list[Judge
         ]
     if server.scoring_method is None and server.endpoint is None:
         return _first_tokens(server, questions)
-    texts = [_tokenize(server, question) for question in questions]
+    texts = [
+        server.tokenizer.read(
+            [question.prompt] * len(question.strings),
+            [question.prefix + string for _, string in question.strings],
+        )
+        for question in questions
+    ]
     by_endpoint = {
         index: ids
         for index, row in enumerate(texts)
@@ -252,12 +258,6 @@ def _judged(server: LanguageServer, questions: Sequence[Question]) -> list[Judge
 
 def _reasons(question: Question) -> bool:
     return question.table is not None and question.table.thinking == "before"
-
-
-def _tokenize(server: LanguageServer, question: Question) -> list[TokenizedPrompt]:
-    """Return one prompt per string, each after the answer's prefix."""
-    written = [question.prefix + string for _, string in question.strings]
-    return server.tokenizer.read([question.prompt] * len(written), written)
 
 
 def _single_tokens(texts: Sequence[TokenizedPrompt]) -> tuple[Ids, Ids] | None:
@@ -302,7 +302,6 @@ def _score(
 
 
 def _by_label(question: Question, shares: Sequence[float]) -> dict[str, float]:
-    """Return each label's sum over its strings."""
     sums = dict.fromkeys(question.labels, 0.0)
     for (label, _), share in zip(question.strings, shares, strict=True):
         sums[label] += share
@@ -328,7 +327,6 @@ def _first_tokens(server: LanguageServer, questions: Sequence[Question]) -> list
 
 
 def _send(server: LanguageServer, bodies: Sequence[Json]) -> list[ServerChoice]:
-    """Send conversations and raw texts; the choices come in order."""
     paths = {CHAT: list[int](), PATH: list[int]()}
     for index, body in enumerate(bodies):
         paths[CHAT if "messages" in body else PATH].append(index)
@@ -425,7 +423,6 @@ def _category_body(server: LanguageServer, question: Question) -> Json:
 
 
 def _by_votes(server: LanguageServer, question: Question) -> Judgement:
-    """Return shares of answers, each drawn with its own seed."""
     count = server.entry.votes
     if not count:
         return unread(question.labels, "no-logprobs", SILENT)

@@ -161,7 +161,6 @@ class Dialect:
         return context.server_builds.get(self._connection.name) if context else None
 
     def _body_for_server(self, path: str, body: Json) -> Json:
-        """Return a body with the server's field names."""
         translated = {"model": self._served, **body}
         if path == CHAT and OLDER in translated:
             translated[self._limit] = translated.pop(OLDER)
@@ -195,7 +194,6 @@ class Dialect:
 
 
 def _min_tokens(body: Json) -> int:
-    """Return the fewest tokens that the prompt can have."""
     texts = [turn["content"] for turn in body.get("messages", ())] or [body.get("prompt")]
     return sum(words_of(text) for text in texts if isinstance(text, str))
 

@@ -146,7 +146,6 @@ class Prefill:
 
 
 def _to_openai(answer: Any) -> Any:
-    """Return an answer in OpenAI's shape; other shapes stay."""
     with suppress(AttributeError, KeyError, TypeError):
         read = answer["details"]["prefill"]
         logprobs = {

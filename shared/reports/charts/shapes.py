@@ -70,7 +70,6 @@ def bars(
 
 
 def _group(across: Part, names: list[str]) -> Part:
-    """Return the bars of one group, one per source, with their numbers."""
     source: Part = {"field": "series", "type": "nominal"}
     down = {
         **source,

@@ -110,7 +110,6 @@ def _problems(contract: MetricContract | None, tally: ResultTally) -> list[str]:
 
 
 def _untested(tally: ResultTally) -> list[str]:
-    """Return the most frequent reason, and its cure."""
     if not tally.untested:
         return []
     code, count = max(tally.untested.items(), key=lambda item: item[1])

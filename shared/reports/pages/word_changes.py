@@ -96,7 +96,6 @@ def _words(text: str) -> list[Span]:
 
 
 def _span(words: list[Span], first: int, end: int) -> Span:
-    """Return the characters of the words [first, end)."""
     if first < end:
         return words[first][0], words[end - 1][1]
     at = words[first][0] if first < len(words) else (words[-1][1] if words else 0)
@@ -104,7 +103,6 @@ def _span(words: list[Span], first: int, end: int) -> Span:
 
 
 def _inside(marks: Sequence[Mark], span: Span) -> list[Mark]:
-    """Return the marks that reach into the span, with offsets into it."""
     start, end = span
     return [
         replace(mark, start=max(mark.start, start) - start, end=min(mark.end, end) - start)
