@@ -57,7 +57,9 @@ def test_rows_are_the_kernel_s_numbers() -> None:
         expected = [0.0 if value is None else value for value in one_by_one]
         assert rows(*sides) == pytest.approx(expected, abs=1e-12)
     for base in (np.e, 2.0):
-        expected = [kernel.jensen_shannon(*pair, base=base) for pair in zip(p, q, strict=True)]
+        expected = [
+            float(kernel.jensen_shannon(*pair, base=base)) for pair in zip(p, q, strict=True)
+        ]
         assert kernel.jensen_shannon(p, q, base=base) == pytest.approx(expected, abs=1e-12)
 
 
