@@ -129,8 +129,8 @@ SERVER = "openai:http://v:1/v1"
         (model("classify:http://[::1"), r"must name an http\(s\) address"),
         (model("classify:http://"), r"must name an http\(s\) address"),
         (model("classify:http://v:999999"), r"must name an http\(s\) address"),
-        (model(SERVER, "causal", 'headers = { "X\\nY" = "a" }'), "no header of HTTP"),
-        (model(SERVER, "causal", 'headers = { X = "a\\r\\nb" }'), "no header of HTTP"),
+        (model(SERVER, "causal", 'headers = { "X\\nY" = "a" }'), "not a valid HTTP header"),
+        (model(SERVER, "causal", 'headers = { X = "a\\r\\nb" }'), "not a valid HTTP header"),
     ],
 )
 def test_a_mistake_takes_its_own_entry_out_and_says_why(
