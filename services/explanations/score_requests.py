@@ -39,7 +39,9 @@ def score_request(
     present = {key: value for key, value in fields.items() if value is not None}
     fixed = TRANSPORT | (present.keys() - REPLACEABLE)
     if refused := sorted(fixed & parameters.keys()):
-        raise ValueError(f"`{refused[0]}` comes from the explanation; leave it out here")
+        raise ValueError(
+            f"`{refused[0]}` cannot be set here: the explanation request sets it; leave it out"
+        )
     if missing := sorted(fields.keys() - present.keys() - parameters.keys()):
         raise ValueError(f"{name} needs `{'`, `'.join(missing)}`; add it to its parameters")
     shared = {key: value for key, value in common.items() if key in metric.request.model_fields}

@@ -52,9 +52,13 @@ def refusals(body: dict[str, Any]) -> dict[str, str]:
         (
             {"score": {"hatexscore": {"text": "a"}}},
             "score/hatexscore",
-            "`text` comes from the explanation",
+            "`text` cannot be set here",
         ),
-        ({"score": {"hatexscore": {"webhook": "a"}}}, "score/hatexscore", "`webhook` is not"),
+        (
+            {"score": {"hatexscore": {"webhook": "a"}}},
+            "score/hatexscore",
+            "`webhook` cannot be set here",
+        ),
         ({"score": ["ftc"]}, "score/ftc", "ftc needs `hypothesis`, `premise`"),
         ({"score": {"sor": {"colour": 1}}}, "score/sor/colour", "no such field"),
         ({"answer": {"text": "a"}}, "", "either `model` or `answer`"),

@@ -98,7 +98,10 @@ SERVER = "openai:http://v:1/v1"
         (model("path:x", more='api_key_env = "KEY"'), "belong to an openai: or classify:"),
         (model(SERVER, "causal", 'api_key_env = "sk-123"'), "api_key_env"),
         (model(SERVER, "causal", f'sha256 = "{"0" * 64}"'), "no sha256"),
-        (model(SERVER, "causal", 'headers = { Authorization = "Bearer x" }'), r"holds it, \$NAME"),
+        (
+            model(SERVER, "causal", 'headers = { Authorization = "Bearer x" }'),
+            r"write its environment variable, \$NAME",
+        ),
         (model(SERVER, "causal", 'protocol = "tei"'), "belong to a classify:"),
         (model("classify:http://v:1", more='protocol = "kserve-v2"'), "need each other"),
         (model("path:x", "causal", 'activation = "sigmoid"'), "belong to a classifier"),
