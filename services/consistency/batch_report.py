@@ -1,4 +1,4 @@
-"""Many results: means of both tests, and how often they beat chance. Pure."""
+"""A report over many results: means of both tests, and how often they beat chance. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COSINE = (-1.0, 1.0)
 
 
 def batch_report(rows: Sequence[Row], over: Statistics) -> ConsistencyBatchReport:
-    """With intervals over texts."""
+    """Summarise the results with intervals over texts."""
     parts = [row.report.components for row in rows]
     keys = over.keys()
     spans = [nulls_of(row.report).get("simulatability") for row in rows]
@@ -32,7 +32,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> ConsistencyBatchRepor
     by = Counter(row.report.cited_by for row in rows if row.report.cited_by is not None)
 
     def mean(name: str, bounds: Bounds = UNIT) -> Interval:
-        return over.mean(name, [getattr(one, name) for one in parts], keys, bounds)
+        return over.mean(name, [getattr(part, name) for part in parts], keys, bounds)
 
     return ConsistencyBatchReport(
         **over.envelope(),
@@ -43,15 +43,15 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> ConsistencyBatchRepor
         precision_stays=mean("precision_stays"),
         beats_random_citations=over.mean("spans", _win_rates(spans), keys, UNIT),
         beats_permuted_words=over.mean("words", _win_rates(words), keys, UNIT),
-        simulatability_significant=over.share([_significant(one) for one in spans], keys),
-        attribution_significant=over.share([_significant(one) for one in words], keys),
+        simulatability_significant=over.share([_significant(null) for null in spans], keys),
+        attribution_significant=over.share([_significant(null) for null in words], keys),
         cites_nothing=over.share([_cites_nothing(row) for row in rows], keys),
         cited_by=dict(sorted(by.items())),
     )
 
 
 def _cites_nothing(row: Row) -> float | None:
-    """None where the explanation was not read."""
+    """None if the explanation was not read."""
     if row.report.score is None and not row.report.components.words:
         return None
     return float(row.report.cited_by is None)
@@ -62,7 +62,7 @@ def _win_rates(nulls: Sequence[ConsistencyNull | None]) -> list[float | None]:
 
 
 def _significant(null: ConsistencyNull | None) -> float | None:
-    """None where the test could not have been passed."""
+    """None if the test cannot reach the level."""
     if null is None or null.p_value is None or (null.attainable_p or 1) > LEVEL:
         return None
     return float(null.p_value <= LEVEL)

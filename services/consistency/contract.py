@@ -1,8 +1,7 @@
 """Consistency: does a model's own explanation predict its answers, and rest on the same words?
 
 Source: Chen et al. (2023), arXiv:2307.08678 (counterfactual simulatability); Parcalabescu & Frank,
-ACL 2024, arXiv:2311.07466 (CC-SHAP). Messages and costs.
-See docs/methods/consistency.md.
+ACL 2024, arXiv:2311.07466 (CC-SHAP). See docs/methods/consistency.md.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ MOST_CITED = 200
 PLACEHOLDERS = ("text", "label")
 PARTS: tuple[ConsistencyPart, ...] = ("simulatability", "attribution")
 SECONDS_A_CHARACTER = 1e-5  # of text and explanation
-SECONDS_A_ROW = 5e-5  # to draw it, send it and take its answer
+SECONDS_A_ROW = 5e-5  # to draw, send and receive it
 
 Edited = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 LabelText = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -46,7 +45,7 @@ Content = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
 
 
 class ConsistencySpan(Message):
-    """A passage of the text. Characters (Unicode code points)."""
+    """A passage of the text, as offsets in characters (Unicode code points)."""
 
     start: int = Field(ge=0)
     end: int = Field(ge=1, description="exclusive")
@@ -58,20 +57,20 @@ class ConsistencyEdit(Message):
     text: Edited
     expected: Literal["changes", "stays"] | None = Field(
         default=None,
-        description="what a reader of the explanation expects the answer to do; absent: read by "
-        "`reader`, the rules look at which cited words are gone",
+        description="the answer that a reader of the explanation expects; absent: decided by "
+        "`reader`, where the rules check which cited words are missing",
     )
 
 
 class ConsistencyPredictions(Message):
-    """What a model answered that you asked yourself."""
+    """Answers of a model that you ran yourself."""
 
-    answer: LabelText = Field(description="its answer to `text`")
+    answer: LabelText = Field(description="the model's answer to `text`")
     edits: tuple[LabelText, ...] = Field(
-        default=(), max_length=MOST_EDITS, description="its answers to `edits`, one each"
+        default=(), max_length=MOST_EDITS, description="the model's answers to `edits`, one each"
     )
     words: tuple[ConsistencyWordValue, ...] = Field(
-        default=(), max_length=MAX_TEXT, description="contributions of the words of the text"
+        default=(), max_length=MAX_TEXT, description="contributions of the words of `text`"
     )
 
 
@@ -80,7 +79,7 @@ class ConsistencyTurn(Message):
 
     role: Literal["system", "user", "assistant"]
     content: Content = Field(
-        description="`{text}` and `{label}` are filled in; a brace is written `{{`"
+        description="`{text}` and `{label}` are replaced; write a literal brace as `{{`"
     )
 
     @field_validator("content")
@@ -91,7 +90,7 @@ class ConsistencyTurn(Message):
 
 
 class ConsistencyPrompt(Message):
-    """How the model was asked for its explanation."""
+    """The prompt that asked the model for its explanation."""
 
     turns: tuple[ConsistencyTurn, ...] = Field(min_length=1, max_length=64)
     style: Literal["chat", "raw"] = Field(
@@ -102,127 +101,131 @@ class ConsistencyPrompt(Message):
 
     @model_validator(mode="after")
     def _shows_the_text(self) -> Self:
-        named = {
-            p.inserted for turn in self.turns for p in parse_template(turn.content, PLACEHOLDERS)
+        names = {
+            piece.inserted
+            for turn in self.turns
+            for piece in parse_template(turn.content, PLACEHOLDERS)
         }
-        if "text" not in named:
-            raise ValueError("a turn must hold {text}")
+        if "text" not in names:
+            raise ValueError("no turn has {text}; add it to a turn")
         return self
 
 
 class ConsistencyRequest(ExplainableRequest):
-    """A text, the explanation of a model's answer to it, and that model: or its answers."""
+    """A text, the explanation of a model's answer to it, and that model or its answers."""
 
     text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="what the model answered"
+        min_length=1, max_length=MAX_TEXT, description="the text that the model answered"
     )
     explanation: Annotated[str, Input] = Field(
         default="",
         min_length=1,
         max_length=MAX_TEXT,
         exclude_if=lambda text: not text,
-        description="of its answer; needed unless `explain`",
+        description="explanation of the model's answer; required unless `explain` is set",
     )
     label: Annotated[LabelText | None, Parameter] = Field(
         default=None,
-        description="the answer that is explained; absent: the one that the model gives. Where it "
-        "gives another one there is no score",
+        description="the answer that is explained; absent: the model's answer. If the model gives "
+        "another answer, there is no score",
     )
     cited: Annotated[tuple[ConsistencySpan, ...], Input] = Field(
         default=(),
         max_length=MOST_CITED,
-        description="passages that the explanation cites, where you know them; absent: its "
-        "quotations, and without any, in English, the content words that it shares with the text",
+        description="passages that the explanation cites; absent: its quotations, or without "
+        "quotations, in English, the content words that it shares with the text",
     )
     edits: Annotated[tuple[ConsistencyEdit, ...], Input] = Field(
         default=(),
         max_length=MOST_EDITS,
-        description="edited texts of your own; absent: the metric takes away what is cited, and "
-        "passages as long elsewhere",
+        description="edited texts of your own; absent: the metric removes the cited words, and "
+        "passages of the same length elsewhere",
     )
     predictions: Annotated[ConsistencyPredictions | None, Input] = Field(
-        default=None, description="bring your own: no model is called"
+        default=None, description="answers of your own model; no model is called"
     )
     parts: tuple[ConsistencyPart, ...] = Field(
         default=PARTS,
         min_length=1,
         max_length=2,
-        description="which tests are made; `attribution` needs a language model that scores given "
-        "text",
+        description="tests to run; `attribution` needs a language model that returns "
+        "log-probabilities of a text",
     )
     operators: tuple[EditOperator, ...] = Field(
         default=("delete", "mask"),
         min_length=1,
         max_length=2,
-        description="how words are taken away: `mask` puts the model's mask in their place",
+        description="how words are removed: `delete`, or `mask` with the model's mask token",
     )
     draws: int = Field(
-        default=99, ge=19, le=999, description="passages elsewhere that are taken away, at most"
+        default=99, ge=19, le=999, description="maximum number of passages removed elsewhere"
     )
     contributions: Contributions | None = Field(
         default=None,
-        description="of words, to answer and explanation alike: `occlusion`, what is lost without "
-        "the word; `shapley`, its mean marginal contribution over `orders`; absent: the variant's "
-        "own (`occlusion` in `robust`)",
+        description="contributions of words to answer and explanation: `occlusion`, the loss "
+        "without the word; `shapley`, its mean marginal contribution over `orders`. Absent: "
+        "`occlusion`, or `shapley` for variants `paper` and `reference`",
     )
-    orders: int = Field(default=10, ge=1, le=1_000, description="sampled orders, of `shapley`")
+    orders: int = Field(
+        default=10, ge=1, le=1_000, description="number of sampled orders for `shapley`"
+    )
     permutations: int = Field(
-        default=999, ge=19, le=9_999, description="of the contributions, for their null"
+        default=999, ge=19, le=9_999, description="permutations of the contributions for the null"
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
-        description="how a causal model or a chat server is asked for its answer, in the place of "
-        "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
+        description="replaces keys of the model entry's `prompt`, if the entry has "
+        "`allow_request_prompt`. For causal models and chat servers",
     )
     explanation_prompt: Annotated[ConsistencyPrompt | None, Parameter] = Field(
         default=None,
-        description="how the model was asked for the explanation; absent: a question of our own",
+        description="the prompt that the explanation answered; absent: a built-in question",
     )
     preceding: Annotated[str, Input] = Field(
         default="",
         max_length=MAX_TEXT,
-        description="what the model wrote before the explanation, after that prompt",
+        description="text that the model wrote before the explanation, after that prompt",
     )
     reader: Literal["rules", "model"] = Field(
         default="rules",
-        description="who predicts the answers to the edits from the explanation: the rules, or "
-        "`reader_model`, which reads the explanation beside each edited text",
+        description="predicts the answers to the edits from the explanation: rules, or "
+        "`reader_model`, which reads the explanation with each edited text",
     )
     reader_model: ModelName | None = Field(
-        default=None, description="the configured language model that reads"
+        default=None, description="configured language model for `reader: model`"
     )
 
     @field_validator("parts", "operators")
     @classmethod
     def _once_each(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(names)) < len(names):
-            raise ValueError("named twice")
+            raise ValueError("a name is listed twice; list each once")
         return names
 
     @field_validator("cited")
     @classmethod
     def _inside(cls, cited: tuple[ConsistencySpan, ...], info: Any) -> tuple[ConsistencySpan, ...]:
         length = len(info.data.get("text", ""))
-        if any(not one.start < one.end <= length for one in cited):
-            raise ValueError("a passage is outside the text")
+        if any(not span.start < span.end <= length for span in cited):
+            raise ValueError("a passage is outside the text; check its offsets")
         return cited
 
     @model_validator(mode="after")
     def _model_or_predictions(self) -> Self:
         if self.explain is not None and self.predictions is not None:
-            raise ValueError("`predictions` are about an explanation that is known: no `explain`")
+            raise ValueError("`predictions` need a known explanation; leave out `explain`")
         if self.explain is None and (self.model is None) == (self.predictions is None):
             raise ValueError("give either `model` or `predictions`")
         if (self.reader == "model") != (self.reader_model is not None):
-            raise ValueError("the reader `model` needs a `reader_model`, and only that")
+            raise ValueError("give `reader_model` if, and only if, `reader` is `model`")
         if self.predictions is None:
             return self
         if len(self.predictions.edits) != len(self.edits):
             raise ValueError("`predictions.edits` must have one answer for each of `edits`")
         if not (self.predictions.edits or self.predictions.words):
-            raise ValueError("`predictions` holds neither answers to `edits` nor `words`")
+            raise ValueError("`predictions` has neither `edits` nor `words`; give one of them")
         if self.reader == "model":
-            raise ValueError("`predictions` need no model: read them by the rules")
+            raise ValueError("`predictions` need no model; set `reader` to `rules`")
         return self
 
     @model_validator(mode="after")
@@ -230,13 +233,13 @@ class ConsistencyRequest(ExplainableRequest):
         end = 0
         for word in self.predictions.words if self.predictions else ():
             if not end <= word.start < word.end <= len(self.text):
-                raise ValueError("`predictions.words` must ascend within the text")
+                raise ValueError("`predictions.words` must be in ascending order within `text`")
             end = word.end
         return self
 
     @property
     def way(self) -> Contributions:
-        """How contributions are computed."""
+        """Return the kind of contributions in force."""
         return self.contributions or VARIANTS[self.variant].contributions
 
 
@@ -296,8 +299,8 @@ _EXPECTED = {
 
 
 def cost(request: ConsistencyRequest, reads: int) -> Sequence[Work]:
-    """Edited texts, and twice the rows of the contributions: for the answer and the explanation."""
-    texts = sum(len(one.text) for one in request.edits)
+    """Return the cost of edited texts, and of contributions to the answer and the explanation."""
+    texts = sum(len(edit.text) for edit in request.edits)
     characters = len(request.text) + len(request.explanation) + texts
     return (
         Work((Size("characters", characters),), "characters", seconds_each=SECONDS_A_CHARACTER),
@@ -321,8 +324,8 @@ def _rows(request: ConsistencyRequest, reads: int) -> Iterator[Work]:
         rows = Size(
             "rows of `text` (`orders`, `contributions`)", _contribution_rows(request, words)
         )
-        both = Size("tokens of `text`, twice, and of `explanation`", 2 * words + explanation)
-        yield Work((rows, both))
+        tokens = Size("tokens of `text`, twice, and of `explanation`", 2 * words + explanation)
+        yield Work((rows, tokens))
 
 
 def _contribution_rows(request: ConsistencyRequest, words: int) -> int:
@@ -330,47 +333,45 @@ def _contribution_rows(request: ConsistencyRequest, words: int) -> int:
 
 
 def server_cost(request: ConsistencyRequest, reads: int) -> Sequence[Work]:
-    """All work where the model is behind a server: each row is a request to it, too."""
+    """Return all work if the model is behind a server, where each row is one request."""
     words = max(1, min(words_of(request.text), reads))
     rows = 1
     if "attribution" in request.parts:
         rows += 2 * _contribution_rows(request, words)
     if request.edits and "simulatability" in request.parts:
         rows += len(request.edits)
-    asked = Size("rows of `text` (`orders`, `contributions`)", rows, "/text")
+    size = Size("rows of `text` (`orders`, `contributions`)", rows, "/text")
     unit = "requests to the model's server"
     works = cost(request, reads)
-    return (Work((asked,), unit, seconds_each=SECONDS_A_ROW, at_server=True), *works)
+    return (Work((size,), unit, seconds_each=SECONDS_A_ROW, at_server=True), *works)
 
 
 def needs(request: ConsistencyRequest) -> tuple[str, ...]:
-    """A judge; a model that scores no text is not asked about its explanation."""
+    """Return the ports; a model without log-probabilities skips the attribution test."""
     return () if request.model is None else ("judge", "word_rows")
 
 
-def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """The model that wrote the explanation is asked about it, after the prompt that it answered."""
+def elicited(explanation: ElicitedExplanation) -> dict[str, Any]:
+    """Return a request to the model that wrote the explanation, after the prompt it answered."""
+    text = explanation.inputs.get("text")
     fields: dict[str, Any] = {
-        "text": found.inputs.get("text"),
-        "explanation": found.explanation or None,
-        "model": found.model,
+        "text": text,
+        "explanation": explanation.explanation or None,
+        "model": explanation.model,
     }
-    if not found.judge_labels or found.decision in found.judge_labels:
-        fields["label"] = found.decision
-    if found.turns:
-        turns = [turn.model_dump() for turn in found.turns]
-        fields["explanation_prompt"] = {"turns": turns, "style": found.style}
-        fields["preceding"] = found.answer.partition(found.explanation)[0]
-    given = fields_in(found.explanation)
-    if given is not None and given.quotes:
-        fields["cited"] = _found_in(found.inputs.get("text", ""), given.quotes)
+    if not explanation.judge_labels or explanation.decision in explanation.judge_labels:
+        fields["label"] = explanation.decision
+    if explanation.turns:
+        turns = [turn.model_dump() for turn in explanation.turns]
+        fields["explanation_prompt"] = {"turns": turns, "style": explanation.style}
+        fields["preceding"] = explanation.answer.partition(explanation.explanation)[0]
+    parsed = fields_in(explanation.explanation)
+    if parsed is not None and parsed.quotes:
+        starts = [((text or "").find(quote), len(quote)) for quote in parsed.quotes]
+        fields["cited"] = [
+            {"start": start, "end": start + size} for start, size in starts if size and start >= 0
+        ]
     return fields
-
-
-def _found_in(text: str, quotes: Sequence[str]) -> list[dict[str, int]]:
-    """The quotes that stand in the text word for word."""
-    starts = [(text.find(quote), len(quote)) for quote in quotes]
-    return [{"start": start, "end": start + size} for start, size in starts if size and start >= 0]
 
 
 CONTRACT = MetricContract(

@@ -1,9 +1,9 @@
-"""The formulas of `consistency`: arrays in, numbers out; None is "undefined".
+"""The formulas of `consistency`. Pure functions; None is "undefined".
 
-Source of precision: Chen et al. (2023), arXiv:2307.08678, section 3: the share of the
-counterfactuals that the explanation predicts on which the model answers as predicted. Source of the
-agreement: Parcalabescu & Frank, ACL 2024, arXiv:2311.07466, section 4: the cosine of the input's
-contributions to answer and to explanation.
+Precision: Chen et al. (2023), arXiv:2307.08678, section 3: among counterfactuals that the
+explanation predicts, the share on which the model answers as predicted. Agreement: Parcalabescu &
+Frank, ACL 2024, arXiv:2311.07466, section 4: the cosine of the input's contributions to answer and
+to explanation.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Predictions = NDArray[np.int8]
 
-CHANGES, STAYS, UNKNOWN = 1, 0, -1  # what is predicted of an edit's answer
+CHANGES, STAYS, UNKNOWN = 1, 0, -1  # predictions of an edit's answer
 
 
 def predictions(cited: Bools) -> Predictions:
-    """(K, K) what citing the row's words predicts of an edit that takes the column's words away.
+    """Return (K, K) predictions of citation (row) for the edit that removes a citation (column).
 
-    cited: (K, n) words of each citation. All cited words gone: the answer changes; none: it stays;
-    some: not predicted.
+    cited: (K, n) words of each citation. If all cited words are removed the answer changes, if none
+    it stays, and otherwise it is unknown.
     """
     counts = cited.astype(np.int64)
     shared, sizes = counts @ counts.T, counts.sum(axis=1)[:, None]
@@ -36,7 +36,7 @@ def predictions(cited: Bools) -> Predictions:
 
 @dataclass(frozen=True)
 class Precision:
-    """value: None where no edit is predicted, or, balanced, where those of one kind are missing."""
+    """`value` is None if no edit is predicted, or, balanced, if one kind is missing."""
 
     value: float | None
     changes: float | None
@@ -45,43 +45,34 @@ class Precision:
 
 
 def precision(predicted: Predictions, changed: Bools, *, balanced: bool) -> Precision:
-    """predicted: (K,). changed: (K,) whether the model's answer is another one, or (O, K)."""
+    """Rate (K,) predictions, given (K,) or (O, K) whether the model's answer changes."""
     changed = np.atleast_2d(changed)
-    will, wont = predicted == CHANGES, predicted == STAYS
-    changes = float(changed[:, will].mean()) if will.any() else None
-    stays = float((~changed[:, wont]).mean()) if wont.any() else None
-    count = int(will.sum() + wont.sum())
-    weights = (1, 1) if balanced else (int(will.sum()), int(wont.sum()))
-    return Precision(
-        value=_weighted((changes, stays), weights, demanding=balanced),
-        changes=changes,
-        stays=stays,
-        predicted=count * len(changed),
-    )
-
-
-def _weighted(
-    values: tuple[float | None, float | None], weights: tuple[int, int], *, demanding: bool
-) -> float | None:
-    known = [(v, w) for v, w in zip(values, weights, strict=True) if v is not None]
-    if not known or (demanding and len(known) < len(values)):
-        return None
-    return sum(value * weight for value, weight in known) / sum(weight for _, weight in known)
+    changing, staying = predicted == CHANGES, predicted == STAYS
+    changes = float(changed[:, changing].mean()) if changing.any() else None
+    stays = float((~changed[:, staying]).mean()) if staying.any() else None
+    counts = int(changing.sum()), int(staying.sum())
+    value = None
+    if changes is not None and stays is not None:
+        weights = (1, 1) if balanced else counts
+        value = (changes * weights[0] + stays * weights[1]) / sum(weights)
+    elif not balanced:
+        value = stays if changes is None else changes
+    return Precision(value, changes, stays, predicted=sum(counts) * len(changed))
 
 
 def agreeing(predicted: Predictions, changed: Bools) -> Bools:
-    """(K,) whether the answer is as predicted; False where nothing is predicted."""
+    """Return (K,) whether the answer is as predicted; False where the prediction is unknown."""
     return np.asarray((predicted == changed) & (predicted != UNKNOWN))
 
 
 def cosine(first: Floats, second: Floats) -> float | None:
-    """[-1, 1] of two (n,); None where one of them is zero throughout."""
+    """Return the cosine of two (n,), [-1, 1]; None if one of them is all zero."""
     sizes = float(np.linalg.norm(first) * np.linalg.norm(second))
     return None if sizes == 0 else float(np.clip(first @ second / sizes, -1, 1))
 
 
 def cosines(fixed: Floats, moved: Floats) -> Floats:
-    """(M,) of (n,) with each row of (M, n) of the same length as each other."""
+    """Return (M,) cosines of (n,) with each row of (M, n); all rows have the same norm."""
     sizes = np.linalg.norm(fixed) * np.linalg.norm(moved, axis=1)
     return np.asarray(np.clip(moved @ fixed / sizes, -1, 1))
 
@@ -92,23 +83,23 @@ def agreement(similarity: float | None) -> float | None:
 
 
 def mean(values: Sequence[float | None]) -> float | None:
-    """Of what is defined; None where nothing is."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    """Return the mean of the defined values; None if there are none."""
+    defined = [value for value in values if value is not None]
+    return sum(defined) / len(defined) if defined else None
 
 
 def occlusion_rows(words: int) -> Bools:
-    """(1 + n, n) which words stand in each row: all, then all but one."""
+    """Return (1 + n, n) which words each row keeps: all, then all but one."""
     return np.vstack([np.ones((1, words), dtype=bool), ~np.eye(words, dtype=bool)])
 
 
 def occlusion(values: Floats) -> Floats:
-    """(n, T) contributions from (1 + n, T) values of `occlusion_rows`: what is lost without."""
+    """Return (n, T) contributions, the loss without the word, from (1 + n, T) values."""
     return np.asarray(values[0] - values[1:])
 
 
 def shapley_rows(orders: Sequence[Sequence[int]], words: int) -> Bools:
-    """(Q (n + 1), n) which words stand in each row: of each order none, then one more each."""
+    """Return (Q (n + 1), n) which words each row keeps: per order none, then one more each."""
     rows = np.zeros((len(orders), words + 1, words), dtype=bool)
     for number, order in enumerate(orders):
         for step, word in enumerate(order, 1):
@@ -117,10 +108,10 @@ def shapley_rows(orders: Sequence[Sequence[int]], words: int) -> Bools:
 
 
 def shapley(values: Floats, orders: Sequence[Sequence[int]]) -> Floats:
-    """(n, T) mean marginal contributions from (Q (n + 1), T) values of `shapley_rows`.
+    """Return (n, T) mean marginal contributions from (Q (n + 1), T) values of `shapley_rows`.
 
-    Castro, Gómez & Tejada (2009), Comput. Oper. Res. 36: Shapley values by sampled orders; in each
-    order contributions add up to all less nothing.
+    Castro, Gómez & Tejada (2009), Comput. Oper. Res. 36: Shapley values by sampled orders. In each
+    order the contributions sum to the value of all words minus that of none.
     """
     words = len(orders[0])
     steps = np.diff(values.reshape(len(orders), words + 1, -1), axis=1)  # (Q, n, T)
@@ -131,9 +122,9 @@ def shapley(values: Floats, orders: Sequence[Sequence[int]]) -> Floats:
 
 
 def mean_ratios(contributions: Floats) -> Floats:
-    """(n,) mean over tokens of each token's shares; tokens that no word moves are left out.
+    """Return (n,) means over tokens of the shares; tokens that no word moves are left out.
 
-    contributions: (n, T). A token's share: contribution over the sum of absolute contributions.
+    contributions: (n, T). A share is a contribution over the sum of absolute contributions.
     """
     sizes = np.abs(contributions).sum(axis=0)
     moved = sizes > 0
@@ -143,23 +134,20 @@ def mean_ratios(contributions: Floats) -> Floats:
 
 
 def permutation_count(strata: Sequence[Sequence[int]]) -> int:
-    """Orders that keep every stratum in its places, the given one among them."""
+    """Return the number of orders within strata, the identity included."""
     return prod(factorial(len(stratum)) for stratum in strata)
 
 
 def permuted(
     strata: Sequence[Sequence[int]], random: np.random.Generator, most: int
 ) -> NDArray[np.int64]:
-    """(M, n) distinct orders of 0..n-1 within strata, without the given one: `most`, or all."""
+    """Return (M, n) distinct orders within strata, without the identity: `most`, or all."""
     words = sum(map(len, strata))
     identity = tuple(range(words))
-    drawn = (
-        _every(strata, words)
-        if permutation_count(strata) - 1 <= most
-        else _drawn(strata, random, words)
-    )
+    all_orders = permutation_count(strata) - 1 <= most
+    orders = _every(strata, words) if all_orders else _sampled(strata, random, words)
     seen: dict[tuple[int, ...], None] = {}
-    for order in drawn:
+    for order in orders:
         if order != identity:
             seen.setdefault(order)
         if len(seen) == most:
@@ -172,7 +160,7 @@ def _every(strata: Sequence[Sequence[int]], words: int) -> Iterator[tuple[int, .
         yield _placed(strata, orders, words)
 
 
-def _drawn(
+def _sampled(
     strata: Sequence[Sequence[int]], random: np.random.Generator, words: int
 ) -> Iterator[tuple[int, ...]]:
     while True:
@@ -183,13 +171,13 @@ def _drawn(
 def _placed(
     strata: Sequence[Sequence[int]], orders: Sequence[Sequence[int]], words: int
 ) -> tuple[int, ...]:
-    found = [0] * words
+    positions = [0] * words
     for stratum, order in zip(strata, orders, strict=True):
-        for place, word in zip(stratum, order, strict=True):
-            found[place] = word
-    return tuple(found)
+        for position, word in zip(stratum, order, strict=True):
+            positions[position] = word
+    return tuple(positions)
 
 
 def orders_of(random: np.random.Generator, words: int, count: int) -> list[list[int]]:
-    """So many uniform orders of the words."""
+    """Return `count` uniform orders of the words."""
     return [random.permutation(words).tolist() for _ in range(count)]

@@ -37,7 +37,7 @@ from services.consistency.report import (
     EditOperator,
 )
 from services.consistency.variants import VARIANTS, ConsistencyVariant
-from shared.contracts.messages import Languages, NullReason
+from shared.contracts.messages import Languages
 from shared.models.ports import models
 from shared.reports.metric import Collected, Metric
 from shared.statistics import ranks
@@ -55,16 +55,15 @@ from shared.text.word_segmentation import words_obstacle
 
 @dataclass(frozen=True)
 class Agreement:
-    """cosine: None where a side has no contributions at all. null: (M,) cosines. placements: of
-    the contributions, besides the observed one. most: draws that were asked for."""
+    """Agreement of the words' contributions to answer and explanation."""
 
-    cosine: float | None
-    null: Floats
-    placements: int
-    most: int
+    cosine: float | None  # None if a side has no contributions
+    null: Floats  # (M,) cosines
+    placements: int  # of the contributions, without the observed one
+    most: int  # draws requested
 
 
-MOST_TOLD = 10**15  # placements that are counted in a report
+MOST_REPORTED = 10**15  # a larger count of placements is reported as null
 NOTHING = ConsistencyComponents(
     simulatability=None,
     attribution_agreement=None,
@@ -90,13 +89,17 @@ class Consistency(
         return ask_models(requests)
 
     def coverage(self, request: ConsistencyRequest) -> LanguageCoverage:
-        """Of the models, and whether the text's words can be told apart."""
-        sent = requested_language(request)
-        text = find_language(request.text, sent)
-        languages = Languages(text=text, explanation=find_language(request.explanation, sent))
-        named = [name for name in (request.model, request.reader_model) if name is not None]
-        asked = [ModelLanguages(name, models().judge(name).languages) for name in named]
-        return model_coverage(request, languages, asked, (words_obstacle(request.text, text),))
+        """The models' languages, and whether the text can be split into words."""
+        requested = requested_language(request)
+        text = find_language(request.text, requested)
+        languages = Languages(text=text, explanation=find_language(request.explanation, requested))
+        names = [name for name in (request.model, request.reader_model) if name is not None]
+        languages_of_models = [
+            ModelLanguages(name, models().judge(name).languages) for name in names
+        ]
+        return model_coverage(
+            request, languages, languages_of_models, (words_obstacle(request.text, text),)
+        )
 
     def report(
         self, request: ConsistencyRequest, collected: ConsistencyCollected
@@ -104,44 +107,47 @@ class Consistency(
         answers = collected.answers
         simulated = self._simulated(request, answers)
         agreed = _agreed(request, answers)
-        own = None if simulated is None else simulated.precision
+        precision = None if simulated is None else simulated.precision
         cosine = None if agreed is None else agreed.cosine
         components = ConsistencyComponents(
-            simulatability=own.value if own else None,
+            simulatability=precision.value if precision else None,
             attribution_agreement=kernel.agreement(cosine),
             cosine=cosine,
-            precision_changes=own.changes if own else None,
-            precision_stays=own.stays if own else None,
+            precision_changes=precision.changes if precision else None,
+            precision_stays=precision.stays if precision else None,
             edits=0 if answers.changed is None else answers.changed.size,
-            simulatable=own.predicted if own else 0,
+            simulatable=precision.predicted if precision else 0,
             cited_words=len(answers.cited.words),
             words=len(answers.text),
         )
-        found: dict[ConsistencyPart, float | None] = {
+        scores: dict[ConsistencyPart, float | None] = {
             "simulatability": components.simulatability,
             "attribution": components.attribution_agreement,
         }
-        score = kernel.mean(list(found.values()))
+        score = kernel.mean(list(scores.values()))
+        reasons = list(answers.reasons)
+        if score is None:
+            reasons += [row.model_copy(update={"component": "score"}) for row in answers.reasons]
         control = ConsistencyControl(
             simulatability=_simulatability_null(answers, simulated),
             attribution=None
             if agreed is None or agreed.cosine is None or not agreed.null.size
             else ConsistencyAttributionNull(
-                **_against(agreed.cosine, agreed.null, agreed.placements, agreed.most)
+                **_null_fields(agreed.cosine, agreed.null, agreed.placements, agreed.most)
             ),
         )
         return ConsistencyResult(
             **self.envelope(request, collected, _warnings(answers, simulated, agreed)),
             score=score,
             label=answers.label or None,
-            parts=tuple(part for part, value in found.items() if value is not None),
+            parts=tuple(part for part, value in scores.items() if value is not None),
             cited_by=answers.cited.by,
             components=components,
             edit_rows=tuple(_edit_rows(request, answers, simulated)),
             word_values=tuple(_word_values(answers)),
             evidence=tuple(_evidence(request, answers)),
             control=None if control == ConsistencyControl() else control,
-            reasons=tuple(_reasons(answers, score)),
+            reasons=tuple(reasons),
         )
 
     def _simulated(self, request: ConsistencyRequest, answers: Answers) -> Simulated | None:
@@ -149,9 +155,9 @@ class Consistency(
         if changed is None:
             return None
         if answers.predicted is not None:
-            told, answered = answers.predicted, changed.reshape(-1)
+            predicted, changed_rows = answers.predicted, changed.reshape(-1)
             return simulated_by_reader(
-                told, answered, request.permutations, request.seed, balanced=balanced
+                predicted, changed_rows, request.permutations, request.seed, balanced=balanced
             )
         if answers.passages is None:
             return None
@@ -174,7 +180,7 @@ class Consistency(
     def in_force(
         self, request: ConsistencyRequest, collected: ConsistencyCollected
     ) -> Mapping[str, Any]:
-        """The prompt that the explanation follows, our own included."""
+        """The prompt of the explanation, the built-in one included."""
         if request.predictions is not None:
             return {}
         return {"explanation_prompt": prompt_of(request).model_dump(mode="json")}
@@ -184,11 +190,11 @@ class Consistency(
 
 
 def _agreed(request: ConsistencyRequest, answers: Answers) -> Agreement | None:
-    """Compare what the words contribute to the answer and to the explanation.
+    """Compare the words' contributions to the answer and to the explanation.
 
-    The null deals the explanation's contributions at random to words of the same kind: words of up
-    to three characters, mostly function words, among themselves, and all others among themselves.
-    Otherwise a text whose content words alone matter would agree with every explanation.
+    The null permutes the explanation's contributions among words of the same kind: words of up to
+    three characters, mostly function words, and all others. Without this a text whose answer rests
+    on its content words would agree with every explanation.
     """
     answer, explanation = answers.answer, answers.explanation
     if answer is None or explanation is None or "attribution" not in request.parts:
@@ -216,15 +222,16 @@ def _simulatability_null(
     return ConsistencySimulatabilityNull(
         kind="spans" if by_rules else "predictions",
         overlap=overlap,
-        **_against(simulated.precision.value, simulated.null, simulated.placements, simulated.most),
+        **_null_fields(
+            simulated.precision.value, simulated.null, simulated.placements, simulated.most
+        ),
     )
 
 
-def _against(observed: float, null: Floats, placements: int, most: int) -> dict[str, Any]:
-    """A score among those of its rivals, as a null tells it."""
+def _null_fields(observed: float, null: Floats, placements: int, most: int) -> dict[str, Any]:
     return {
         **ranks.null_fields(observed, null),
-        "placements": placements if placements <= MOST_TOLD else None,
+        "placements": placements if placements <= MOST_REPORTED else None,
         "exact": null.size == placements,
         "attainable_p": ranks.attainable_p(min(most, placements)),
     }
@@ -239,10 +246,10 @@ def _edit_rows(
     if answers.passages is None:
         yield _edit_row("sent", None, predicted, changed.reshape(-1))
         return
-    told = np.broadcast_to(predicted.reshape(-1, changed.shape[1]), changed.shape)
+    predictions = np.broadcast_to(predicted.reshape(-1, changed.shape[1]), changed.shape)
     for number, operator in enumerate(request.operators):
-        yield _edit_row("cited", operator, told[number, :1], changed[number, :1])
-        yield _edit_row("random", operator, told[number, 1:], changed[number, 1:])
+        yield _edit_row("cited", operator, predictions[number, :1], changed[number, :1])
+        yield _edit_row("random", operator, predictions[number, 1:], changed[number, 1:])
 
 
 def _edit_row(
@@ -279,26 +286,18 @@ def _evidence(request: ConsistencyRequest, answers: Answers) -> Iterator[Consist
         yield ConsistencyEvidence(kind="quote_not_found", start=None, end=None, text=quotation)
 
 
-def _reasons(answers: Answers, score: float | None) -> Iterator[NullReason]:
-    """Of the parts; and of the score where all of them are null."""
-    yield from answers.reasons
-    if score is None:
-        for reason in answers.reasons:
-            yield reason.model_copy(update={"component": "score"})
-
-
 def _warnings(
     answers: Answers, simulated: Simulated | None, agreed: Agreement | None
 ) -> Iterator[str]:
     if answers.cited.missing:
-        yield f"{len(answers.cited.missing)} quotations do not stand in the text"
+        yield f"{len(answers.cited.missing)} quotations are not in the text"
     if answers.cited.by == "shared words":
-        yield "the explanation quotes nothing: the content words that it shares were read instead"
+        yield "the explanation quotes nothing: its shared content words count as citations"
     if simulated is not None:
         if simulated.precision.value is None and answers.cited.words:
-            yield "simulatability: no edits of both kinds, that change the answer and that do not"
+            yield "simulatability: no edits of both kinds, predicted to change and to stay"
         elif simulated.precision.value is not None and not simulated.null.size:
-            yield "simulatability: there is nothing to compare it with"
+            yield "simulatability: there are no rivals to compare with"
     if agreed is not None and agreed.cosine is None:
         yield "attribution_agreement: no word contributes to the answer, or none to the explanation"
 

@@ -1,7 +1,7 @@
-"""What the model answers to the text, its edits and its rows; arrays for the report.
+"""The model's answers to the text, its edits and its rows, as arrays for the report.
 
-All requests about one model share its calls: one for whole texts, one for variations in words, and
-as many as it takes for the log-probabilities of the explanations.
+All requests to one model share its calls: one for whole texts, one for variations in words, and as
+many as the log-probabilities of the explanations need.
 """
 
 from __future__ import annotations
@@ -57,29 +57,27 @@ STAYS, CHANGES = "stays", "changes"
 
 
 def prompt_of(request: ConsistencyRequest) -> ConsistencyPrompt:
-    """The request's, else our own."""
+    """Return the request's prompt, or the built-in one."""
     return request.explanation_prompt or QUESTION
 
 
 def explanation_prompt(request: ConsistencyRequest, label: str, text: str) -> Prompt:
-    """What the explanation follows, about this variation of the text."""
-    asked, values = prompt_of(request), {"text": text, "label": label}
-    turns = tuple(Turn(role=t.role, content=_filled(t.content, values)) for t in asked.turns)
-    if asked.style == "chat":
-        return Prompt(turns=turns)
+    """Return the prompt that the explanation follows, with this variation of the text."""
+    template, values = prompt_of(request), {"text": text, "label": label}
+    turns = []
+    for turn in template.turns:
+        content = "".join(
+            piece.text if piece.inserted is None else values[piece.inserted]
+            for piece in parse_template(turn.content, PLACEHOLDERS)
+        )
+        turns.append(Turn(role=turn.role, content=content))
+    if template.style == "chat":
+        return Prompt(turns=tuple(turns))
     return Prompt(text="\n\n".join(turn.content for turn in turns) + "\n\n")
 
 
-def _filled(template: str, values: dict[str, str]) -> str:
-    """What is inserted is not expanded again."""
-    return "".join(
-        piece.text if piece.inserted is None else values[piece.inserted]
-        for piece in parse_template(template, PLACEHOLDERS)
-    )
-
-
 def reading_example(request: ConsistencyRequest, label: str, edited: str) -> Example:
-    """How a reader is asked what the explanation predicts of an edited text."""
+    """Return the question to a reader: the model's answer to an edited text."""
     return Example(
         text=edited,
         template=Template(
@@ -93,42 +91,36 @@ def reading_example(request: ConsistencyRequest, label: str, edited: str) -> Exa
     )
 
 
-FEWEST_WORDS = 3  # that contributions are compared over
-SCORED_AT_ONCE = 500  # prompts of a call
-PROMPTS = ("/prompts", "/completions")  # what a model refuses of these, it refuses of the text
+FEWEST_WORDS = 3  # for a comparison of contributions
+SCORED_AT_ONCE = 500  # prompts per call
+PROMPTS = ("/prompts", "/completions")  # an error at these pointers is about `/text`
 DISAGREES = Obstacle(
     "model-disagrees",
-    "the model gives another answer than the one that is explained: none of its own is explained",
+    "the model's answer is not the one that is explained, so no answer of its own is explained",
 )
-CITES_NOTHING = "the explanation cites nothing that stands in the text"
-NO_WRITER = "{model} is no language model: it writes no explanation that could be scored"
-NO_LOGPROBS = "{model} told no log-probabilities of the explanation"
+CITES_NOTHING = "the explanation cites nothing that is in the text"
+NO_WRITER = "{model} is no language model, so it has no log-probabilities of the explanation"
+NO_LOGPROBS = "{model} returned no log-probabilities of the explanation"
 
 
 @dataclass
 class Answers:
-    """One request and what its model answered so far.
-
-    text: its words; values_of: those that have contributions. passages: what the edits took away;
-    None for edits that were sent. changed: whether each edit changed the answer: (O, 1 + M) by
-    operator, or (K,) of those sent. predicted: of each, where a reader or the request told it.
-    answer, explanation: (n,) contributions of the words. reasons: why a part is null.
-    """
+    """One request and the answers of its model so far."""
 
     request: ConsistencyRequest
     text: TextWords
-    values_of: TextWords
+    values_of: TextWords  # the words that have contributions
     cited: Citations
     example: Example
     label: str = ""
-    passages: Passages | None = None
-    changed: Bools | None = None
-    predicted: Predictions | None = None
-    answer: Floats | None = None
-    explanation: Floats | None = None
+    passages: Passages | None = None  # words removed by the edits; None for edits of the request
+    changed: Bools | None = None  # does an edit change the answer? (O, 1 + M), or (K,) of a request
+    predicted: Predictions | None = None  # by a reader or the request
+    answer: Floats | None = None  # (n,) contributions of the words
+    explanation: Floats | None = None  # (n,)
     obstacle: Obstacle | None = None
     uses: list[ModelUse] = field(default_factory=list)
-    reasons: list[NullReason] = field(default_factory=list)
+    reasons: list[NullReason] = field(default_factory=list)  # why a part is null
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -137,7 +129,7 @@ class Answers:
 
     @property
     def standing(self) -> Bools:
-        """(R, n) the words that stay in each row of the contributions."""
+        """Return (R, n) the words that stay in each row of the contributions."""
         if self.request.way == "occlusion":
             return kernel.occlusion_rows(len(self.text))
         return kernel.shapley_rows(self.orders, len(self.text))
@@ -149,7 +141,7 @@ class Answers:
 
     @property
     def attributed(self) -> WordRows:
-        """The rows of the contributions."""
+        """Return the rows of the contributions."""
         rows = [row_of(standing, self.variant.absent) for standing in self.standing]
         return self.text.word_rows(self.example, rows)
 
@@ -157,7 +149,7 @@ class Answers:
         return part in self.request.parts and self.obstacle is None
 
     def lacks(self, component: str, code: ReasonCode, detail: str) -> None:
-        """One part is null."""
+        """Record that one part is null."""
         self.reasons.append(NullReason(component=component, code=code, detail=detail))
 
     def collected(self) -> ConsistencyCollected:
@@ -175,92 +167,86 @@ class ConsistencyCollected(Collected):
 
 
 def ask_models(requests: Sequence[ConsistencyRequest]) -> list[ConsistencyCollected]:
-    """One each, in order."""
-    asked = [_begun(request) for request in check_each(requests)]
+    """Return the answers to each request, in order."""
+    rows = [_prepare(request) for request in check_each(requests)]
     by_model: dict[str, list[Answers]] = {}
-    for one in asked:
-        if one.request.model is None:
-            _sent(one)
+    for answers in rows:
+        if answers.request.model is None:
+            _read_predictions(answers)
         else:
-            by_model.setdefault(one.request.model, []).append(one)
-    for name, several in by_model.items():
-        _ask(name, several)
-    return [one.collected() for one in asked]
+            by_model.setdefault(answers.request.model, []).append(answers)
+    for name, batch in by_model.items():
+        judge = models().judge(name)
+        _judge_texts(judge, batch)
+        _judge_variations(judge, batch)
+        if models().kind(name) == "causal":
+            _score_explanations(name, models().writer(name), batch)
+        _ask_readers(batch)
+    return [answers.collected() for answers in rows]
 
 
-def _begun(request: ConsistencyRequest) -> Answers:
+def _prepare(request: ConsistencyRequest) -> Answers:
     text = text_words(request.text, find_language(request.text, requested_language(request)).code)
-    found = citations(text, request.explanation)
+    cited = citations(text, request.explanation)
     if request.cited:
-        spans = [(one.start, one.end) for one in request.cited]
-        found = Citations(text.under(spans), "request")
+        spans = [(span.start, span.end) for span in request.cited]
+        cited = Citations(text.under(spans), "request")
     example = Example(text=request.text, prompt=request.prompt)
-    return Answers(request, text, text, found, example)
+    return Answers(request, text, text, cited, example)
 
 
-def _sent(one: Answers) -> None:
-    """Answers and contributions that came with the request."""
-    request, sent = one.request, one.request.predictions
-    if sent is None:
-        raise RuntimeError("a request has neither model nor predictions")  # its contract forbids it
-    one.label = request.label or sent.answer
-    if sent.answer != one.label:
-        one.obstacle = DISAGREES
+def _read_predictions(answers: Answers) -> None:
+    request, predictions = answers.request, answers.request.predictions
+    if predictions is None:
+        raise RuntimeError("a request has neither model nor predictions")  # the contract forbids it
+    answers.label = request.label or predictions.answer
+    if predictions.answer != answers.label:
+        answers.obstacle = DISAGREES
         return
     if request.edits:
-        one.changed = np.array([answer != one.label for answer in sent.edits])
-        _predict(one)
-    if sent.words:
-        one.answer = np.array([word.answer for word in sent.words])
-        one.explanation = np.array([word.explanation for word in sent.words])
-        spans = tuple((word.start, word.end) for word in sent.words)
-        one.values_of = TextWords(one.text.text, spans, one.text.language)
+        answers.changed = np.array([answer != answers.label for answer in predictions.edits])
+        _predict(answers)
+    if predictions.words:
+        answers.answer = np.array([word.answer for word in predictions.words])
+        answers.explanation = np.array([word.explanation for word in predictions.words])
+        spans = tuple((word.start, word.end) for word in predictions.words)
+        answers.values_of = TextWords(answers.text.text, spans, answers.text.language)
 
 
-def _ask(name: str, asked: Sequence[Answers]) -> None:
-    judge = models().judge(name)
-    _whole_texts(judge, asked)
-    _variations(judge, asked)
-    if models().kind(name) == "causal":
-        _explanations(name, models().writer(name), asked)
-    _readings(asked)
-
-
-def _whole_texts(judge: Judge, asked: Sequence[Answers]) -> None:
-    """The answer that is explained, and those to the edits that were sent."""
-    examples = [[one.example, *_sent_edits(one)] for one in asked]
-    judged = iter(judge.judgements([each for several in examples for each in several]))
-    for one, several in zip(asked, examples, strict=True):
-        text, *edits = [next(judged) for _ in several]
+def _judge_texts(judge: Judge, batch: Sequence[Answers]) -> None:
+    """Read the answers to the texts and to the requests' edits, in one call."""
+    examples = []
+    for answers in batch:
+        request = answers.request
+        edits = request.edits if "simulatability" in request.parts else ()
+        edited = [Example(text=edit.text, prompt=request.prompt) for edit in edits]
+        examples.append([answers.example, *edited])
+    judged = iter(judge.judgements([example for row in examples for example in row]))
+    for answers, row in zip(batch, examples, strict=True):
+        text, *edit_judgements = [next(judged) for _ in row]
         use = judge.use
-        if one.request.prompt is not None:
+        if answers.request.prompt is not None:
             use = use.model_copy(update={"prompt_sha256": text.prompt_sha256})
-        one.uses.append(use)
-        _answer(one, use, text)
-        if edits and one.obstacle is None:
-            _edits_answered(one, use, edits)
+        answers.uses.append(use)
+        _read_answer(answers, use, text)
+        if edit_judgements and answers.obstacle is None:
+            _read_edits(answers, use, edit_judgements)
 
 
-def _sent_edits(one: Answers) -> list[Example]:
-    if "simulatability" not in one.request.parts:
-        return []
-    return [Example(text=edit.text, prompt=one.request.prompt) for edit in one.request.edits]
-
-
-def _answer(one: Answers, use: ModelUse, judged: Judgement) -> None:
-    if judged.probabilities is None:
-        one.obstacle = _unread(judged.unread)
+def _read_answer(answers: Answers, use: ModelUse, judgement: Judgement) -> None:
+    if judgement.probabilities is None:
+        answers.obstacle = _unread(judgement.unread)
         return
-    one.warnings += mass_warnings(use.name, judged)
-    if judged.read_share < 1:
-        one.warnings.append(text_cut(use.name, judged.read_share))
-    answered = predict_label(judged.labels, judged.probabilities, use.thresholds)
-    one.label = one.request.label or answered
-    if one.label not in judged.labels:
-        known = ", ".join(judged.labels)
-        raise BadInput(f"{use.name} has no such label; it has {known}", pointer="/label")
-    if answered != one.label:
-        one.obstacle = DISAGREES
+    answers.warnings += mass_warnings(use.name, judgement)
+    if judgement.read_share < 1:
+        answers.warnings.append(text_cut(use.name, judgement.read_share))
+    label = predict_label(judgement.labels, judgement.probabilities, use.thresholds)
+    answers.label = answers.request.label or label
+    if answers.label not in judgement.labels:
+        labels = ", ".join(judgement.labels)
+        raise BadInput(f"{use.name} has no such label; it has {labels}", pointer="/label")
+    if label != answers.label:
+        answers.obstacle = DISAGREES
 
 
 def _unread(unread: Unread | None) -> Obstacle:
@@ -269,83 +255,84 @@ def _unread(unread: Unread | None) -> Obstacle:
     return Obstacle(unread.code, unread.detail)
 
 
-def _edits_answered(one: Answers, use: ModelUse, edits: Sequence[Judgement]) -> None:
-    answers = [
-        predict_label(each.labels, each.probabilities, use.thresholds)
-        for each in edits
-        if each.probabilities is not None
-    ]
-    if len(answers) < len(edits):
-        why = next(_unread(each.unread) for each in edits if each.probabilities is None)
-        one.lacks("simulatability", why.code, why.detail)
-        return
-    one.changed = np.array([answer != one.label for answer in answers])
-    if one.request.reader == "rules":
-        _predict(one)
+def _read_edits(answers: Answers, use: ModelUse, judgements: Sequence[Judgement]) -> None:
+    labels = []
+    for judgement in judgements:
+        if judgement.probabilities is None:
+            obstacle = _unread(judgement.unread)
+            answers.lacks("simulatability", obstacle.code, obstacle.detail)
+            return
+        labels.append(predict_label(judgement.labels, judgement.probabilities, use.thresholds))
+    answers.changed = np.array([label != answers.label for label in labels])
+    if answers.request.reader == "rules":
+        _predict(answers)
 
 
-def _predict(one: Answers) -> None:
-    """What was sent, and the rule, expect of the edits that were sent."""
-    one.predicted = predictions_of_edits(one.text, one.cited.words, one.request.edits)
-    if not one.cited.words and (one.predicted == kernel.UNKNOWN).all():
-        one.lacks("simulatability", "quote-not-found", CITES_NOTHING)
+def _predict(answers: Answers) -> None:
+    cited = answers.cited.words
+    answers.predicted = predictions_of_edits(answers.text, cited, answers.request.edits)
+    if not cited and (answers.predicted == kernel.UNKNOWN).all():
+        answers.lacks("simulatability", "quote-not-found", CITES_NOTHING)
 
 
-def _variations(judge: Judge, asked: Sequence[Answers]) -> None:
-    """Of the texts of all requests in one call: the edits, and the rows of the contributions."""
-    wanted: list[tuple[Answers, str, WordRows]] = []
-    for one in asked:
-        if one.wants("simulatability") and not one.request.edits and _draw(one):
-            wanted.append((one, "simulatability", one.text.word_rows(one.example, _edits(one))))
-        if one.wants("attribution") and _can_attribute(one):
-            wanted.append((one, "attribution", one.attributed))
-    found = judge.judge_words([rows for _, _, rows in wanted])
-    for (one, part, rows), answer in zip(wanted, found, strict=True):
-        values = _probabilities(one, part, answer)
+def _judge_variations(judge: Judge, batch: Sequence[Answers]) -> None:
+    """Read the answers to the metric's edits and to the rows of contributions, in one call."""
+    calls: list[tuple[Answers, str, WordRows]] = []
+    for answers in batch:
+        wants_edits = answers.wants("simulatability") and not answers.request.edits
+        if wants_edits and _draw(answers):
+            rows = answers.text.word_rows(answers.example, _edits(answers))
+            calls.append((answers, "simulatability", rows))
+        if answers.wants("attribution") and _can_attribute(answers):
+            calls.append((answers, "attribution", answers.attributed))
+    judged = judge.judge_words([rows for _, _, rows in calls])
+    for (answers, part, rows), judgements in zip(calls, judged, strict=True):
+        values = _probabilities(answers, part, judgements)
         if values is None:
             continue
         labels = judge.labels_of(rows.example)
         if part == "simulatability":
-            least = judge.use.thresholds
-            changed = [predict_label(labels, row, least) != one.label for row in values]
-            one.changed = np.array(changed).reshape(len(one.request.operators), -1)
+            thresholds = judge.use.thresholds
+            changed = [predict_label(labels, row, thresholds) != answers.label for row in values]
+            answers.changed = np.array(changed).reshape(len(answers.request.operators), -1)
         else:
-            own = np.array(values)[:, labels.index(one.label)]
-            one.answer = _contributions(one, own[:, None])[:, 0]
+            probabilities = np.array(values)[:, labels.index(answers.label)]
+            answers.answer = _contributions(answers, probabilities[:, None])[:, 0]
 
 
-def _draw(one: Answers) -> bool:
-    """What the edits take away; False where nothing can be."""
-    if not one.cited.words:
-        one.lacks("simulatability", "quote-not-found", CITES_NOTHING)
+def _draw(answers: Answers) -> bool:
+    """Draw the passages that the edits remove; False if there are none."""
+    request, cited = answers.request, answers.cited.words
+    if not cited:
+        answers.lacks("simulatability", "quote-not-found", CITES_NOTHING)
         return False
-    found = passages(one.text, one.cited.words, one.request.draws, one.request.seed)
-    if not found.others:
-        one.warnings.append("simulatability: there is no other place for what is cited")
+    drawn = passages(answers.text, cited, request.draws, request.seed)
+    if not drawn.others:
+        answers.warnings.append("simulatability: no other passage has the length of the cited one")
         return False
-    one.passages = found
+    answers.passages = drawn
     return True
 
 
-def _can_attribute(one: Answers) -> bool:
-    name = one.request.model or ""
+def _can_attribute(answers: Answers) -> bool:
+    name = answers.request.model or ""
     if models().kind(name) != "causal":
-        one.lacks("attribution_agreement", "no-logprobs", NO_WRITER.format(model=name))
+        answers.lacks("attribution_agreement", "no-logprobs", NO_WRITER.format(model=name))
         return False
-    if len(one.text) < FEWEST_WORDS:
+    if len(answers.text) < FEWEST_WORDS:
         detail = f"the text has fewer than {FEWEST_WORDS} words"
-        one.lacks("attribution_agreement", "no-words", detail)
+        answers.lacks("attribution_agreement", "no-words", detail)
         return False
     return True
 
 
-def _edits(one: Answers) -> list[WordRow]:
-    """(O (1 + M),) by operator."""
-    if one.passages is None:
+def _edits(answers: Answers) -> list[WordRow]:
+    """Return the (O (1 + M),) edited rows, by operator."""
+    if answers.passages is None:
         return []
     rows: list[WordRow] = []
-    for operator in one.request.operators:
-        for taken in one.passages.taken:
+    for operator in answers.request.operators:
+        for taken in answers.passages.taken:
             if operator == "delete":
                 rows.append(row_of(~taken, None))
             else:
@@ -354,91 +341,89 @@ def _edits(one: Answers) -> list[WordRow]:
 
 
 def _probabilities(
-    one: Answers, part: str, answer: WordJudgements
+    answers: Answers, part: str, judgements: WordJudgements
 ) -> list[tuple[float, ...]] | None:
-    read = [row for row in answer.probabilities if row is not None]
-    if len(read) == len(answer.probabilities):
-        return read
-    why = _unread(answer.unread)
+    rows = [row for row in judgements.probabilities if row is not None]
+    if len(rows) == len(judgements.probabilities):
+        return rows
+    obstacle = _unread(judgements.unread)
     component = "attribution_agreement" if part == "attribution" else part
-    one.lacks(component, why.code, why.detail)
+    answers.lacks(component, obstacle.code, obstacle.detail)
     return None
 
 
-def _contributions(one: Answers, values: Floats) -> Floats:
-    """(n, T) from (R, T) values of the rows."""
-    if one.request.way == "occlusion":
+def _contributions(answers: Answers, values: Floats) -> Floats:
+    """Return (n, T) from (R, T) values of the rows."""
+    if answers.request.way == "occlusion":
         return kernel.occlusion(values)
-    return kernel.shapley(values, one.orders)
+    return kernel.shapley(values, answers.orders)
 
 
-def _explanations(name: str, writer: Writer, asked: Sequence[Answers]) -> None:
-    """The log-probabilities of each explanation after the prompt about each row."""
-    for one in check_each(asked):
-        if one.answer is None:
+def _score_explanations(name: str, writer: Writer, batch: Sequence[Answers]) -> None:
+    for answers in check_each(batch):
+        if answers.answer is None:
             continue
-        texts = [each.text for each in render_rows(one.attributed, "")]
+        request = answers.request
+        texts = [example.text for example in render_rows(answers.attributed, "")]
         distinct = list(dict.fromkeys(texts))
-        prompts = [explanation_prompt(one.request, one.label, text) for text in distinct]
+        prompts = [explanation_prompt(request, answers.label, text) for text in distinct]
+        begin, completion = len(request.preceding), request.preceding + request.explanation
         try:
             with pointing_to("/text", only=PROMPTS):
-                scored = _scored(writer, prompts, one.request.preceding + one.request.explanation)
-                told = [_own_logprobs(one, each) for each in scored]
+                logprobs = [
+                    [token.logprob for token in scored.tokens if token.end > begin]
+                    for scored in _score(writer, prompts, completion)
+                ]
         except BadInput as error:
             if error.pointer != "/model":
                 raise
-            one.lacks("attribution_agreement", "no-logprobs", error.detail)
+            answers.lacks("attribution_agreement", "no-logprobs", error.detail)
             continue
-        found = dict(zip(distinct, told, strict=True))
-        rows = [found[text] for text in texts]
+        by_text = dict(zip(distinct, logprobs, strict=True))
+        rows = [by_text[text] for text in texts]
         if not rows[0] or len({len(row) for row in rows}) > 1:
-            one.lacks("attribution_agreement", "no-logprobs", NO_LOGPROBS.format(model=name))
+            answers.lacks("attribution_agreement", "no-logprobs", NO_LOGPROBS.format(model=name))
             continue
-        one.explanation = _aggregated(one, _contributions(one, np.array(rows)))
+        contributions = _contributions(answers, np.array(rows))  # (n, T)
+        answers.explanation = (
+            kernel.mean_ratios(contributions)
+            if answers.variant.aggregation == "ratios"
+            else np.asarray(contributions.sum(axis=1))
+        )
 
 
-def _own_logprobs(one: Answers, scored: Completion) -> list[float]:
-    """Of the explanation's tokens, without what the model wrote before it."""
-    begin = len(one.request.preceding)
-    return [token.logprob for token in scored.tokens if token.end > begin]
-
-
-def _scored(writer: Writer, prompts: Sequence[Prompt], completion: str) -> Iterator[Completion]:
+def _score(writer: Writer, prompts: Sequence[Prompt], completion: str) -> Iterator[Completion]:
     for first in range(0, len(prompts), SCORED_AT_ONCE):
-        some = prompts[first : first + SCORED_AT_ONCE]
-        yield from writer.score(some, [completion] * len(some))
+        batch = prompts[first : first + SCORED_AT_ONCE]
+        yield from writer.score(batch, [completion] * len(batch))
 
 
-def _aggregated(one: Answers, contributions: Floats) -> Floats:
-    """(n,) from (n, T)."""
-    if one.variant.aggregation == "ratios":
-        return kernel.mean_ratios(contributions)
-    return np.asarray(contributions.sum(axis=1))
-
-
-def _readings(asked: Sequence[Answers]) -> None:
-    """What a model reads of the explanation about each edit, instead of the rules."""
-    for one in check_each(asked):
-        name = one.request.reader_model
-        if name is None or one.changed is None:
+def _ask_readers(batch: Sequence[Answers]) -> None:
+    for answers in check_each(batch):
+        name = answers.request.reader_model
+        if name is None or answers.changed is None:
             continue
         reader = models().judge(name)
-        read = [reading_example(one.request, one.label, text) for text in _edited_texts(one)]
-        judged = reader.judgements(read)
-        one.uses.append(reader.use)
-        if unread := [each.unread for each in judged if each.probabilities is None]:
-            why = _unread(unread[0])
-            one.lacks("simulatability", why.code, why.detail)
-            one.changed = None
+        judgements = reader.judgements(
+            [
+                reading_example(answers.request, answers.label, text)
+                for text in _edited_texts(answers)
+            ]
+        )
+        answers.uses.append(reader.use)
+        if unread := [row.unread for row in judgements if row.probabilities is None]:
+            obstacle = _unread(unread[0])
+            answers.lacks("simulatability", obstacle.code, obstacle.detail)
+            answers.changed = None
             continue
-        said = [predict_label(each.labels, each.probabilities or (), {}) for each in judged]
-        told = [kernel.CHANGES if label == CHANGES else kernel.STAYS for label in said]
-        one.predicted = np.array(told, dtype=np.int8)
+        labels = [predict_label(row.labels, row.probabilities or (), {}) for row in judgements]
+        predicted = [kernel.CHANGES if label == CHANGES else kernel.STAYS for label in labels]
+        answers.predicted = np.array(predicted, dtype=np.int8)
 
 
-def _edited_texts(one: Answers) -> list[str]:
-    if one.request.edits:
-        return [edit.text for edit in one.request.edits]
-    rows = one.text.word_rows(one.example, _edits(one))
-    mask = models().judge(one.request.model or "").mask_text
-    return [each.text for each in render_rows(rows, mask)]
+def _edited_texts(answers: Answers) -> list[str]:
+    if answers.request.edits:
+        return [edit.text for edit in answers.request.edits]
+    rows = answers.text.word_rows(answers.example, _edits(answers))
+    mask = models().judge(answers.request.model or "").mask_text
+    return [example.text for example in render_rows(rows, mask)]

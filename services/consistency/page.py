@@ -1,4 +1,4 @@
-"""The page of a `consistency` job: what the explanation cites, and what both rest on."""
+"""The page of a `consistency` job: citations, predictions, and the words that both rest on."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from shared.reports.pages.page_text import (
 from shared.reports.pages.report_design import Block, Record, count_bars, forest, record
 
 TEMPLATE = "consistency/page.html"
-MOST_WORDS = 2_000  # that are shaded
+MOST_WORDS = 2_000  # words shaded at most
 BY: dict[CitedBy, str] = {
-    "quotations": "quotations in it that stand in the text",
-    "shared words": "content words that it shares with the text: it quotes nothing",
-    "request": "the request named them",
+    "quotations": "quotations that are in the text",
+    "shared words": "content words that it shares with the text, since it quotes nothing",
+    "request": "passages in the request",
 }
 EDITS = {
-    "cited": "what is cited is gone",
-    "random": "as much elsewhere is gone",
+    "cited": "cited words removed",
+    "random": "as much elsewhere removed",
     "sent": "edited texts of the request",
 }
-OPERATORS = {"delete": "deleted", "mask": "masked", None: ""}
+OPERATORS = {"delete": " (deleted)", "mask": " (masked)", None: ""}
 TITLES = {
     "simulatability": "Does it predict the answers to edited texts?",
     "attribution": "Does it rest on the same words as the answer?",
@@ -48,15 +48,13 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class EditLine:
-    """Edits of one kind."""
-
     name: str
     row: ConsistencyEditRow
 
 
 @dataclass(frozen=True, slots=True)
 class NullBlock:
-    """A test beside its rivals."""
+    """A test compared with its rivals."""
 
     title: str
     null: ConsistencyNull
@@ -65,7 +63,7 @@ class NullBlock:
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyView:
-    """All that the template shows beside the report."""
+    """What the template shows in addition to the report."""
 
     chance: str | None
     kept: bool
@@ -79,69 +77,57 @@ class ConsistencyView:
 
 
 def view(request: ConsistencyRequest | None, report: ConsistencyResult) -> ConsistencyView:
-    """What the page says of this report; without texts where they are gone."""
+    """Return the view of this report, without texts if they were erased."""
     text = "" if request is None else request.text
     shown = report.word_values if len(report.word_values) <= MOST_WORDS else ()
+    marks = [
+        Mark(row.start, row.end, "cited", "cited by the explanation")
+        for row in report.evidence
+        if row.kind == "cited" and row.start is not None and row.end is not None
+    ]
     return ConsistencyView(
         chance=chance(report),
         kept=request is not None,
-        text=pieces(text, _cited(report)) if request else [],
+        text=pieces(text, marks) if request else [],
         explanation="" if request is None else request.explanation,
-        cited_by="nothing of the text" if report.cited_by is None else BY[report.cited_by],
-        lines=tuple(_lines(report)),
-        answer_heat=_heat(text, [(one, one.answer) for one in shown]) if request else (),
-        explanation_heat=_heat(text, [(one, one.explanation) for one in shown]) if request else (),
+        cited_by="nothing in the text" if report.cited_by is None else BY[report.cited_by],
+        lines=tuple(
+            EditLine(f"{EDITS[row.of]}{OPERATORS[row.operator]}", row) for row in report.edit_rows
+        ),
+        answer_heat=_heat(text, [(word, word.answer) for word in shown]) if request else (),
+        explanation_heat=_heat(text, [(word, word.explanation) for word in shown])
+        if request
+        else (),
         nulls=tuple(_nulls(report)),
     )
 
 
-def _cited(report: ConsistencyResult) -> list[Mark]:
-    return [
-        Mark(one.start, one.end, "cited", "cited by the explanation")
-        for one in report.evidence
-        if one.kind == "cited" and one.start is not None and one.end is not None
-    ]
-
-
-def _lines(report: ConsistencyResult) -> Iterator[EditLine]:
-    for row in report.edit_rows:
-        how = OPERATORS[row.operator]
-        yield EditLine(f"{EDITS[row.of]}{f' ({how})' if how else ''}", row)
-
-
 def _heat(text: str, values: list[tuple[ConsistencyWordValue, float]]) -> tuple[TokenRun, ...]:
     largest = max((abs(value) for _, value in values), default=0.0)
-    return runs(text, [Warm(one.start, one.end, level(value, largest)) for one, value in values])
+    return runs(text, [Warm(word.start, word.end, level(value, largest)) for word, value in values])
 
 
 def _nulls(report: ConsistencyResult) -> Iterator[NullBlock]:
-    parts = report.components
-    observed = {"simulatability": parts.simulatability, "attribution": parts.cosine}
+    components = report.components
+    scores = {"simulatability": components.simulatability, "attribution": components.cosine}
     units = {"simulatability": "precision", "attribution": "cosine"}
     for name, null in nulls_of(report).items():
-        own = observed[name]
-        yield NullBlock(TITLES[name], null, _chart(TITLES[name], null, own, units[name]))
-
-
-def _chart(title: str, null: ConsistencyNull, observed: float | None, unit: str) -> Chart | None:
-    if null.histogram is None or null.mean is None or observed is None:
-        return None
-    caption = Caption(
-        title=title,
-        summary=f"The explanation has {observed:.2f}, {null.draws} random rivals "
-        f"{null.mean:.2f} on average.",
-        unit=unit,
-    )
-    return histogram(null.histogram, observed, caption)
+        score, chart = scores[name], None
+        if null.histogram is not None and null.mean is not None and score is not None:
+            summary = f"The explanation has {score:.2f}, {null.draws} random rivals "
+            summary += f"{null.mean:.2f} on average."
+            caption = Caption(title=TITLES[name], summary=summary, unit=units[name])
+            chart = histogram(null.histogram, score, caption)
+        yield NullBlock(TITLES[name], null, chart)
 
 
 def design(report: Record) -> Iterator[Block]:
-    """The charts of a batch report."""
+    """Yield the charts of a batch report."""
     parts = {
         "predict the model's answers": record(report, "simulatability"),
         "rest on the same words": record(report, "attribution_agreement"),
     }
-    yield forest("What the explanations do", parts, level=0.5)
+    yield forest("Scores of the explanations", parts, level=0.5)
     rivals = {
         "random citations that predict less": record(report, "beats_random_citations"),
         "permuted words that agree less": record(report, "beats_permuted_words"),

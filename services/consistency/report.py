@@ -1,4 +1,4 @@
-"""What `consistency` reports. Part of the contract: pydantic only."""
+"""The report of `consistency`. Part of the contract: pydantic only."""
 
 from __future__ import annotations
 
@@ -20,41 +20,43 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class ConsistencyEvidence(Evidence):
-    """A passage of the text that the explanation cites; or a quotation that does not stand there,
-    without offsets."""
+    """A passage of the text that the explanation cites, or a quotation that is not in the text.
+
+    Such a quotation has no offsets.
+    """
 
     kind: Literal["cited", "quote_not_found"]
 
 
 class ConsistencyComponents(Message):
-    """The two tests, each in [0, 1], higher is better, 0.5 is about what chance has."""
+    """The two tests, each in [0, 1], higher is better; chance is about 0.5."""
 
     simulatability: Share | None = Field(
-        description="how often the model's answer to an edited text is the one that the "
-        "explanation predicts; by default the mean over edits that should change it and edits that "
-        "should not"
+        description="how often the model's answer to an edited text is the one predicted from the "
+        "explanation; by default the mean over edits predicted to change it and edits predicted "
+        "not to"
     )
     attribution_agreement: Share | None = Field(description="(1 + `cosine`) / 2")
     cosine: float | None = Field(
         ge=-1,
         le=1,
-        description="of what each word of the text contributes to the answer, and to the "
-        "explanation: CC-SHAP",
+        description="CC-SHAP: cosine of the words' contributions to the answer and to the "
+        "explanation",
     )
     precision_changes: Share | None = Field(
         description="share of the edits predicted to change the answer that do"
     )
     precision_stays: Share | None = Field(
-        description="share of the edits predicted to leave the answer that do"
+        description="share of the edits predicted to keep the answer that do"
     )
     edits: Count = Field(description="edited texts that the model answered")
-    simulatable: Count = Field(description="of these, those that the explanation predicts")
+    simulatable: Count = Field(description="edited texts whose answer the explanation predicts")
     cited_words: Count = Field(description="words of the text that the explanation cites")
-    words: Count = Field(description="words of the text, punctuation left out")
+    words: Count = Field(description="words of the text, without punctuation")
 
 
 class ConsistencyNull(Null):
-    """Of one of the two tests."""
+    """The null distribution of one of the two tests."""
 
     win_rate: float | None = Field(
         default=None, ge=0, le=1, description="share of the draws that score less; ties count half"
@@ -62,61 +64,64 @@ class ConsistencyNull(Null):
 
 
 class ConsistencySimulatabilityNull(ConsistencyNull):
-    """`spans`: passages of the same lengths elsewhere in the text, taken as if cited, over the same
-    edits. `predictions`: the predictions for the edits that were sent, dealt to them at random."""
+    """Random rivals of the explanation's predictions.
+
+    `spans`: passages of the same lengths elsewhere in the text, taken as if cited, over the same
+    edits. `predictions`: the predictions for the request's edits, permuted.
+    """
 
     kind: Literal["spans", "predictions"]
 
 
 class ConsistencyAttributionNull(ConsistencyNull):
-    """The explanation's contributions dealt at random among the words of the text, those of up to
-    three characters among themselves; the draws' scores are cosines."""
+    """The explanation's contributions, permuted among the words of the text.
+
+    Words of up to three characters are permuted among themselves. The draws' scores are cosines.
+    """
 
     kind: Literal["permuted words"] = "permuted words"
 
 
 class ConsistencyControl(Message):
-    """What chance has, of each test."""
+    """Comparison of each test with chance."""
 
     simulatability: ConsistencySimulatabilityNull | None = None
     attribution: ConsistencyAttributionNull | None = None
 
 
 class ConsistencyEditRow(Message):
-    """Edits of one kind. random: of passages that are not cited; sent: of the request."""
+    """Edits of one kind: `random` of passages that are not cited, `sent` of the request."""
 
     of: EditOf
-    operator: EditOperator | None = Field(description="null for edits that were sent")
+    operator: EditOperator | None = Field(description="null for edits of the request")
     edits: Count
-    changed: Count = Field(description="edits on which the model's answer is another one")
+    changed: Count = Field(description="edits on which the model's answer changes")
     predicted: Count = Field(description="edits whose answer the explanation predicts")
-    agreeing: Count = Field(description="of these, those on which the model answers so")
+    agreeing: Count = Field(description="edits on which the model answers as predicted")
 
 
 class ConsistencyWordValue(Message):
-    """A word of the text, and what it contributes. Characters of the text."""
+    """A word of the text and its contributions. Offsets are characters of the text."""
 
     start: Count
     end: Count = Field(description="exclusive")
-    answer: float = Field(description="to the probability of the explained answer")
-    explanation: float = Field(description="to the log-probability of the explanation")
+    answer: float = Field(description="contribution to the probability of the explained answer")
+    explanation: float = Field(description="contribution to the explanation's log-probability")
 
 
 class ConsistencyResult(ExplainableReport):
-    """Higher is better: the mean of the tests that could be made."""
+    """The result. Higher is better: the mean of the tests that could be run."""
 
     range: tuple[float, float] = (0.0, 1.0)
     label: Annotated[str, Column] | None = Field(
-        description="the answer that is explained; null: it was not read"
+        description="the answer that is explained; null: not read"
     )
-    parts: tuple[ConsistencyPart, ...] = Field(description="the tests that the score is made of")
-    cited_by: CitedBy | None = Field(
-        description="how the citations were found; null: there are none"
-    )
+    parts: tuple[ConsistencyPart, ...] = Field(description="the tests in the score")
+    cited_by: CitedBy | None = Field(description="how the citations were found; null: no citations")
     components: ConsistencyComponents
     edit_rows: tuple[ConsistencyEditRow, ...]
     word_values: tuple[ConsistencyWordValue, ...] = Field(
-        description="empty where the second test could not be made"
+        description="empty if the attribution test was not run"
     )
     evidence: tuple[ConsistencyEvidence, ...]
     control: ConsistencyControl | None
@@ -137,13 +142,13 @@ class ConsistencyBatchReport(BatchReport):
         description="mean share of permuted contributions that agree less; chance is 0.5"
     )
     simulatability_significant: Interval = Field(
-        description="share of the tests with p <= 0.05, of those that could reach it; chance is "
+        description="share of the tests with p <= 0.05 among those that could reach it; chance is "
         "at most 0.05"
     )
-    attribution_significant: Interval = Field(description="likewise, of the second test")
+    attribution_significant: Interval = Field(description="the same for the attribution test")
     cites_nothing: Interval = Field(
-        description="share of the explanations that cite nothing of their text"
+        description="share of explanations that cite nothing in their text"
     )
     cited_by: dict[Annotated[str, Word], Count] = Field(
-        description="how the citations were found → results"
+        description="how the citations were found → number of results"
     )

@@ -1,8 +1,8 @@
-"""Where the three variants differ: a row each.
+"""The three variants.
 
-Of simulatability the released code is prompts for commercial models, which write the edits and
-predict the answers; of CC-SHAP it is the partition explainer of the `shap` package over tokens.
-Neither runs here, so `reference` computes what `paper` does.
+The released code for simulatability is prompts for commercial models, which write the edits and
+predict the answers. That for CC-SHAP is the token partition explainer of the `shap` package.
+Neither runs here, so `reference` computes the same as `paper`.
 """
 
 from __future__ import annotations
@@ -14,21 +14,17 @@ from shared.contracts.messages import Variant
 
 Contributions = Literal["occlusion", "shapley"]
 Aggregation = Literal["sum", "ratios"]
-ELLIPSIS = "..."  # what `shap.maskers.Text` writes where a tokenizer has no mask
+ELLIPSIS = "..."  # written by `shap.maskers.Text` if a tokenizer has no mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsistencyVariant:
-    """balanced: precision is the mean over predictions of either kind, not over edits, which are
-    mostly of one kind. contributions: of words. aggregation: of the explanation's tokens: their
-    log-probabilities are summed, or each token's contributions are made shares of their absolute
-    sum and averaged (Parcalabescu & Frank, section 4). absent: what stands for a word that is taken
-    away; None: nothing."""
-
-    balanced: bool
+    balanced: bool  # precision is the mean over both kinds of predictions, not over edits
     contributions: Contributions
+    # sum the tokens' log-probabilities, or average each token's shares of its absolute sum
+    # (Parcalabescu & Frank, section 4)
     aggregation: Aggregation
-    absent: str | None
+    absent: str | None  # replaces a removed word; None: nothing
 
 
 PRINTED = ConsistencyVariant(

@@ -1,4 +1,4 @@
-"""Whether an explanation is consistent with its model, in a sentence or two."""
+"""The verdict on a consistency report."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from shared.contracts.messages import Check, Finding
 from shared.reports.pages.page_text import significant
 
 LEVEL = 0.05
-EVEN = 0.5  # of a win rate
+EVEN = 0.5  # win rate of chance
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
     "does-not-predict": "does not predict the model",
     "rests-on-other-words": "rests on other words",
 }
-CHECKS = {  # part → name of its check, problem, and what passing, failing and doubt say
+CHECKS = {  # part → check, problem, messages: passed, failed, unclear, too few
     "simulatability": (
         "predicts-the-model",
         "does-not-predict",
@@ -41,16 +41,15 @@ CHECKS = {  # part → name of its check, problem, and what passing, failing and
 
 
 def finding(report: ConsistencyResult) -> Finding:
-    """Return the verdict: every test at 0.05 must be passed, which together is a test at 0.05."""
+    """Return the verdict. Both tests at 0.05 must be passed, which together is a test at 0.05."""
     nulls = nulls_of(report)
     if report.score is None or not nulls:
         unknown = undefined("predicts-the-model", report, "score")
-        nothing = "There is nothing to compare it with."
-        return conclude(
-            [unknown or not_tested("predicts-the-model", "too-few-rivals", nothing)], ()
-        )
+        message = "There is nothing to compare it with."
+        check = unknown or not_tested("predicts-the-model", "too-few-rivals", message)
+        return conclude([check], ())
     checks = [_check(name, null) for name, null in nulls.items()]
-    return conclude(checks, {one.name for one in checks})
+    return conclude(checks, {check.name for check in checks})
 
 
 def _check(part: str, null: ConsistencyNull) -> Check:
@@ -65,16 +64,16 @@ def _check(part: str, null: ConsistencyNull) -> Check:
 
 
 def nulls_of(report: ConsistencyResult) -> dict[str, ConsistencyNull]:
-    """Part → its null, where it has one."""
+    """Return part → null, for parts that have one."""
     control = report.control
     if control is None:
         return {}
-    every = {"simulatability": control.simulatability, "attribution": control.attribution}
-    return {name: null for name, null in every.items() if null is not None}
+    nulls = {"simulatability": control.simulatability, "attribution": control.attribution}
+    return {name: null for name, null in nulls.items() if null is not None}
 
 
 def chance(report: ConsistencyResult) -> str | None:
-    """How its predictions compare with random ones; None without a comparison."""
+    """Return how the predictions compare with random ones; None without a comparison."""
     null = nulls_of(report).get("simulatability")
     if null is None or null.win_rate is None:
         return None

@@ -1,4 +1,4 @@
-"""Explanations against an annotator's: nine similarities, set matching in both directions.
+"""Agreement with an annotator's explanations: nine similarities, set matching in both directions.
 
 Source: Chen et al., EMNLP 2025, Appendix C, Eqs. 5-12 and Table 8. Pure.
 """
@@ -31,22 +31,22 @@ Texts = tuple[str, str]
 class TextSimilarity:
     words: Callable[[str], Sequence[str]]
     tags: Mapping[str, Sequence[str]] | None  # text → tags
-    cosines: Mapping[Texts, float] | None  # (found, human) → [0, 1]
+    cosines: Mapping[Texts, float] | None  # (parsed, human) → [0, 1]
 
-    def of(self, found: str, human: str) -> Cell:
-        cell: dict[str, float | None] = {"levenshtein": kernel.levenshtein(found, human)}
+    def of(self, parsed: str, human: str) -> Cell:
+        cell: dict[str, float | None] = {"levenshtein": kernel.levenshtein(parsed, human)}
         for n in (1, 2, 3):
-            cell[f"lexical_{n}"] = kernel.jaccard(self.words(found), self.words(human), n)
+            cell[f"lexical_{n}"] = kernel.jaccard(self.words(parsed), self.words(human), n)
             if self.tags is not None:
-                cell[f"syntactic_{n}"] = kernel.jaccard(self.tags[found], self.tags[human], n)
+                cell[f"syntactic_{n}"] = kernel.jaccard(self.tags[parsed], self.tags[human], n)
         if self.cosines is not None:
-            cell["semantic_cosine"] = cosine = self.cosines[found, human]
+            cell["semantic_cosine"] = cosine = self.cosines[parsed, human]
             cell["semantic_euclidean"] = kernel.euclidean(cosine)
         return cell
 
 
 def group_mean(cell: Cell) -> float:
-    """Mean of the means of the groups, undefined columns left out (Eq. 10)."""
+    """Return the mean of the means of the groups, without undefined columns (Eq. 10)."""
     means = []
     for columns in GROUPS.values():
         values = [value for column in columns if (value := cell.get(column)) is not None]
@@ -56,23 +56,26 @@ def group_mean(cell: Cell) -> float:
 
 
 def column_mean(cell: Cell) -> float:
-    """Mean of all columns, undefined ones left out (what Table 3 prints)."""
+    """Return the mean of all columns, without undefined ones, as in Table 3."""
     return float(np.mean([value for value in cell.values() if value is not None]))
 
 
 def agreement(
-    found: Sequence[Explanation],
+    parsed: Sequence[Explanation],
     human: Sequence[Explanation],
     keys: Sequence[str],
     measures: TextSimilarity,
     mean: Mean,
 ) -> Cot2elAgreement:
-    """S_instance both ways over labels and stances, and the columns of the best matches."""
+    """Return S_instance both ways over labels and stances, and the columns of the best matches."""
     scores: dict[Stance, list[tuple[float, float]]] = {stance: [] for stance in STANCES}
     matches: list[Cell] = []
     for key in keys:
         for stance in STANCES:
-            ours, theirs = (_texts(pairs, key, stance) for pairs in (found, human))
+            ours, theirs = (
+                [pair.explanation for pair in pairs if (pair.label, pair.stance) == (key, stance)]
+                for pairs in (parsed, human)
+            )
             cells = [[measures.of(e, h) for h in theirs] for e in ours]
             matrix = np.array(
                 [[mean(cell) for cell in row] for row in cells], dtype=np.float64
@@ -80,25 +83,20 @@ def agreement(
             scores[stance].append((kernel.set_score(matrix), kernel.set_score(matrix.T)))
             if ours and theirs:
                 best = kernel.best_matches(matrix).tolist()
-                matches += [row[place] for row, place in zip(cells, best, strict=True)]
-    both = [*scores["support"], *scores["oppose"]]
-    precision, recall = map(kernel.instance_score, zip(*both, strict=True))
-    of_support = list(map(kernel.instance_score, zip(*scores["support"], strict=True)))
+                matches += [row[column] for row, column in zip(cells, best, strict=True)]
+    all_scores = [*scores["support"], *scores["oppose"]]
+    precision, recall = map(kernel.instance_score, zip(*all_scores, strict=True))
+    support = list(map(kernel.instance_score, zip(*scores["support"], strict=True)))
+    columns: dict[str, float | None] = {}
+    for name in COLUMNS:
+        values = [value for cell in matches if (value := cell.get(name)) is not None]
+        columns[name] = min(1.0, float(np.mean(values))) if values else None
     return Cot2elAgreement(
         precision=precision,
         recall=recall,
         f1=kernel.harmonic(precision, recall),
-        support_precision=of_support[0],
-        support_recall=of_support[1],
-        support_f1=kernel.harmonic(*of_support),
-        columns=Cot2elSimilarities(**{column: _mean(matches, column) for column in COLUMNS}),
+        support_precision=support[0],
+        support_recall=support[1],
+        support_f1=kernel.harmonic(*support),
+        columns=Cot2elSimilarities(**columns),
     )
-
-
-def _mean(matches: Sequence[Cell], column: str) -> float | None:
-    values = [value for cell in matches if (value := cell.get(column)) is not None]
-    return min(1.0, float(np.mean(values))) if values else None
-
-
-def _texts(pairs: Sequence[Explanation], key: str, stance: Stance) -> list[str]:
-    return [pair.explanation for pair in pairs if (pair.label, pair.stance) == (key, stance)]

@@ -1,7 +1,6 @@
 """CoT2EL: which sentences of a chain of thought speak for and against each option?
 
-Source: Chen et al., EMNLP 2025, section 4 and Appendices B-C. Messages only.
-See docs/methods/cot2el.md.
+Source: Chen et al., EMNLP 2025, section 4 and Appendices B-C. See docs/methods/cot2el.md.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ MOST_PAIRS = 200
 DEFAULT_NLI = "embedded-nli"
 DEFAULT_SIMILARITY = 0.6
 MOST_COMPARED = 1_000_000_000  # characters of explanations times characters of units
-SECONDS_A_COMPARISON = 2e-9  # two upper bounds of the similarity spare most of the work
-MEASURES = 4  # of each found explanation against each human one
+SECONDS_A_COMPARISON = 2e-9  # upper bounds of the similarity save most of the work
+MEASURES = 4  # of each parsed explanation with each human one
 SECONDS_A_MEASURE = 1e-4
 
 Pairs = Annotated[tuple[Explanation, ...], Field(max_length=MOST_PAIRS)]
 
 
 class Cot2elUnitSpan(Message):
-    """A discourse unit that you found yourself, as with a trained segmenter."""
+    """A discourse unit of your own, as from a trained segmenter."""
 
     start: int = Field(ge=0, description="character offset into `reasoning`")
     end: int = Field(gt=0, description="exclusive")
@@ -58,23 +57,27 @@ class Cot2elUnitSpan(Message):
 
 
 class Cot2elWriting(Message):
-    """How `model` is asked for reasoning, parse and structure."""
+    """How `model` is prompted for reasoning, parse and structure."""
 
-    temperature: float = Field(default=0.6, ge=0, le=5, description="of reasoning and parse")
+    temperature: float = Field(
+        default=0.6, ge=0, le=5, description="temperature of reasoning and parse"
+    )
     top_p: float = Field(default=0.95, gt=0, le=1)
-    max_tokens: int = Field(default=4_096, ge=16, le=8_192, description="of each answer")
+    max_tokens: int = Field(
+        default=4_096, ge=16, le=8_192, description="maximum tokens of each answer"
+    )
     source: Literal["reasoning", "answer_text"] = Field(
         default="reasoning",
-        description="`reasoning`: only what is between <think> and </think>; `answer_text`: "
-        "the whole answer, for a model that was not trained to reason first",
+        description="`reasoning`: only the text between <think> and </think>; `answer_text`: the "
+        "whole answer, for a model that was not trained to reason first",
     )
     structuring_model: ModelName | None = Field(
-        default=None, description="turns the parse into JSON; absent: `model`"
+        default=None, description="model that turns the parse into JSON; absent: `model`"
     )
 
 
 class Cot2elRequest(LanguageRequest):
-    """A question with options, and a chain of thought about it, given or generated."""
+    """A question with options, and a chain of thought about it, sent or generated."""
 
     question: Annotated[Question, Input] = Field(
         description="a string; or `premise` and `hypothesis`; or `scenario` and `question`"
@@ -84,65 +87,65 @@ class Cot2elRequest(LanguageRequest):
         default=None, description="the chain of thought; absent: `model` writes it"
     )
     answer: Annotated[Passage | None, Input] = Field(
-        default=None, description="what followed the reasoning; shown to the parser if given"
+        default=None, description="the answer after the reasoning; shown to the parser if present"
     )
     pairs: Annotated[Pairs | None, Input] = Field(
         default=None,
-        description="the parse, bring your own: it is aligned and checked, no model is called",
+        description="your own parse, which is aligned and checked; no model is called",
     )
     units: Annotated[
         Annotated[tuple[Cot2elUnitSpan, ...], Field(min_length=1, max_length=5_000)] | None, Input
-    ] = Field(default=None, description="discourse units of your own; absent: our rules")
+    ] = Field(default=None, description="your own discourse units; absent: found by rules")
     granularity: Literal["edu", "sentence", "both"] | None = Field(
         default=None,
-        description="units to align to: clauses and what connectives begin; sentences; or all; "
-        "absent: the variant's own, `both`, and `edu` for `paper` and `reference`",
+        description="units to align to: `edu` clauses and connective units, `sentence` sentences, "
+        "`both` all. Absent: `both`, or `edu` for variants `paper` and `reference`",
     )
     min_similarity: float | None = Field(
         default=None,
         ge=0,
         lt=1,
-        description="an explanation that no unit exceeds is dropped; 0: none is; absent: the "
-        "variant's own, 0.6, and 0 for `paper`",
+        description="an explanation is dropped unless a unit is more similar than this; 0: none is "
+        "dropped. Absent: 0.6, or 0 for variant `paper`",
     )
     polarity: Polarity | None = Field(
         default=None,
-        description="what tells whether the unit says the opposite of an explanation that it "
-        "resembles, which is then dropped: `nli`, a model of inference, P(contradiction) >= 0.5, "
-        "or the same words but for an odd number of negations; `cues`, an even and an odd number "
-        "of negations; `none`, nothing; absent: the variant's own, `nli`, and `none` for `paper` "
-        "and `reference`. `nli` falls back on `cues` where the model does not know the language, "
-        "or is not configured",
+        description="how to find that the unit says the opposite of the explanation, which is then "
+        "dropped. `nli`: an inference model with P(contradiction) >= 0.5, or the same words with "
+        "an odd number of negations. `cues`: an even and an odd number of negations. `none`: not "
+        "checked. Absent: `nli`, or `none` for variants `paper` and `reference`. `nli` falls back "
+        "to `cues` if the model does not know the language or is not configured",
     )
     nli_model: ModelName | None = Field(
         default=None,
-        description="tells entailment, neutral and contradiction; absent: embedded-nli",
+        description="model with the labels entailment, neutral and contradiction; absent: "
+        "embedded-nli",
     )
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
         examples=["en", "zh", "ko", "ja"],
-        description="BCP 47, of question and reasoning, believed as it is; `auto` identifies each "
-        "by itself. The prompts are English; the rules of segmentation read en, zh, ko and ja; "
-        "`units` of your own need neither",
+        description="BCP 47 language of question and reasoning; `auto` detects it for each. The "
+        "prompts are English. The rules of segmentation read en, zh, ko and ja; your own `units` "
+        "need neither",
     )
     human_pairs: Annotated[Pairs | None, Input] = Field(
-        default=None, description="pairs that an annotator marked: the result is compared with them"
+        default=None, description="pairs that an annotator marked, to compare the result with"
     )
     similarity: ModelName | None = Field(
         default=None,
-        description="compares with `human_pairs` by meaning; absent: no semantic similarity",
+        description="similarity model for `human_pairs`; absent: no semantic similarity",
     )
     writing: Cot2elWriting | None = Field(default=None, description="how `model` is prompted")
     control_draws: int = Field(
         default=3,
         ge=0,
         le=50,
-        description="explanations with shuffled words, and those of other items, to measure chance",
+        description="draws of shuffled words and of other items' explanations, to measure chance",
     )
     control_pool: Annotated[tuple[Passage, ...], Input] = Field(
         default=(),
         max_length=2_000,
-        description="explanations of other items to draw from; absent: 200 of the service's own",
+        description="explanations of other items to draw from; absent: 200 that are built in",
     )
 
     @field_validator("pairs", "human_pairs")
@@ -151,7 +154,7 @@ class Cot2elRequest(LanguageRequest):
         keys = {option.key for option in info.data.get("options", ())}
         unknown = sorted({pair.label for pair in pairs or ()} - keys) if keys else []
         if unknown:
-            raise ValueError(f"there is no option {unknown[0]}")
+            raise ValueError(f"there is no option {unknown[0]}; use the keys of `options`")
         return pairs
 
     @field_validator("units")
@@ -161,17 +164,17 @@ class Cot2elRequest(LanguageRequest):
     ) -> tuple[Cot2elUnitSpan, ...] | None:
         reasoning = info.data.get("reasoning")
         if units and reasoning is None:
-            raise ValueError("units are offsets into `reasoning`, which is missing")
+            raise ValueError("`units` are offsets into `reasoning`, which is missing; send it")
         if units and reasoning and max(unit.end for unit in units) > len(reasoning):
-            raise ValueError("a unit ends behind the reasoning")
+            raise ValueError("a unit ends after the end of `reasoning`; check its offsets")
         return units
 
     @model_validator(mode="after")
     def _model_or_pairs(self) -> Self:
         if (self.model is None) == (self.pairs is None):
-            raise ValueError("give either `model`, which parses, or `pairs`")
+            raise ValueError("give either `model` or `pairs`")
         if self.reasoning is None and self.pairs is not None:
-            raise ValueError("`pairs` are aligned with `reasoning`, which is missing")
+            raise ValueError("`pairs` are aligned with `reasoning`, which is missing; send it")
         return self
 
 
@@ -215,10 +218,10 @@ _VALIDATED = _FOUND | {
 
 
 def cost(request: Cot2elRequest, reads: int) -> Sequence[Work]:
-    """Alignment, agreement with people, and prompts.
+    """Return the cost of alignment, agreement with people, and prompts.
 
-    Every explanation is compared with every unit of the reasoning. The units hold each of its
-    characters that is not white space, so the product of both lengths is known beforehand.
+    Every explanation is compared with every unit. Units hold each character of the reasoning that
+    is not white space, so the product of both lengths is known in advance.
     """
     return (
         *_alignment(request),
@@ -229,7 +232,7 @@ def cost(request: Cot2elRequest, reads: int) -> Sequence[Work]:
 
 
 def _polarity(request: Cot2elRequest) -> Iterator[Work]:
-    """At most so much: a row for each pair that a unit resembles, of about twice its length."""
+    """An upper bound: a row of about twice its length for each pair that a unit resembles."""
     if request.pairs and request.polarity in (None, "nli") and request.variant == "robust":
         words = sum(words_of(pair.explanation) for pair in dict.fromkeys(request.pairs))
         yield Work((Size("tokens of `pairs`", max(1, words), "/pairs"), Size("sides", 2)))
@@ -238,7 +241,7 @@ def _polarity(request: Cot2elRequest) -> Iterator[Work]:
 def _alignment(request: Cot2elRequest) -> Iterator[Work]:
     if request.pairs is None or request.reasoning is None:
         return
-    pairs = dict.fromkeys(request.pairs)  # each is aligned once
+    pairs = dict.fromkeys(request.pairs)  # a repeated pair is aligned once
     explained = Size(
         "characters of `pairs`", sum(len(pair.explanation) for pair in pairs), "/pairs"
     )
@@ -255,48 +258,42 @@ def _alignment(request: Cot2elRequest) -> Iterator[Work]:
 
 
 def _agreement(request: Cot2elRequest, reads: int) -> Iterator[Work]:
-    found, human = request.pairs or (), request.human_pairs or ()
-    if not found or not human:
+    parsed, human = request.pairs or (), request.human_pairs or ()
+    if not parsed or not human:
         return
     pairs = (
-        Size("`pairs`", len(found), "/pairs"),
+        Size("`pairs`", len(parsed), "/pairs"),
         Size("`human_pairs`", len(human), "/human_pairs"),
     )
     measures = Size("measures", MEASURES)
     yield Work((*pairs, measures), "comparisons", seconds_each=SECONDS_A_MEASURE)
     if request.similarity is not None:
-        texts = {pair.explanation for pair in (*found, *human)}
+        texts = {pair.explanation for pair in (*parsed, *human)}
         tokens = sum(min(reads, words_of(text)) for text in texts)
         yield Work((Size("tokens of `pairs` and `human_pairs`", max(1, tokens), "/pairs"),))
 
 
 def _prompts(request: Cot2elRequest) -> Iterator[Work]:
-    """Each stage reads the question or the reasoning once; what is written is not counted."""
     if request.model is None:
         return
     words = words_of(to_prompt(request.question)) + words_of(request.reasoning or "")
     yield Work((Size("tokens of `question` and `reasoning`", max(1, words), "/reasoning"),))
 
 
-_OF_INFERENCE = [
-    {"key": "A", "text": "Entailment"},
-    {"key": "B", "text": "Neutral"},
-    {"key": "C", "text": "Contradiction"},
-]
+def elicited(explanation: ElicitedExplanation) -> dict[str, Any]:
+    """Return a request for the chain of thought that the model wrote before its answer.
 
-
-def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """Of the chain that the model reasoned before its answer; it parses its own, as in the paper.
-    Options of anything but inference are the caller's."""
-    told = {name: found.inputs.get(name) for name in ("premise", "hypothesis")}
-    of_inference = all(told.values())
-    answered = {"answer": found.answer} if found.answer.strip() else {}
+    The model parses its own chain, as in the paper. Options are known for inference only.
+    """
+    pair = {name: explanation.inputs.get(name) for name in ("premise", "hypothesis")}
+    is_inference = all(pair.values())
+    answer = {"answer": explanation.answer} if explanation.answer.strip() else {}
     return {
-        **answered,
-        "question": told if of_inference else found.inputs.get("question"),
-        "options": _OF_INFERENCE if of_inference else None,
-        "reasoning": found.reasoning or None,
-        "model": found.model,
+        **answer,
+        "question": pair if is_inference else explanation.inputs.get("question"),
+        "options": _UMBRELLA["options"] if is_inference else None,
+        "reasoning": explanation.reasoning or None,
+        "model": explanation.model,
     }
 
 

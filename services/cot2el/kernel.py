@@ -1,7 +1,7 @@
 """The formulas of CoT2EL: alignment to discourse units, string similarities, set matching.
 
-Source: Chen et al., EMNLP 2025, Eqs. 4-12. Pure functions: strings and arrays in, numbers out; None
-is "undefined". All similarities are in [0, 1], higher = more alike.
+Source: Chen et al., EMNLP 2025, Eqs. 4-12. Pure functions; None is "undefined". All similarities
+are in [0, 1], higher = more alike.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rapidfuzz.process import cdist
 from shared.contracts.errors import TooCostly
 from shared.queue.job_context import check
 
-MOST_STEPS = 1_000_000_000  # of difflib's; a minute or two of them
-FEW_STEPS = 100_000  # that difflib does itself, in a few milliseconds
+MOST_STEPS = 1_000_000_000  # steps of difflib; about a minute or two
+FEW_STEPS = 100_000  # up to this, difflib's own search takes a few milliseconds
 ROWS_A_CHECK = 50
 
 Floats = NDArray[np.float64]
@@ -27,47 +27,49 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Alignment:
-    """The unit that is most like an explanation."""
+    """The unit most similar to an explanation."""
 
-    unit: int  # its place in document order
+    unit: int  # index in document order
     similarity: float  # [0, 1]
 
 
 def ratio(explanation: str, unit: str, *, autojunk: bool = False) -> float:
-    """Sim of Eq. 4: `SequenceMatcher(None, explanation, unit).ratio()`. Not symmetric.
+    """Return Sim of Eq. 4, `SequenceMatcher(None, explanation, unit).ratio()`, which is not
+    symmetric.
 
-    Deviates: the released code leaves autojunk on, which takes frequent letters of units of 200
-    characters and more for noise.
+    The released code leaves autojunk on, which ignores frequent letters of units of 200 characters
+    and more.
     """
     return SequenceMatcher(None, explanation, unit, autojunk=autojunk).ratio()
 
 
 class _Counting(SequenceMatcher[str]):
-    """The same matcher, which stops after too many steps and asks between some whether to go on:
-    its time is cubic in the length of texts of few letters, and far below that for prose."""
+    """A SequenceMatcher that raises TooCostly after `most_steps`, and checks the job's time limit.
+
+    Its time is cubic in the length of texts of few letters, and far below that for prose.
+    """
 
     a: str
     b: str
-    b2j: dict[str, list[int]]  # letter of b → its places
+    b2j: dict[str, list[int]]  # letter of b → its positions
 
     def __init__(self, most_steps: int, *, autojunk: bool) -> None:
         super().__init__(None, autojunk=autojunk)
-        self._left = most_steps
+        self._steps_left = most_steps
 
     def set_seq2(self, b: Sequence[str]) -> None:
-        """Another unit."""
         super().set_seq2(b)
-        self._places: dict[str, NDArray[np.int64]] = {}
+        self._positions: dict[str, NDArray[np.int64]] = {}
 
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
     ) -> Match:
-        """Of one range; a step is a place where two letters may be the same."""
+        """Match within one range; a step is a position where two letters may be equal."""
         ahi, bhi = len(self.a) if ahi is None else ahi, len(self.b) if bhi is None else bhi
-        # difflib looks at those before blo, too
+        # difflib also visits the positions before blo
         steps = (ahi - alo) * bhi // max(1, len(self.b2j)) + 1
-        self._left -= steps
-        if self._left < 0:
+        self._steps_left -= steps
+        if self._steps_left < 0:
             raise TooCostly(
                 "explanations and units take too long to compare: lower `control_draws`, or send "
                 "fewer or shorter `pairs`",
@@ -79,42 +81,32 @@ class _Counting(SequenceMatcher[str]):
         return self._by_rows(alo, ahi, blo, bhi)
 
     def _by_rows(self, alo: int, ahi: int, blo: int, bhi: int) -> Match:
-        """The longest match, the first in a and then in b of equals: difflib's, a row at a time."""
+        """Return difflib's match: of the longest, the first in a and then in b."""
         best = Match(alo, blo, 0)
-        before, after = np.zeros((2, len(self.b) + 1), dtype=np.int32)  # at j + 1: ends at j
-        known = np.array([], dtype=np.int64)
+        before, after = np.zeros((2, len(self.b) + 1), dtype=np.int32)  # [j + 1]: match ends at j
+        previous = np.array([], dtype=np.int64)
         for row in range(alo, ahi):
             if (row - alo) % ROWS_A_CHECK == 0:
                 check()
-            places = self._places_of(self.a[row])
-            places = places[places.searchsorted(blo) : places.searchsorted(bhi)]
-            lengths = before[places] + 1
-            before[known + 1] = 0
-            after[places + 1] = lengths
-            before, after, known = after, before, places
+            letter = self.a[row]
+            if letter not in self._positions:
+                self._positions[letter] = np.array(self.b2j.get(letter, ()), dtype=np.int64)
+            positions = self._positions[letter]
+            positions = positions[positions.searchsorted(blo) : positions.searchsorted(bhi)]
+            lengths = before[positions] + 1
+            before[previous + 1] = 0
+            after[positions + 1] = lengths
+            before, after, previous = after, before, positions
             if lengths.size and lengths.max() > best.size:
-                place, size = int(lengths.argmax()), int(lengths.max())
-                best = Match(row - size + 1, int(places[place]) - size + 1, size)
-        return self._extended(best, alo, ahi, blo, bhi)
-
-    def _places_of(self, letter: str) -> NDArray[np.int64]:
-        """Its offsets in the unit; made once, and only for units that are looked at by rows."""
-        if letter not in self._places:
-            self._places[letter] = np.array(self.b2j.get(letter, ()), dtype=np.int64)
-        return self._places[letter]
-
-    def _extended(self, best: Match, alo: int, ahi: int, blo: int, bhi: int) -> Match:
-        """By equal letters that autojunk has taken out."""
-        start, other, size = best
-        while start > alo and other > blo and self.a[start - 1] == self.b[other - 1]:
-            start, other, size = start - 1, other - 1, size + 1
-        while (
-            start + size < ahi
-            and other + size < bhi
-            and self.a[start + size] == self.b[other + size]
-        ):
+                index, size = int(lengths.argmax()), int(lengths.max())
+                best = Match(row - size + 1, int(positions[index]) - size + 1, size)
+        a, b, size = best
+        # extend by equal letters that autojunk has taken out
+        while a > alo and b > blo and self.a[a - 1] == self.b[b - 1]:
+            a, b, size = a - 1, b - 1, size + 1
+        while a + size < ahi and b + size < bhi and self.a[a + size] == self.b[b + size]:
             size += 1
-        return Match(start, other, size)
+        return Match(a, b, size)
 
 
 def align(
@@ -126,9 +118,9 @@ def align(
 ) -> list[Alignment | None]:
     """Eq. 4: for each explanation the most similar unit, the first of equals; None: no units.
 
-    Matching blocks stand in the same order in both texts: the ratio is at most that of the longest
-    common subsequence, which is found many times faster. Units are compared by falling bound, as
-    long as the bound reaches the best so far: the result is the same. Raises TooCostly after
+    Matching blocks have the same order in both texts, so the ratio is at most that of the longest
+    common subsequence, which is much faster to find. Units are compared by falling bound while the
+    bound reaches the best ratio, which does not change the result. Raises TooCostly after
     `most_steps`.
     """
     matcher = _Counting(most_steps, autojunk=autojunk)
@@ -136,7 +128,6 @@ def align(
 
 
 def _nearest(explanation: str, units: Sequence[str], matcher: _Counting) -> Alignment | None:
-    """The unit of the highest ratio, the first of equals."""
     check()
     if not units:
         return None
@@ -144,15 +135,15 @@ def _nearest(explanation: str, units: Sequence[str], matcher: _Counting) -> Alig
     common = cdist([explanation], units, scorer=LCSseq.similarity, dtype=np.int32)[0]
     bounds = np.where(lengths == 0, 1.0, 2.0 * common / np.maximum(lengths, 1))
     best = Alignment(0, -1.0)
-    for place in np.argsort(-bounds, kind="stable").tolist():
-        if bounds[place] < best.similarity:
+    for index in np.argsort(-bounds, kind="stable").tolist():
+        if bounds[index] < best.similarity:
             break
-        if bounds[place] == best.similarity and place > best.unit:
+        if bounds[index] == best.similarity and index > best.unit:
             continue
-        matcher.set_seqs(explanation, units[place])
+        matcher.set_seqs(explanation, units[index])
         similarity = matcher.ratio()
-        if (similarity, -place) > (best.similarity, -best.unit):
-            best = Alignment(place, similarity)
+        if (similarity, -index) > (best.similarity, -best.unit):
+            best = Alignment(index, similarity)
     return best
 
 
@@ -173,9 +164,9 @@ def _ngrams(tokens: Sequence[str], n: int) -> set[tuple[str, ...]]:
 
 
 def euclidean(cosine: float) -> float:
-    """1 / (1 + d) with d the distance of two embeddings of length 1 at this cosine, [0, 1].
+    """Return 1 / (1 + d) with d the distance of two embeddings of length 1 at this cosine, [0, 1].
 
-    The paper's "Euc." is not defined there; this is our reading.
+    The paper does not define its "Euc."; this is our reading.
     """
     return float(1 / (1 + np.sqrt(max(0.0, 2 - 2 * cosine))))
 
@@ -188,12 +179,12 @@ def best_matches(similarities: Floats) -> NDArray[np.intp]:
 def set_score(similarities: Floats) -> float:
     """Eq. 11 for (E, H) similarities of the explanations of one label and stance.
 
-    Both sets empty: 1; one empty: 0; else the mean over the E of the best of the H. Precision-like:
-    what only the H have costs nothing. The transposed matrix gives the other direction.
+    Both sets empty: 1; one empty: 0; else the mean over the E of the best of the H. Like precision,
+    so extra H cost nothing. The transposed matrix gives the other direction.
     """
-    of_e, of_h = similarities.shape
-    if of_e == 0 or of_h == 0:
-        return float(of_e == of_h)
+    rows, columns = similarities.shape
+    if rows == 0 or columns == 0:
+        return float(rows == columns)
     return float(similarities.max(axis=1).mean())
 
 

@@ -1,4 +1,4 @@
-"""CoT2EL: reason, parse, structure; then every explanation becomes a unit of the reasoning.
+"""CoT2EL: reason, parse and structure, then replace every explanation by a unit of the reasoning.
 
 Source: Chen et al., EMNLP 2025, section 4.
 """
@@ -44,7 +44,7 @@ from shared.text.language import (
     rules_obstacle,
 )
 
-PROMPTED = ("en",)  # what the prompts of the three stages are written in
+PROMPTED = ("en",)  # language of the prompts
 
 
 class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]):
@@ -54,13 +54,17 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
     variants = VARIANTS
 
     def collect(self, requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
-        found = draft_and_compare(requests)
-        return [_with_languages(request, own) for request, own in zip(requests, found, strict=True)]
+        results = []
+        for request, collected in zip(requests, draft_and_compare(requests), strict=True):
+            # reasoning that a model wrote may be in another language than its prompt
+            languages, unread = _rule_coverage(request, collected.draft.reasoning)
+            results.append(replace(collected, languages=languages, obstacles=unread))
+        return results
 
     def coverage(self, request: Cot2elRequest) -> LanguageCoverage:
-        """Of the prompts and the rules of segmentation, and of the models that write."""
-        languages, unread = _rule_coverage(request, request.reasoning)
-        return model_coverage(request, languages, model_languages(request), unread)
+        """Cover the prompts, the rules of segmentation, and the models that write."""
+        languages, obstacles = _rule_coverage(request, request.reasoning)
+        return model_coverage(request, languages, model_languages(request), obstacles)
 
     def undefined(self, request: Cot2elRequest, collected: Collected) -> Cot2elResult:
         return Cot2elResult(
@@ -83,16 +87,15 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
     def report(self, request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elResult:
         draft, refinement = collected.draft, collected.refinement
         chance, others = refinement.chance, refinement.others
-        kept = [one for one in refinement.refined if one.kept]
-        similar = [
-            one.alignment.similarity for one in refinement.refined if one.alignment is not None
-        ]
+        refined = refinement.refined
+        kept = [row for row in refined if row.kept]
+        similar = [row.alignment.similarity for row in refined if row.alignment is not None]
         components = Cot2elComponents(
-            faithfulness=len(kept) / len(refinement.refined) if refinement.refined else None,
+            faithfulness=len(kept) / len(refined) if refined else None,
             mean_similarity=float(np.mean(similar)) if similar else None,
-            parsed=len(refinement.refined),
+            parsed=len(refined),
             kept=len(kept),
-            contradicted=sum(one.contradicted for one in refinement.refined),
+            contradicted=sum(row.contradicted for row in refined),
             distinct=len(refinement.aligned),
             labels_with_support=len(
                 {p.label for p in refinement.filtered if p.stance == "support"}
@@ -160,55 +163,52 @@ NOTHING = Cot2elComponents(
 )
 
 
-def _with_languages(request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elCollected:
-    """Reasoning that a model wrote may be in another language than its prompt."""
-    languages, unread = _rule_coverage(request, collected.draft.reasoning)
-    return replace(collected, languages=languages, obstacles=unread)
-
-
 def _rule_coverage(
     request: Cot2elRequest, reasoning: str | None
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
-    """Whether prompts and rules read question and reasoning; None: it is not written yet."""
-    sent = requested_language(request)
-    asked = in_words(request.question)
-    question = find_language(asked, sent)
-    thought = None if reasoning is None else find_language(reasoning, sent)
+    """Return the languages, and the texts that prompts or rules do not read.
+
+    `reasoning` is None if it is not written yet.
+    """
+    requested = requested_language(request)
+    text = in_words(request.question)
+    question = find_language(text, requested)
+    thought = None if reasoning is None else find_language(reasoning, requested)
     languages = Languages(text=assume_language(question, thought), explanation=thought)
-    found = [rules_obstacle(asked, languages.text, PROMPTED)] if request.model else []
-    segmented = request.units is None  # by our rules
-    if reasoning is not None and thought is not None and (request.model or segmented):
-        ruled = PROMPTED if request.model else RULED
-        found.append(rules_obstacle(reasoning, assume_language(thought, question), ruled))
-    return languages, tuple(dict.fromkeys(filter(None, found)))
+    obstacles = [rules_obstacle(text, languages.text, PROMPTED)] if request.model else []
+    uses_rules = request.model or request.units is None
+    if reasoning is not None and thought is not None and uses_rules:
+        readable = PROMPTED if request.model else RULED
+        obstacles.append(rules_obstacle(reasoning, assume_language(thought, question), readable))
+    return languages, tuple(dict.fromkeys(filter(None, obstacles)))
 
 
 def _evidence(refinement: RefinedReasoning) -> Iterator[Cot2elRefinedPair]:
-    for one, unit in refinement.aligned:
+    for row, unit in refinement.aligned:
         yield Cot2elRefinedPair(
             start=unit.start,
             end=unit.end,
             text=refinement.text[unit.start : unit.end],
-            label=one.pair.label,
-            stance=one.pair.stance,
-            value=one.alignment.similarity if one.alignment else 0.0,
-            original=one.pair.explanation,
+            label=row.pair.label,
+            stance=row.pair.stance,
+            value=row.alignment.similarity if row.alignment else 0.0,
+            original=row.pair.explanation,
             unit_sources=unit.sources,
-            **_reading(one),
+            **_reading(row),
         )
 
 
-def _reading(one: RefinedExplanation) -> dict[str, Any]:
-    return {} if one.reading is None else vars(one.reading)
+def _reading(row: RefinedExplanation) -> dict[str, Any]:
+    return {} if row.reading is None else vars(row.reading)
 
 
 def _filtered_out(refinement: RefinedReasoning) -> Iterator[Cot2elDropped]:
-    for one in refinement.refined:
-        if not one.kept:
+    for row in refinement.refined:
+        if not row.kept:
             yield Cot2elDropped(
-                **one.pair.model_dump(),
-                similarity=None if one.alignment is None else one.alignment.similarity,
-                **_reading(one),
+                **row.pair.model_dump(),
+                similarity=None if row.alignment is None else row.alignment.similarity,
+                **_reading(row),
             )
 
 
@@ -221,30 +221,20 @@ def _with_stance(pairs: Sequence[Cot2elListedPair], stance: Stance) -> tuple[Cot
 
 
 def _validation(collected: Cot2elCollected) -> Cot2elValidation | None:
-    request, refinement, measures = (
-        collected.draft.request,
-        collected.refinement,
-        collected.measures,
-    )
+    request, measures = collected.draft.request, collected.measures
     if measures is None or request.human_pairs is None or collected.draft.status != "ok":
         return None
     keys = [option.key for option in request.options]
     refinement, human = collected.refinement, request.human_pairs
+    groups: list[Any] = ["lexical"]
+    groups += ["syntactic"] if measures.tags is not None else []
+    groups += ["semantic"] if measures.cosines is not None else []
     return Cot2elValidation(
-        metrics_used=tuple(_available_groups(measures)),
+        metrics_used=(*groups, "levenshtein"),
         group_mean=agreement(refinement.filtered, human, keys, measures, group_mean),
         column_mean=agreement(refinement.filtered, human, keys, measures, column_mean),
         parsed=agreement(refinement.parsed, human, keys, measures, group_mean),
     )
-
-
-def _available_groups(measures: TextSimilarity) -> Iterator[Any]:
-    yield "lexical"
-    if measures.tags is not None:
-        yield "syntactic"
-    if measures.cosines is not None:
-        yield "semantic"
-    yield "levenshtein"
 
 
 def _warnings(collected: Cot2elCollected) -> Iterator[str]:
@@ -254,16 +244,16 @@ def _warnings(collected: Cot2elCollected) -> Iterator[str]:
     if refinement.refined and not refinement.units:
         yield "the reasoning has no discourse units: nothing can be aligned"
     if refinement.chance is None:
-        why = "no draws were requested" if request.control_draws == 0 else "nothing to align"
-        yield f"no control: {why}"
-    wanted = request.polarity or VARIANTS[request.variant].polarity
-    if wanted == "nli" and refinement.polarity == "cues":
+        reason = "no draws were requested" if request.control_draws == 0 else "nothing to align"
+        yield f"no control: {reason}"
+    polarity = request.polarity or VARIANTS[request.variant].polarity
+    if polarity == "nli" and refinement.polarity == "cues":
         language = language_name(refinement.language)
-        yield f"polarity by negation cues: no model of inference read {language}"
-    readings = [one.reading for one in refinement.refined if one.reading is not None]
-    unread = sum(one.polarity == "unread" for one in readings)
+        yield f"polarity by negation cues: no inference model reads {language}"
+    readings = [row.reading for row in refinement.refined if row.reading is not None]
+    unread = sum(row.polarity == "unread" for row in readings)
     if unread:
-        yield f"polarity-unread: {unread} explanations are kept though nothing read their units"
+        yield f"polarity-unread: {unread} explanations are kept, since their units are unreadable"
     for key, count in collected.draft.unplaced:
         yield f"the parse's key {key!r} is no option: {count} statements left out"
     if collected.measures is not None:
@@ -273,10 +263,12 @@ def _warnings(collected: Cot2elCollected) -> Iterator[str]:
 def _missing_metrics(measures: TextSimilarity, language: str) -> Iterator[str]:
     if measures.tags is None:
         english = "no English spaCy model is installed"
-        why = english if language == "en" else f"there is no tagger for {language_name(language)}"
-        yield f"no syntactic similarity: {why}"
+        reason = (
+            english if language == "en" else f"there is no tagger for {language_name(language)}"
+        )
+        yield f"no syntactic similarity: {reason}"
     if measures.cosines is None:
-        yield "no semantic similarity: no model was named in `similarity`"
+        yield "no semantic similarity: `similarity` names no model"
 
 
 SERVICE = Cot2el()

@@ -1,8 +1,7 @@
-"""Drafts by a language model, and comparisons with humans by a similarity model and a tagger.
+"""Drafts by a language model, and comparisons by inference and similarity models and a tagger.
 
-One call per similarity model for all requests, and one per model of inference, which reads every
-pair of a unit and an explanation that resembles it; see `stages` for the language model. Parts of
-speech need an English spaCy model on the machine, which is a plug-in and no requirement.
+All requests share one call per similarity model, and one per inference model; see `stages` for the
+language model. Part-of-speech tags need an English spaCy model, which is optional.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from services.cot2el.refinement import (
     without_polarity,
 )
 from services.cot2el.segmentation import Language
-from services.cot2el.stages import ReasoningDraft, drafts
+from services.cot2el.stages import ReasoningDraft, write_drafts
 from services.cot2el.variants import VARIANTS
 from shared.contracts.calls import Example, Pair
 from shared.contracts.errors import BadInput, pointing_to
@@ -50,41 +49,44 @@ Texts = tuple[str, str]
 def refine_drafts(
     aligned: Sequence[AlignedReasoning], requests: Sequence[Cot2elRequest]
 ) -> list[RefinedReasoning]:
-    """With what became of every pair; one call a model for all requests."""
-    told = [in_force(request, own) for request, own in zip(requests, aligned, strict=True)]
-    wanted: dict[str, dict[Texts, None]] = {}
-    for request, own, polarity in zip(requests, aligned, told, strict=True):
+    """Refine every draft, with one call per inference model for all requests."""
+    polarities = [
+        in_force(request, draft) for request, draft in zip(requests, aligned, strict=True)
+    ]
+    rows = list(zip(requests, aligned, polarities, strict=True))
+    pairs_by_model: dict[str, dict[Texts, None]] = {}
+    for request, draft, polarity in rows:
         if polarity == "nli":
-            wanted.setdefault(_nli_name(request), {}).update(dict.fromkeys(own.matching_pairs()))
-    readings = {name: _classify_pairs(name, list(pairs)) for name, pairs in wanted.items()}
+            pairs = pairs_by_model.setdefault(_nli_name(request), {})
+            pairs.update(dict.fromkeys(draft.matching_pairs()))
+    readings = {name: _classify_pairs(name, list(pairs)) for name, pairs in pairs_by_model.items()}
     return [
-        own.refine(_polarity_reader(polarity, own, readings.get(_nli_name(request), {})), polarity)
-        for request, own, polarity in zip(requests, aligned, told, strict=True)
+        draft.refine(
+            _polarity_reader(polarity, draft.language, readings.get(_nli_name(request), {})),
+            polarity,
+        )
+        for request, draft, polarity in rows
     ]
 
 
 def in_force(request: Cot2elRequest, aligned: AlignedReasoning) -> Polarity:
-    """As requested; cues where no model reads the language."""
+    """Return the requested polarity, or `cues` instead of `nli` if no model reads the language."""
     polarity = request.polarity or VARIANTS[request.variant].polarity
     if polarity != "nli":
         return polarity
     judge = _nli_judge(request)
     if judge is None:
         return "cues"
-    learned = {canonical(each) for each in judge.languages if each != "*"}
-    known = request.accept_untrained_languages or not learned or aligned.language in learned
-    return "nli" if known else "cues"
-
-
-def nli_use(request: Cot2elRequest, refinement: RefinedReasoning) -> list[ModelUse]:
-    """The model of inference, where it was asked."""
-    judge = _nli_judge(request) if refinement.polarity == "nli" else None
-    return [] if judge is None else [judge.use]
+    languages = {canonical(language) for language in judge.languages if language != "*"}
+    accepted = request.accept_untrained_languages or not languages or aligned.language in languages
+    return "nli" if accepted else "cues"
 
 
 def _nli_judge(request: Cot2elRequest) -> Judge | None:
-    """None where the service's own is not configured. Raises BadInput for a model that was named
-    and does not tell the three labels."""
+    """Return the inference model; None if the default is not configured.
+
+    Raises BadInput if the request's model does not have the three labels.
+    """
     try:
         with pointing_to("/nli_model"):
             judge = models().judge(_nli_name(request))
@@ -106,42 +108,43 @@ def _classify_pairs(name: str, pairs: Sequence[Texts]) -> dict[Texts, PolarityRe
     if not pairs:
         return {}
     judge = models().judge(name)
-    examples = [Example(text=unit, text_pair=said) for unit, said in pairs]
+    examples = [Example(text=unit, text_pair=explanation) for unit, explanation in pairs]
     labels = [label.lower() for label in judge.labels_of(examples[0])]
-    place = labels.index(CONTRADICTION)
-    found = {}
+    contradiction = labels.index(CONTRADICTION)
+    readings = {}
     for pair, judgement in zip(pairs, judge.judgements(examples), strict=True):
-        read = judgement.fine()
-        whole = read.unread is None and read.read_share == 1
-        found[pair] = by_probability(float(read.among_labels()[place])) if whole else UNREAD
-    return found
+        fine = judgement.fine()
+        is_read = fine.unread is None and fine.read_share == 1
+        readings[pair] = (
+            by_probability(float(fine.among_labels()[contradiction])) if is_read else UNREAD
+        )
+    return readings
 
 
 def _polarity_reader(
-    polarity: Polarity, own: AlignedReasoning, readings: dict[Texts, PolarityReading]
+    polarity: Polarity, language: Language, readings: dict[Texts, PolarityReading]
 ) -> ReadPolarity:
     if polarity == "none":
         return without_polarity
     if polarity == "cues":
-        return by_cues(own.language) if own.language in NEGATIONS else lambda unit, said: UNREAD
-    return lambda unit, said: _correct_by_cues(readings[unit, said], unit, said, own.language)
+        return by_cues(language) if language in NEGATIONS else lambda unit, explanation: UNREAD
 
+    def read(unit: str, explanation: str) -> PolarityReading:
+        reading = readings[unit, explanation]
+        # small models miss a "not"; cues find it in texts that are otherwise equal
+        may_miss = reading.polarity == "kept" and language in NEGATIONS
+        if may_miss and is_negated_copy(unit, explanation, language):
+            return replace(reading, polarity="contradicted")
+        return reading
 
-def _correct_by_cues(
-    found: PolarityReading, unit: str, said: str, language: Language
-) -> PolarityReading:
-    """The model's reading, unless it is blind to a "not"; a pair it did not read stays unread."""
-    blind = found.polarity == "kept" and language in NEGATIONS
-    if blind and is_negated_copy(unit, said, language):
-        return replace(found, polarity="contradicted")
-    return found
+    return read
 
 
 Cosines = dict[str, tuple[ModelUse, dict[Texts, float]]]  # similarity model → cosines
 
-LONGEST_RUN = 100  # characters without a blank
-ALONE = Lock()  # one thread tags at a time
-PREFERRED = ("en_core_web_md", "en_core_web_sm")  # the paper's own first
+LONGEST_RUN = 100  # characters without white space
+ALONE = Lock()  # spaCy's pipeline is not thread-safe
+PREFERRED = ("en_core_web_md", "en_core_web_sm")  # the paper's model first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,22 +158,21 @@ class Cot2elCollected(Collected):
 
 
 def draft_and_compare(requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
-    """Every request, drafted, refined and compared."""
-    drafted = drafts(requests)
+    """Draft, refine and compare every request."""
+    drafted = write_drafts(requests)
     refinements = refine_drafts([align_draft(draft) for draft in drafted], requests)
     cosines = _cosine_similarity(requests, refinements)
-    return [
-        _collect_one(draft, refinement, cosines)
-        for draft, refinement in zip(drafted, refinements, strict=True)
-    ]
+    pairs = zip(drafted, refinements, strict=True)
+    return [_collect(draft, refinement, cosines) for draft, refinement in pairs]
 
 
-def _collect_one(
+def _collect(
     draft: ReasoningDraft, refinement: RefinedReasoning, cosines: Cosines
 ) -> Cot2elCollected:
     request, measures, tagger = draft.request, None, None
     uses = [models().writer(name).use for name in _model_names(request)]
-    uses += nli_use(request, refinement)
+    judge = _nli_judge(request) if refinement.polarity == "nli" else None
+    uses += [] if judge is None else [judge.use]
     if request.human_pairs is not None:
         compared = cosines.get(request.similarity or "")
         if compared is not None:
@@ -199,7 +201,6 @@ def model_languages(request: Cot2elRequest) -> tuple[ModelLanguages, ...]:
 
 
 def _model_names(request: Cot2elRequest) -> list[str]:
-    """The language models that worked on it, each once."""
     if request.model is None:
         return []
     second = request.writing.structuring_model if request.writing else None
@@ -209,33 +210,32 @@ def _model_names(request: Cot2elRequest) -> list[str]:
 def _cosine_similarity(
     requests: Sequence[Cot2elRequest], refinements: Sequence[RefinedReasoning]
 ) -> Cosines:
-    """Of every found text and every human one, by similarity model."""
     by_model: dict[str, dict[Texts, None]] = {}
     for request, refinement in zip(requests, refinements, strict=True):
         if request.similarity is not None and request.human_pairs is not None:
             pairs = by_model.setdefault(request.similarity, {})
             pairs |= dict.fromkeys(_pairs(request.human_pairs, refinement))
-    found = {}
+    cosines = {}
     for name, pairs in by_model.items():
         with pointing_to("/similarity"):
             model = models().similarity(name)
         values = model.similarities([Pair(a=a, b=b) for a, b in pairs]).tolist()
-        found[name] = model.use, dict(zip(pairs, values, strict=True))
-    return found
+        cosines[name] = model.use, dict(zip(pairs, values, strict=True))
+    return cosines
 
 
 def _pairs(human: Sequence[Explanation], refinement: RefinedReasoning) -> list[Texts]:
-    """Texts that can meet: of the same label and stance."""
+    """Return pairs of texts of the same label and stance."""
     return [
-        (found.explanation, marked.explanation)
-        for found in (*refinement.filtered, *refinement.parsed)
+        (parsed.explanation, marked.explanation)
+        for parsed in (*refinement.filtered, *refinement.parsed)
         for marked in human
-        if (found.label, found.stance) == (marked.label, marked.stance)
+        if (parsed.label, parsed.stance) == (marked.label, marked.stance)
     ]
 
 
 def _words(language: str) -> Callable[[str], Sequence[str]]:
-    """Lower-case words; characters where a script sets no spaces."""
+    """Return a splitter into lower-case words, or into characters for Chinese and Japanese."""
     if language in ("zh", "ja"):
         return lambda text: [letter for letter in text.lower() if not letter.isspace()]
     return lambda text: text.lower().split()
@@ -243,7 +243,7 @@ def _words(language: str) -> Callable[[str], Sequence[str]]:
 
 @lru_cache(maxsize=1)
 def tagger_name() -> str | None:
-    """The installed model, or None. spaCy is imported here: the import alone takes seconds."""
+    """Return the installed spaCy model, or None. spaCy takes seconds to import."""
     import spacy
 
     installed = sorted(
@@ -253,7 +253,7 @@ def tagger_name() -> str | None:
 
 
 def tags(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
-    """text → its universal part-of-speech tags; None where no model is installed."""
+    """Return text → universal part-of-speech tags; None if no model is installed."""
     if tagger_name() is None:
         return None
     distinct = list(dict.fromkeys(texts))
@@ -261,8 +261,8 @@ def tags(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
     with ALONE:
         docs = _tagger().pipe(chain.from_iterable(parts))
         return {
-            text: tuple(token.pos_ for doc in islice(docs, len(own)) for token in doc)
-            for text, own in zip(distinct, parts, strict=True)
+            text: tuple(token.pos_ for doc in islice(docs, len(segments_of_text)) for token in doc)
+            for text, segments_of_text in zip(distinct, parts, strict=True)
         }
 
 

@@ -1,4 +1,4 @@
-"""CoT2EL: the chain of thought with what speaks for and against each option."""
+"""CoT2EL's page: the chain of thought with its explanations for and against each option."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SAYS: dict[Stance, str] = {"support": "speaks for", "oppose": "speaks against"}
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """Whose span ends here: `A+` supports option A, `A−` opposes it."""
+    """A mark where a span ends: `A+` supports option A, `A−` opposes it."""
 
     text: str
     stance: Stance
@@ -49,7 +49,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPart:
-    """A stretch of the reasoning, and the spans that end with it."""
+    """A piece of the reasoning, and the spans that end with it."""
 
     piece: MarkedText
     tags: tuple[Tag, ...]
@@ -57,7 +57,7 @@ class ReasoningPart:
 
 @dataclass(frozen=True, slots=True)
 class OptionExplanations(OptionRow):
-    """An option and the explanations that speak of it."""
+    """An option and its explanations."""
 
     support: tuple[Cot2elRefinedPair, ...]
     oppose: tuple[Cot2elRefinedPair, ...]
@@ -66,7 +66,7 @@ class OptionExplanations(OptionRow):
 
 @dataclass(frozen=True, slots=True)
 class AblationSet:
-    """One of the paper's sets, as a count."""
+    """The size of one of the paper's sets."""
 
     name: str
     about: str
@@ -75,16 +75,16 @@ class AblationSet:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorComparison:
-    """One way of matching with the annotator's pairs."""
+    """Agreement with the annotator's pairs by one way of matching."""
 
     name: str
     about: str
-    found: Cot2elAgreement
+    agreement: Cot2elAgreement
 
 
 @dataclass(frozen=True, slots=True)
 class Cot2elView:
-    """All that the template shows beside the report."""
+    """What the template shows in addition to the report."""
 
     chance: str | None
     question: list[MarkedText]
@@ -120,58 +120,56 @@ def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
 
 
 def _parts(report: Cot2elResult) -> tuple[ReasoningPart, ...]:
-    """The reasoning cut at every border of a span; a tag stands where its span ends."""
+    """Cut the reasoning at every end of a span, where its tag is shown."""
     text = report.reasoning or ""
     marks = [
-        Mark(one.start, one.end, one.stance, f"{SAYS[one.stance]} {one.label}")
-        for one in report.evidence
-        if one.start is not None and one.end is not None
+        Mark(row.start, row.end, row.stance, f"{SAYS[row.stance]} {row.label}")
+        for row in report.evidence
+        if row.start is not None and row.end is not None
     ]
     ending: dict[int, dict[Tag, None]] = {}
-    for one in report.evidence:
-        if one.end is not None:
-            ending.setdefault(min(one.end, len(text)), {})[_tag(one)] = None
-    found, place = [], 0
+    for row in report.evidence:
+        if row.end is not None:
+            label = f"{SAYS[row.stance]} {row.label}"
+            tag = Tag(f"{row.label}{SIGNS[row.stance]}", row.stance, label)
+            ending.setdefault(min(row.end, len(text)), {})[tag] = None
+    parts, position = [], 0
     for piece in pieces(text, marks):
-        place += len(piece.text)
-        found.append(ReasoningPart(piece, tuple(ending.get(place, {}))))
-    return tuple(found)
-
-
-def _tag(one: Cot2elRefinedPair) -> Tag:
-    return Tag(f"{one.label}{SIGNS[one.stance]}", one.stance, f"{SAYS[one.stance]} {one.label}")
+        position += len(piece.text)
+        parts.append(ReasoningPart(piece, tuple(ending.get(position, {}))))
+    return tuple(parts)
 
 
 def _options(request: Cot2elRequest | None, report: Cot2elResult) -> tuple[OptionExplanations, ...]:
-    spoken = {one.label for one in report.sets.el} | {one.label for one in report.evidence}
+    labels = {row.label for row in report.sets.el} | {row.label for row in report.evidence}
     return tuple(
         OptionExplanations(
             choice.key,
             choice.text,
             _select_pairs(report, choice.key, "support"),
             _select_pairs(report, choice.key, "oppose"),
-            tuple(one for one in report.dropped if one.label == choice.key),
+            tuple(row for row in report.dropped if row.label == choice.key),
         )
-        for choice in choices(None if request is None else request.options, spoken)
+        for choice in choices(None if request is None else request.options, labels)
     )
 
 
 def _select_pairs(report: Cot2elResult, key: str, stance: Stance) -> tuple[Cot2elRefinedPair, ...]:
-    return tuple(one for one in report.evidence if (one.label, one.stance) == (key, stance))
+    return tuple(row for row in report.evidence if (row.label, row.stance) == (key, stance))
 
 
 def _match_rows(report: Cot2elResult) -> tuple[AnnotatorComparison, ...]:
-    found = report.validation
-    if found is None:
+    validation = report.validation
+    if validation is None:
         return ()
     return (
         AnnotatorComparison(
-            "by groups", "best matches by the mean of the similarities", found.group_mean
+            "by groups", "best matches by the mean of the similarities", validation.group_mean
         ),
         AnnotatorComparison(
-            "by columns", "best matches by the mean of all columns", found.column_mean
+            "by columns", "best matches by the mean of all columns", validation.column_mean
         ),
-        AnnotatorComparison("as parsed", "before the alignment, by groups", found.parsed),
+        AnnotatorComparison("as parsed", "before the alignment, by groups", validation.parsed),
     )
 
 
@@ -179,43 +177,43 @@ STATUSES = {
     "ok": "read into explanations",
     "parse_failed": "the parse failed",
     "no_reasoning": "no reasoning was written",
-    "not_read": "not read: the language is not known",
+    "not_read": "not read: unknown language",
 }
 
 
 def design(report: Record) -> Iterator[Block]:
-    """The charts of a batch report."""
+    """Yield the charts of a batch report."""
     explanations = record(report, "explanations")
-    became = {
-        "kept: said in the reasoning": integer(explanations, "kept"),
+    outcomes = {
+        "kept: in the reasoning": integer(explanations, "kept"),
         "dropped: the reasoning says the opposite": integer(explanations, "contradicted"),
-        "dropped: nothing in the reasoning is like it": integer(explanations, "unlike"),
+        "dropped: not in the reasoning": integer(explanations, "unlike"),
     }
-    tones = dict(zip(became, (GOOD, NEUTRAL, BAD), strict=True))
-    yield stacked_bar("What became of the explanations", became, tones=tones)
+    tones = dict(zip(outcomes, (GOOD, NEUTRAL, BAD), strict=True))
+    yield stacked_bar("Explanations, by outcome", outcomes, tones=tones)
     rows = [
         ForestRow("the explanations", record(report, "faithfulness")),
         ForestRow("with their words shuffled", record(report, "faithfulness_by_chance")),
         ForestRow("of other items", record(report, "faithfulness_of_others")),
     ]
-    kept = [row for row in rows if is_shown(row.interval)]
-    yield Forest("Really said in the reasoning, beside two kinds of chance", kept)
+    shown = [row for row in rows if is_shown(row.interval)]
+    yield Forest("Explanations in the reasoning, compared with two kinds of chance", shown)
     shares = {"contradicted": record(report, "contradicted")}
     yield forest("Explanations that the reasoning contradicts", shares, note="Lower is better.")
     options = record(report, "options")
-    said = {
+    counts = {
         "supported": integer(options, "supported"),
         "only opposed": integer(options, "opposed"),
-        "nothing is said of them": integer(options, "unexplained"),
+        "without explanations": integer(options, "unexplained"),
     }
-    tones = dict(zip(said, (GOOD, NEUTRAL, NONE), strict=True))
-    left = integer(options, "unknown")
+    tones = dict(zip(counts, (GOOD, NEUTRAL, NONE), strict=True))
+    unknown = integer(options, "unknown")
     yield stacked_bar(
-        "Options, by what is said for them",
-        said,
-        f"{left:,} results do not keep their options, and are left out." if left else "",
+        "Options, by their explanations",
+        counts,
+        f"{unknown:,} results do not keep their options, and are left out." if unknown else "",
         tones=tones,
     )
     statuses = record(report, "statuses")
-    read = {words: integer(statuses, name) for name, words in STATUSES.items()}
-    yield stacked_bar("Parses, and why they failed", read)
+    named = {words: integer(statuses, name) for name, words in STATUSES.items()}
+    yield stacked_bar("Parses, and why they failed", named)

@@ -1,12 +1,12 @@
-"""Discourse-guided refinement: every explanation becomes the unit of the reasoning nearest to it.
+"""Discourse-guided refinement: every explanation becomes the most similar unit of the reasoning.
 
-Source: Chen et al., EMNLP 2025, Eqs. 3-4. Pure. The controls shuffle the words of each explanation,
-and take explanations of other items instead.
+Source: Chen et al., EMNLP 2025, Eqs. 3-4. Pure. Controls: the explanations with shuffled words, and
+explanations of other items.
 
-Polarity, since string similarity is blind to "not". `nli`: a model of inference reads the unit as
-premise and the explanation as hypothesis. `cues`: both have an even, or both an odd, number of
-negations; the lists of cues read neither scope nor irony. Where the two differ in their negations
-alone, cues find what small models of inference miss, so `nli` uses both.
+String similarity does not see a "not", so polarity is checked. `nli`: an inference model reads the
+unit as premise and the explanation as hypothesis. `cues`: both have an even, or both an odd, number
+of negations; the lists of cues read neither scope nor irony. Small inference models miss texts that
+differ only in a negation, so `nli` uses cues for these.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from shared.statistics.seeds import generator
 from shared.text.changed_meaning import NEGATIONS, negations
 from shared.text.language import canonical
 
-CONTRADICTED = 0.5  # P(contradiction) from which on a pair is dropped
-COPY = 0.9  # similarity of two texts without their negations, from which one copies the other
+CONTRADICTED = 0.5  # P(contradiction) at which a pair is dropped
+COPY = 0.9  # similarity, without negations, at which a text copies another
 
 
 @dataclass(frozen=True)
 class PolarityReading:
-    """Whether the unit of an explanation says the same as it."""
+    """Result of the check that a unit says the same as its explanation."""
 
     polarity: PolarityOutcome
-    contradiction: float | None = None  # P, [0, 1]; None: no model read it
+    contradiction: float | None = None  # P, [0, 1]; None: not read by a model
 
     @property
     def keeps(self) -> bool:
@@ -59,16 +59,18 @@ class PolarityReading:
 
 
 UNREAD = PolarityReading("unread")
-ReadPolarity = Callable[[str, str], PolarityReading | None]  # unit, explanation; None: not asked
+ReadPolarity = Callable[
+    [str, str], PolarityReading | None
+]  # (unit, explanation) → None: not checked
 
 
 def without_polarity(unit: str, explanation: str) -> PolarityReading | None:
-    """As printed and as released: similarity alone decides."""
+    """Check nothing, as printed and as released."""
     return None
 
 
 def by_cues(language: Language) -> ReadPolarity:
-    """Parity of the negations."""
+    """Return a reader that compares the parity of negations."""
 
     def read(unit: str, explanation: str) -> PolarityReading:
         same = negations(unit, language) % 2 == negations(explanation, language) % 2
@@ -78,15 +80,16 @@ def by_cues(language: Language) -> ReadPolarity:
 
 
 def is_negated_copy(unit: str, explanation: str, language: Language) -> bool:
-    """Whether nearly the same words are said, with an odd number of negations more or fewer."""
+    """True for nearly the same words with an odd difference in negations."""
     if negations(unit, language) % 2 == negations(explanation, language) % 2:
         return False
-    bare = (" ".join(NEGATIONS[language].sub(" ", one).split()) for one in (unit, explanation))
-    return SequenceMatcher(None, next(bare), next(bare), autojunk=False).ratio() >= COPY
+    pattern = NEGATIONS[language]
+    a, b = (" ".join(pattern.sub(" ", text).split()) for text in (unit, explanation))
+    return SequenceMatcher(None, a, b, autojunk=False).ratio() >= COPY
 
 
 def by_probability(contradiction: float) -> PolarityReading:
-    """contradiction: P that the unit contradicts the explanation, [0, 1]."""
+    """Read P that the unit contradicts the explanation, [0, 1]."""
     dropped = contradiction >= CONTRADICTED
     return PolarityReading("contradicted" if dropped else "kept", contradiction)
 
@@ -96,7 +99,7 @@ RULED: tuple[Language, ...] = get_args(Language)
 
 
 def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
-    """A draft's pairs, each with its nearest unit of the reasoning, and the controls."""
+    """Align the draft's pairs and its controls with the units of the reasoning."""
     request, text = draft.request, draft.reasoning or ""
     language = segmented_as(request, text)
     rule = rule_of(request)
@@ -105,7 +108,19 @@ def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
         units = tuple(segment(text, language, granularity))
     else:
         units = tuple(merge_units(((unit.start, unit.end), "given") for unit in request.units))
-    said = [pair.explanation for pair in draft.pairs]
+    explanations = [pair.explanation for pair in draft.pairs]
+
+    def baseline(texts: Sequence[str]) -> AlignmentBaseline | None:
+        if not texts:
+            return None
+        size = len(texts) // request.control_draws
+        alignments = [
+            alignment
+            for start in check_each(range(0, len(texts), size))
+            for alignment in align_texts(texts[start : start + size], text, units, rule)
+        ]
+        return AlignmentBaseline(request.control_draws, tuple(texts), tuple(alignments))
+
     controlled = bool(request.control_draws and draft.pairs and units)
     return AlignedReasoning(
         text=text,
@@ -114,93 +129,72 @@ def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
         rule=rule,
         units=units,
         pairs=tuple(draft.pairs),
-        found=tuple(align_texts(said, text, units, rule)),
-        shuffled=_random(request, word_permutations(request, text, said), text, units, rule)
-        if controlled
-        else None,
-        others=_random(request, other_items(request, text, said), text, units, rule)
-        if controlled
-        else None,
+        alignments=tuple(align_texts(explanations, text, units, rule)),
+        shuffled=baseline(word_permutations(request, text, explanations)) if controlled else None,
+        others=baseline(other_items(request, text, explanations)) if controlled else None,
     )
 
 
-def _random(
-    request: Cot2elRequest,
-    texts: Sequence[str],
-    reasoning: str,
-    units: Sequence[Unit],
-    rule: RefinementRule,
-) -> AlignmentBaseline | None:
-    if not texts:
-        return None
-    each = len(texts) // request.control_draws
-    found = [
-        alignment
-        for start in check_each(range(0, len(texts), each))
-        for alignment in align_texts(texts[start : start + each], reasoning, units, rule)
-    ]
-    return AlignmentBaseline(request.control_draws, tuple(texts), tuple(found))
-
-
-def word_permutations(request: Cot2elRequest, reasoning: str, said: Sequence[str]) -> list[str]:
-    """The explanations with their words in random order, draw by draw."""
+def word_permutations(
+    request: Cot2elRequest, reasoning: str, explanations: Sequence[str]
+) -> list[str]:
+    """Return the explanations with their words in random order, draw by draw."""
     count = request.control_draws
     if VARIANTS[request.variant].matched_control:
-        draws = [generator(request.seed, "shuffle", reasoning, place) for place in range(count)]
+        draws = [generator(request.seed, "shuffle", reasoning, index) for index in range(count)]
     else:
         seeds = np.random.SeedSequence(request.seed).spawn(count)
         draws = [np.random.default_rng(seed) for seed in seeds]
-    return [permute_words(text, draw) for draw in draws for text in said]
+    return [permute_words(text, draw) for draw in draws for text in explanations]
 
 
-def other_items(request: Cot2elRequest, reasoning: str, said: Sequence[str]) -> list[str]:
-    """As many explanations of other items, draw by draw; none that stands here too."""
-    pool = [text for text in request.control_pool or load_pool() if text not in set(said)]
+def other_items(request: Cot2elRequest, reasoning: str, explanations: Sequence[str]) -> list[str]:
+    """Return as many explanations of other items, draw by draw."""
+    pool = [text for text in request.control_pool or load_pool() if text not in set(explanations)]
     if not pool or not VARIANTS[request.variant].matched_control:
         return []
     random = generator(request.seed, "other items", reasoning)
-    wanted = request.control_draws * len(said)
-    return [pool[place] for place in random.integers(len(pool), size=wanted)]
+    size = request.control_draws * len(explanations)
+    return [pool[index] for index in random.integers(len(pool), size=size)]
 
 
 @lru_cache(maxsize=1)
 def load_pool() -> tuple[str, ...]:
-    """Explanations of items of our own."""
-    found: list[str] = json.loads(POOL_FILE.read_text("utf-8"))["explanations"]
-    return tuple(found)
+    """Return the built-in explanations of other items."""
+    return tuple(json.loads(POOL_FILE.read_text("utf-8"))["explanations"])
 
 
 @dataclass(frozen=True)
 class AlignmentBaseline:
-    """Texts that stand for chance, and their nearest units."""
+    """Texts that represent chance, and their alignments."""
 
     draws: int
     texts: tuple[str, ...]
-    found: tuple[Alignment | None, ...]
+    alignments: tuple[Alignment | None, ...]
 
 
 @dataclass(frozen=True)
 class AlignedReasoning:
-    """One draft, before anything has read whether a unit says the opposite."""
+    """One draft before polarity is checked."""
 
-    text: str  # the reasoning; empty where there is none
+    text: str  # the reasoning; "" without one
     language: Language
     granularity: Granularity
     rule: RefinementRule
     units: tuple[Unit, ...]
     pairs: tuple[Explanation, ...]
-    found: tuple[Alignment | None, ...]
+    alignments: tuple[Alignment | None, ...]
     shuffled: AlignmentBaseline | None
     others: AlignmentBaseline | None
 
     def matching_pairs(self) -> list[tuple[str, str]]:
-        """(unit, explanation) of all that are similar enough, those of the controls too."""
-        parts = [(tuple(pair.explanation for pair in self.pairs), self.found)]
-        parts += [(one.texts, one.found) for one in (self.shuffled, self.others) if one]
+        """Return (unit, explanation) of all similar pairs, the controls included."""
+        groups = [(tuple(pair.explanation for pair in self.pairs), self.alignments)]
+        groups += [(row.texts, row.alignments) for row in (self.shuffled, self.others) if row]
         return [
             (self.unit_of(alignment), text)
-            for texts, found in parts
-            for text, alignment in zip(texts, found, strict=True)
+            for texts, alignments in groups
+            for text, alignment in zip(texts, alignments, strict=True)
             if alignment is not None and self.rule.matches(alignment)
         ]
 
@@ -209,7 +203,7 @@ class AlignedReasoning:
         return self.text[unit.start : unit.end]
 
     def refine(self, read: ReadPolarity, polarity: Polarity = "none") -> RefinedReasoning:
-        """With what became of every pair. polarity: what told."""
+        """Read the polarity of every pair; `polarity` is the source of `read`."""
         return RefinedReasoning(
             text=self.text,
             language=self.language,
@@ -223,13 +217,13 @@ class AlignedReasoning:
         )
 
     def _refine(self, read: ReadPolarity) -> Iterator[RefinedExplanation]:
-        taken: set[tuple[str, str, int]] = set()
-        for pair, alignment in zip(self.pairs, self.found, strict=True):
+        seen: set[tuple[str, str, int]] = set()
+        for pair, alignment in zip(self.pairs, self.alignments, strict=True):
             kept, reading = self._check_pair(pair.explanation, alignment, read)
-            place = (pair.label, pair.stance, alignment.unit if alignment else -1)
-            repeats = kept and place in taken and not self.rule.repeated
+            key = (pair.label, pair.stance, alignment.unit if alignment else -1)
+            repeats = kept and key in seen and not self.rule.repeated
             yield RefinedExplanation(pair, alignment, kept, repeats, reading)
-            taken |= {place} if kept else set()
+            seen |= {key} if kept else set()
 
     def _check_pair(
         self, text: str, alignment: Alignment | None, read: ReadPolarity
@@ -244,26 +238,26 @@ class AlignedReasoning:
     ) -> RandomBaseline | None:
         if random is None:
             return None
-        pairs = zip(random.texts, random.found, strict=True)
+        pairs = zip(random.texts, random.alignments, strict=True)
         kept = [self._check_pair(text, alignment, read)[0] for text, alignment in pairs]
-        similar = [one.similarity for one in random.found if one is not None]
+        similar = [row.similarity for row in random.alignments if row is not None]
         return RandomBaseline(random.draws, float(np.mean(kept)), float(np.mean(similar)))
 
 
 def segmented_as(request: Cot2elRequest, text: str) -> Language:
-    """Language of the segmentation rules; `units` that were sent need none."""
-    sent = canonical(request.language)
-    return next((one for one in RULED if one == sent), None) or detect_language(text)
+    """Return the language whose rules of segmentation are used."""
+    requested = canonical(request.language)
+    return next((tag for tag in RULED if tag == requested), None) or detect_language(text)
 
 
 @dataclass(frozen=True)
 class RefinedReasoning:
-    text: str  # the reasoning; empty where there is none
+    text: str  # the reasoning; "" without one
     language: Language
     granularity: Granularity
     rule: RefinementRule
     units: tuple[Unit, ...]
-    polarity: Polarity  # what told whether a unit says the opposite
+    polarity: Polarity  # source of the readings
     refined: tuple[RefinedExplanation, ...]
     chance: RandomBaseline | None  # None: not drawn
     others: RandomBaseline | None = None  # explanations of other items
@@ -271,23 +265,23 @@ class RefinedReasoning:
     @property
     def parsed(self) -> tuple[Explanation, ...]:
         """EL."""
-        return tuple(one.pair for one in self.refined)
+        return tuple(row.pair for row in self.refined)
 
     @property
     def aligned(self) -> tuple[tuple[RefinedExplanation, Unit], ...]:
         """EL filtered, each with its unit."""
         return tuple(
-            (one, self.units[one.alignment.unit])
-            for one in self.refined
-            if one.kept and not one.repeats and one.alignment is not None
+            (row, self.units[row.alignment.unit])
+            for row in self.refined
+            if row.kept and not row.repeats and row.alignment is not None
         )
 
     @property
     def filtered(self) -> tuple[Explanation, ...]:
         """EL filtered, as pairs."""
         return tuple(
-            one.pair.model_copy(update={"explanation": self.text[unit.start : unit.end]})
-            for one, unit in self.aligned
+            row.pair.model_copy(update={"explanation": self.text[unit.start : unit.end]})
+            for row, unit in self.aligned
         )
 
 
@@ -299,7 +293,7 @@ class RefinementRule:
     most_steps: int = kernel.MOST_STEPS  # of one alignment
 
     def matches(self, alignment: Alignment | None) -> bool:
-        """Strictly above the threshold; at 0 everything, as printed."""
+        """True if the similarity is above the threshold; at threshold 0 always, as printed."""
         if alignment is None:
             return False
         return self.min_similarity == 0 or alignment.similarity > self.min_similarity
@@ -310,8 +304,8 @@ class RefinedExplanation:
     pair: Explanation
     alignment: Alignment | None  # None: the reasoning has no units
     kept: bool
-    repeats: bool  # kept, but an earlier one of its label and stance has this unit
-    reading: PolarityReading | None = None  # None: nothing was asked
+    repeats: bool  # kept, but an earlier pair of its label and stance has this unit
+    reading: PolarityReading | None = None  # None: polarity was not checked
 
     @property
     def contradicted(self) -> bool:
@@ -320,7 +314,7 @@ class RefinedExplanation:
 
 @dataclass(frozen=True)
 class RandomBaseline:
-    """The same numbers of explanations with shuffled words."""
+    """The same numbers for a control."""
 
     draws: int
     faithfulness: float  # share kept, [0, 1]
@@ -328,11 +322,11 @@ class RandomBaseline:
 
 
 def permute_words(text: str, generator: np.random.Generator) -> str:
-    """Its words in random order; its characters, where white space parts none."""
+    """Return the words in random order, or the characters of a text without white space."""
     words = text.split()
     if len(words) > 1:
-        return " ".join(words[place] for place in generator.permutation(len(words)))
-    return "".join(text[place] for place in generator.permutation(len(text)))
+        return " ".join(words[index] for index in generator.permutation(len(words)))
+    return "".join(text[index] for index in generator.permutation(len(text)))
 
 
 def align_texts(
@@ -341,8 +335,8 @@ def align_texts(
     work = sum(map(len, texts)) * sum(unit.end - unit.start for unit in units)
     if work > MOST_COMPARED:
         raise TooCostly(
-            f"{sum(map(len, texts)):,} characters of explanations are too many for these units: at "
-            f"most {MOST_COMPARED:,} pairs of characters are compared",
+            f"{sum(map(len, texts)):,} characters of explanations are too many for these units: "
+            f"at most {MOST_COMPARED:,} pairs of characters are compared; send fewer `pairs`",
             pointers=("/pairs", "/reasoning"),
         )
     verbatim = [reasoning[unit.start : unit.end] for unit in units]
@@ -350,8 +344,10 @@ def align_texts(
 
 
 def rule_of(request: Cot2elRequest) -> RefinementRule:
-    """In force: the request's, else the variant's own."""
-    row = VARIANTS[request.variant]
-    least = row.min_similarity if request.min_similarity is None else request.min_similarity
-    each = MOST_STEPS // (1 + 2 * request.control_draws)
-    return RefinementRule(least, autojunk=row.autojunk, repeated=row.repeated, most_steps=each)
+    """Return the rule of the request, with the variant's defaults."""
+    variant = VARIANTS[request.variant]
+    least = variant.min_similarity if request.min_similarity is None else request.min_similarity
+    steps = MOST_STEPS // (1 + 2 * request.control_draws)
+    return RefinementRule(
+        least, autojunk=variant.autojunk, repeated=variant.repeated, most_steps=steps
+    )

@@ -1,4 +1,4 @@
-"""What CoT2EL reports. Part of the contract: pydantic only.
+"""The report of CoT2EL. Part of the contract: pydantic only.
 
 Source: Chen et al., EMNLP 2025, section 4, Appendix C, Tables 3 and 8.
 """
@@ -20,50 +20,52 @@ UnitSource = Literal["sentence", "clause", "connective", "given"]
 
 
 class Cot2elRefinedPair(Evidence):
-    """An explanation as it stands in the reasoning, and whose it is."""
+    """An explanation as it reads in the reasoning, with its label and stance."""
 
     kind: Literal["explanation"] = "explanation"
     offsets_into: Literal["reasoning"] = "reasoning"
     label: Key
     stance: Stance
-    value: Share = Field(description="similarity to what the parse said, [0, 1]")
-    original: str = Field(description="what the parse said")
-    unit_sources: tuple[UnitSource, ...] = Field(description="what found this unit")
+    value: Share = Field(description="similarity to the parse's wording, [0, 1]")
+    original: str = Field(description="the parse's wording")
+    unit_sources: tuple[UnitSource, ...] = Field(description="rules that found this unit")
     contradiction: Share | None = Field(
-        default=None, description="P that the unit contradicts what the parse said; null: unread"
+        default=None, description="P that the unit contradicts the parse's wording; null: unread"
     )
     polarity: PolarityOutcome | None = Field(
         default=None,
-        description="`kept`: the unit does not say the opposite; `unread`: nothing could tell; "
+        description="`kept`: the unit does not say the opposite; `unread`: not decidable; "
         "null: similarity alone decided",
     )
 
 
 class Cot2elDropped(Message):
-    """An explanation that no unit of the reasoning resembles, or whose unit says the opposite."""
+    """An explanation without a similar unit in the reasoning, or whose unit says the opposite."""
 
     explanation: str
     label: Key
     stance: Stance
-    similarity: Share | None = Field(description="to the nearest unit; null: there is no unit")
+    similarity: Share | None = Field(
+        description="similarity to the nearest unit; null: there is no unit"
+    )
     contradiction: Share | None = Field(
         default=None, description="P that its unit contradicts it; null: unread"
     )
     polarity: PolarityOutcome | None = Field(
         default=None,
-        description="`contradicted`: a unit resembles it and says the opposite; null: none does",
+        description="`contradicted`: a similar unit says the opposite; null: no similar unit",
     )
 
 
 class Cot2elUnplaced(Message):
-    """A part of the structured parse that belongs to no option."""
+    """A part of the structured parse that matches no option."""
 
     key: str
     statements: int
 
 
 class Cot2elListedPair(Message):
-    """A pair as it was found; empty where the text is not kept."""
+    """An explanation with its label and stance; empty if texts are not kept."""
 
     explanation: str
     label: Key
@@ -71,13 +73,11 @@ class Cot2elListedPair(Message):
 
 
 class Cot2elSets(Message):
-    """The paper's ablation sets, each ready to be shown to a judge (`hlv`, `explanations`)."""
+    """The paper's ablation sets, each in the form that a judge takes (`hlv`, `explanations`)."""
 
     el: tuple[Cot2elListedPair, ...] = Field(description="EL: as parsed")
-    el_sup: tuple[Cot2elListedPair, ...] = Field(
-        description="EL-sup: of these, the supporting ones"
-    )
-    el_opp: tuple[Cot2elListedPair, ...] = Field(description="EL-opp: the opposing ones")
+    el_sup: tuple[Cot2elListedPair, ...] = Field(description="EL-sup: the supporting pairs of EL")
+    el_opp: tuple[Cot2elListedPair, ...] = Field(description="EL-opp: the opposing pairs of EL")
     filtered: tuple[Cot2elListedPair, ...] = Field(
         description="EL filtered: aligned to the reasoning"
     )
@@ -102,8 +102,10 @@ class Cot2elSimilarities(Message):
 class Cot2elAgreement(Message):
     """S_instance (Eq. 12) in both directions."""
 
-    precision: Share = Field(description="Eqs. 9-12 as printed: what was found, among what humans")
-    recall: Share = Field(description="the other direction: what humans marked, among what found")
+    precision: Share = Field(
+        description="Eqs. 9-12 as printed: the parse's explanations among the human ones"
+    )
+    recall: Share = Field(description="the human explanations among the parse's")
     f1: Share = Field(description="harmonic mean")
     support_precision: Share = Field(description="over supporting sets only")
     support_recall: Share
@@ -112,7 +114,7 @@ class Cot2elAgreement(Message):
 
 
 class Cot2elValidation(Message):
-    """The pairs against an annotator's."""
+    """Agreement with the annotator's pairs."""
 
     metrics_used: tuple[Literal["lexical", "syntactic", "semantic", "levenshtein"], ...]
     group_mean: Cot2elAgreement = Field(
@@ -130,21 +132,21 @@ class Cot2elComponents(Message):
     """Counts and shares; null where there is nothing to count."""
 
     faithfulness: Share | None = Field(description="explanations kept / explanations parsed")
-    mean_similarity: Share | None = Field(description="of all explanations to their nearest unit")
-    parsed: int = Field(ge=0, description="explanations of the parse, repeated ones once")
-    kept: int = Field(ge=0, description="of these, aligned above `min_similarity`")
+    mean_similarity: Share | None = Field(description="mean similarity to the nearest unit")
+    parsed: int = Field(ge=0, description="explanations of the parse, without repetitions")
+    kept: int = Field(ge=0, description="explanations aligned above `min_similarity`")
     contradicted: int = Field(
         default=0,
         ge=0,
         description="aligned above `min_similarity`, but the unit says the opposite",
     )
-    distinct: int = Field(ge=0, description="of these, different units of a label and stance")
-    labels_with_support: int = Field(ge=0, description="options that have a supporting one")
+    distinct: int = Field(ge=0, description="different units, per label and stance, of these")
+    labels_with_support: int = Field(ge=0, description="options with a supporting explanation")
     units: int = Field(ge=0, description="discourse units of the reasoning")
 
 
 class Cot2elOtherItems(Message):
-    """Chance: explanations of other items in place of these, aligned alike."""
+    """Chance: explanations of other items, aligned in the same way."""
 
     draws: int
     faithfulness: Share
@@ -152,39 +154,39 @@ class Cot2elOtherItems(Message):
 
 
 class Cot2elShuffledWords(Message):
-    """Chance: the same explanations with their words in random order, aligned alike."""
+    """Chance: the same explanations with shuffled words, aligned in the same way."""
 
     draws: int
     faithfulness: Share
     mean_similarity: Share
     other_items: Cot2elOtherItems | None = Field(
-        default=None, description="beside it: explanations of other items, in random order"
+        default=None, description="the same for explanations of other items"
     )
 
 
 class Cot2elResult(Report):
-    """The result. Score: the faithfulness of the parse."""
+    """The result. The score is the faithfulness of the parse."""
 
     status: Literal["ok", "no_reasoning", "parse_failed", "not_read"] = Field(
         description="`no_reasoning`: the model wrote no reasoning part; `parse_failed`: no valid "
-        "JSON in three tries; `not_read`: its language is not known, see `reasons`. An empty list "
-        "of pairs is then no finding"
+        "JSON in three tries; `not_read`: unknown language, see `reasons`. Unless the status is "
+        "`ok`, an empty list of pairs has no meaning"
     )
     components: Cot2elComponents
     evidence: tuple[Cot2elRefinedPair, ...] = Field(description="EL filtered, in the parse's order")
     dropped: tuple[Cot2elDropped, ...]
     unplaced: tuple[Cot2elUnplaced, ...] = ()
     sets: Cot2elSets
-    reasoning: str | None = Field(description="the chain of thought that the offsets point into")
-    parse: str | None = Field(description="CoT parser: the parse in the model's own words")
-    validation: Cot2elValidation | None = Field(description="null where no human pairs were sent")
+    reasoning: str | None = Field(description="the chain of thought, into which the offsets point")
+    parse: str | None = Field(description="the parse in the model's own words")
+    validation: Cot2elValidation | None = Field(description="null without `human_pairs`")
     control: Cot2elShuffledWords | None
 
 
 class Cot2elValidated(Message):
     """S_instance over items (the paper's Table 3 and Table 8)."""
 
-    items: int = Field(ge=0, description="with human pairs, and a parse that came through")
+    items: int = Field(ge=0, description="items with human pairs and a parse")
     precision: Interval
     recall: Interval
     f1: Interval
@@ -192,7 +194,7 @@ class Cot2elValidated(Message):
 
 
 class Cot2elExplanationCounts(Message):
-    """The explanations of all parses, repeated ones of an item once."""
+    """Counts of the explanations of all parses, without an item's repetitions."""
 
     kept: Count = Field(description="aligned with a unit of the reasoning")
     contradicted: Count = Field(description="dropped: a unit resembles it and says the opposite")
@@ -200,36 +202,43 @@ class Cot2elExplanationCounts(Message):
 
 
 class Cot2elOptionCounts(Message):
-    """The options of the results with a parse: what EL filtered says of them."""
+    """Counts of the options of results with a parse, by their explanations in EL filtered."""
 
     supported: Count = Field(description="options with a supporting explanation")
-    opposed: Count = Field(description="options with opposing ones alone")
-    unexplained: Count = Field(description="options with none")
+    opposed: Count = Field(description="options with opposing explanations only")
+    unexplained: Count = Field(description="options without explanations")
     unknown: Count = Field(description="results whose options are not kept; not in the counts")
 
 
 class Cot2elBatchReport(BatchReport):
     """How faithful parses are, and how close to annotators."""
 
-    statuses: dict[str, int] = Field(description="of the results, by `status`")
+    statuses: dict[str, int] = Field(description="results by `status`")
     explanations: Cot2elExplanationCounts | None = Field(
         default=None, description="null in reports of earlier versions"
     )
-    options: Cot2elOptionCounts | None = Field(default=None, description="null likewise")
+    options: Cot2elOptionCounts | None = Field(
+        default=None, description="null in reports of earlier versions"
+    )
     faithfulness: Interval = Field(description="over items; `pooled` is over explanations")
     faithfulness_pooled: Interval
-    faithfulness_by_chance: Interval = Field(description="of explanations with shuffled words")
+    faithfulness_by_chance: Interval = Field(
+        description="faithfulness of explanations with shuffled words"
+    )
     faithfulness_of_others: Interval | None = Field(
-        default=None, description="of explanations of other items; null in earlier reports"
+        default=None,
+        description="faithfulness of other items' explanations; null in earlier reports",
     )
     contradicted: Interval | None = Field(
         default=None,
-        description="share of explanations, over all items, whose unit says the opposite",
+        description="share of all explanations whose unit says the opposite",
     )
     mean_similarity: Interval
-    kept_per_item: Interval = Field(description="explanations after alignment and de-duplication")
-    filtered: Cot2elValidated | None = Field(description="EL filtered against annotators")
-    parsed: Cot2elValidated | None = Field(description="EL before alignment against annotators")
+    kept_per_item: Interval = Field(
+        description="explanations per item after alignment and de-duplication"
+    )
+    filtered: Cot2elValidated | None = Field(description="agreement of EL filtered with annotators")
+    parsed: Cot2elValidated | None = Field(description="agreement of EL with annotators")
     refinement: Interval | None = Field(
         description="F1 of EL filtered minus F1 of EL, item by item"
     )

@@ -1,11 +1,11 @@
-r"""Discourse units of a chain of thought, every one verbatim with its offsets, by rules.
+r"""Discourse units of a chain of thought, each with its offsets, found by rules.
 
-Source: Chen et al., EMNLP 2025, Eq. 3: U = DSeg1(CoT) ∪ DSeg2(CoT); a trained segmenter does this
-there, the rules are ours. DSeg1: clauses, near to the elementary discourse units of Rhetorical
+Source: Chen et al., EMNLP 2025, Eq. 3: U = DSeg1(CoT) ∪ DSeg2(CoT). The paper uses a trained
+segmenter; the rules are ours. DSeg1: clauses, close to the elementary discourse units of Rhetorical
 Structure Theory; English by rules over words, other languages by strong punctuation alone. DSeg2:
-what a discourse connective begins, as in the Penn Discourse Treebank; English only.
-# Deviates: sentences belong to U as well, since the parse is asked for sentences (`granularity`
-"edu" leaves them out).
+units that begin with a discourse connective, as in the Penn Discourse Treebank; English only.
+# Deviates: U also has sentences, since the parse is asked for sentences (`granularity` "edu" leaves
+# them out).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Language = Literal["en", "zh", "ko", "ja"]
 
 @dataclass(frozen=True, order=True)
 class Unit:
-    """A piece of the text and what found it."""
+    """A piece of the text and the rules that found it."""
 
     start: int  # characters
     end: int  # exclusive
@@ -36,7 +36,7 @@ class Unit:
 
 
 def segment(text: str, language: Language, granularity: Granularity = "both") -> list[Unit]:
-    """The units that the rules find, in document order (start, then end), every span once.
+    """Return the units in document order (start, then end), every span once.
 
     Together they hold every character that is not white space.
     """
@@ -56,24 +56,23 @@ def _spans(
                 yield unit, "connective"
 
 
-def merge_units(found: Iterable[tuple[Span, UnitSource]]) -> list[Unit]:
-    """Every span once, with all that found it."""
+def merge_units(spans: Iterable[tuple[Span, UnitSource]]) -> list[Unit]:
+    """Return every span once, with all its sources."""
     sources: dict[Span, list[UnitSource]] = {}
-    for span, source in found:
-        known = sources.setdefault(span, [])
-        if source not in known:
-            known.append(source)
+    for span, source in spans:
+        names = sources.setdefault(span, [])
+        if source not in names:
+            names.append(source)
     return [Unit(*span, tuple(names)) for span, names in sorted(sources.items())]
 
 
 def _with_and_without_marker(
     text: str, span: Span, source: UnitSource
 ) -> Iterator[tuple[Span, UnitSource]]:
-    """A list marker belongs to the line, but not to what it says."""
     yield span, source
-    bare = without_marker(text, span)
-    if bare[0] < bare[1]:
-        yield bare, source
+    unmarked = without_marker(text, span)
+    if unmarked[0] < unmarked[1]:
+        yield unmarked, source
 
 
 CLOSING = "\"'”’»)\\]}*_`"
@@ -83,91 +82,57 @@ END = re.compile(
     r"|[\n\r\v\f\x85\u2028\u2029]+"
 )
 WORD_BEFORE = re.compile(r"(?<![^\s(\[\"'“‘])([^\s(\[\"'“‘]++)$")
-ABBREVIATIONS = frozenset(
-    [
-        "e.g",
-        "i.e",
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "vs",
-        "cf",
-        "al",
-        "approx",
-        "ca",
-        "inc",
-        "ltd",
-        "jr",
-        "sr",
-        "dept",
-    ]
-)
+ABBREVIATIONS = frozenset((
+    "e.g", "i.e", "mr", "mrs", "ms", "dr", "prof", "st", "vs", "cf", "al", "approx", "ca", "inc",
+    "ltd", "jr", "sr", "dept",
+))  # fmt: skip
 # abbreviations before a number only
 NUMBERED = frozenset(["no", "fig", "eq", "sec", "vol", "ch"])
 NOT_BLANK = re.compile(r"\S")
 LIST_NUMBER = re.compile(r"(?:^|\n)[\s*#>-]*(?:\(?\d{1,3}|[A-Za-z])$")
 # "the answer is B. The rest ...": a letter that stands for an option, and no initial
-BEFORE_A_LETTER = frozenset(
-    [
-        "is",
-        "option",
-        "options",
-        "answer",
-        "label",
-        "choose",
-        "be",
-        "not",
-        "and",
-        "or",
-        "to",
-        "choice",
-    ]
-)
+BEFORE_A_LETTER = frozenset((
+    "is", "option", "options", "answer", "label", "choose", "be", "not", "and", "or", "to",
+    "choice",
+))  # fmt: skip
 
 
 def sentences(text: str) -> list[Span]:
-    """In document order; together they hold every character that is not white space.
+    """Return the sentences in order; together they hold every character but white space.
 
-    A new line ends a sentence; so does . ! ? … with closing marks behind it and white space, where
-    what follows does not go on in lower case; and so do 。！？ at once. A full stop after an
-    abbreviation, an initial or the number of a list item ends nothing. A sentence that is cut out
-    and read by itself is one sentence.
+    A sentence ends at a new line, at 。！？, and at . ! ? … with closing marks and white space
+    after it, unless the text goes on in lower case. A full stop after an abbreviation, an initial
+    or the number of a list item ends nothing. A sentence that is segmented again stays whole.
     """
     return split_until_stable(text, trim(text, 0, len(text)), _sentence_spans)
 
 
 def _sentence_spans(text: str) -> list[Span]:
-    return split_at(text, (0, len(text)), _ends(text))
+    ends = (
+        mark.end() for mark in END.finditer(text) if mark[0][0] not in ".!?…" or _is_end(text, mark)
+    )
+    return split_at(text, (0, len(text)), ends)
 
 
-def _ends(text: str) -> Iterator[int]:
-    for found in END.finditer(text):
-        if found[0][0] not in ".!?…" or _is_end(text, found):
-            yield found.end()
-
-
-def _is_end(text: str, found: re.Match[str]) -> bool:
-    behind = NOT_BLANK.search(text, found.end())
-    following = behind[0] if behind else ""
+def _is_end(text: str, mark: re.Match[str]) -> bool:
+    next_mark = NOT_BLANK.search(text, mark.end())
+    following = next_mark[0] if next_mark else ""
     if not following or following.islower():
         return not following
-    return found[0][0] != "." or not _abbreviates(text, found.start(), following)
+    return mark[0][0] != "." or not _abbreviates(text, mark.start(), following)
 
 
 def _abbreviates(text: str, stop: int, following: str) -> bool:
-    """Whether the full stop here belongs to the word before it; `following`: a character."""
+    """True if the full stop belongs to the word before it; `following` is one character."""
     line = text[max(0, stop - 80) : stop]
     if LIST_NUMBER.search(line if stop <= 80 else "x" + line):
         return True
-    found = WORD_BEFORE.search(line)
-    if found is None:
+    match = WORD_BEFORE.search(line)
+    if match is None:
         return False
-    word = found[1].casefold()
+    word = match[1].casefold()
     if len(word) == 1 and word.isalpha() and word.isascii():
-        before = line[: found.start()].split()
+        before = line[: match.start()].split()
         return not (before and before[-1].casefold() in BEFORE_A_LETTER)
     return word in ABBREVIATIONS or (word in NUMBERED and following.isdigit())
 
@@ -179,12 +144,14 @@ FINITE = (
 )
 MOST_WORDS = 5  # between the determiner and its verb
 VERB = re.compile(rf"(?:{FINITE})\b", re.IGNORECASE)
-# Every word as long as it can be: what is tried first.
+# Every word as long as possible, which is tried first.
 LONGEST = rf"(?:\W++[\w'-]++){{1,{MOST_WORDS}}}"
 PHRASE = re.compile(rf"{LONGEST}?\W++(?:{FINITE})\b", re.IGNORECASE)
 STRETCH = re.compile(rf"{LONGEST}+\W*+")
 
-State = tuple[Literal["start", "gap", "word", "verb"], int, int]  # place in the text, words so far
+State = tuple[
+    Literal["start", "gap", "word", "verb"], int, int
+]  # position in the text, words so far
 
 LEAST_WORDS = 2  # a shorter piece joins its neighbour
 
@@ -253,81 +220,81 @@ BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 
 
 def clauses(text: str, sentence: Span) -> list[Span]:
-    """The clause units of a sentence, in order; together they hold it whole.
+    """Return the clause units of a sentence in order; together they hold all of it.
 
-    A unit that is cut out and read by itself is one unit.
+    A clause that is segmented again stays whole.
     """
-    return split_until_stable(text, sentence, _pieces)
 
+    def cut(piece: str) -> list[Span]:
+        return _merge_short(piece, split_at(piece, (0, len(piece)), _cut_positions(piece)))
 
-def _pieces(text: str) -> list[Span]:
-    return _merge_short(text, split_at(text, (0, len(text)), _cut_positions(text)))
+    return split_until_stable(text, sentence, cut)
 
 
 def _cut_positions(text: str) -> Iterator[int]:
     yield from _before(text)
     for rule in (AFTER_COMMA, RELATIVE):
-        yield from (found.start() for found in rule.finditer(text))
-    yield from (found.start("cut") for found in REPORTED.finditer(text))
-    yield from (found.end() for found in STRONG.finditer(text))
-    for found in BRACKETS.finditer(text):
-        if len(found[0].split()) >= LEAST_WORDS:
-            yield from (found.start(), found.end())
+        yield from (match.start() for match in rule.finditer(text))
+    yield from (match.start("cut") for match in REPORTED.finditer(text))
+    yield from (match.end() for match in STRONG.finditer(text))
+    for match in BRACKETS.finditer(text):
+        if len(match[0].split()) >= LEAST_WORDS:
+            yield from (match.start(), match.end())
     yield from _fronted(text)
 
 
 def _before(text: str) -> Iterator[int]:
-    """Starts of subordinate and coordinated clauses; the words they begin with hold no other."""
-    found = BEFORE.search(text)
-    while found:
-        end = verb_end(text, found.end()) if found.lastgroup else found.end()
+    match = BEFORE.search(text)
+    while match:
+        end = verb_end(text, match.end()) if match.lastgroup else match.end()
         if end is not None:
-            yield found.start()
-        found = BEFORE.search(text, found.start() + 1 if end is None else end)
+            yield match.start()
+        match = BEFORE.search(text, match.start() + 1 if end is None else end)
 
 
 def _fronted(text: str) -> Iterator[int]:
-    """After the comma of each subordinate clause that stands in front of the main one."""
-    found = FRONTED.match(text)
-    while found:
-        comma = text.find(",", found.end())
+    """Yield the end of each subordinate clause in front of the main clause, after its comma."""
+    match = FRONTED.match(text)
+    while match:
+        comma = text.find(",", match.end())
         if comma < 0:
             return
         yield comma + 1
-        found = FRONTED.match(text, trim(text, comma + 1, len(text))[0])
+        match = FRONTED.match(text, trim(text, comma + 1, len(text))[0])
 
 
-def _merge_short(text: str, parts: list[Span]) -> list[Span]:
-    """Pieces of fewer than two words join the one before; the first one the one after it."""
+def _merge_short(text: str, pieces: list[Span]) -> list[Span]:
+    """Join pieces of fewer than two words to the piece before; the first piece to the next."""
     joined: list[Span] = []
-    for part in parts:
-        short = _words(text, part) < LEAST_WORDS
+    for piece in pieces:
+        short = _words(text, piece) < LEAST_WORDS
         if joined and (short or _words(text, joined[-1]) < LEAST_WORDS):
-            joined[-1] = (joined[-1][0], part[1])
+            joined[-1] = (joined[-1][0], piece[1])
         else:
-            joined.append(part)
-    return [trim(text, *part) for part in joined]
+            joined.append(piece)
+    return [trim(text, *piece) for piece in joined]
 
 
 def _words(text: str, span: Span) -> int:
-    """White space parts words; a run of letters without any counts as enough."""
+    """Count words; a long run without white space counts as enough in other scripts."""
     piece = text[span[0] : span[1]]
     return LEAST_WORDS if not piece.isascii() and len(piece) > 5 else len(piece.split())
 
 
 def verb_end(text: str, start: int) -> int | None:
-    """The end of the verb after one to five words behind `start`; None where there is none.
+    """Return the end of a verb that follows one to five words after `start`, or None.
 
-    `(?:\\W+[\\w'-]+){1,5}?\\W+VERB`, in linear time: apostrophes and hyphens are parts of words and
-    part them, so that backtracking tries every way to divide a run of dashes. Here every state, a
-    place in the pattern and one in the text, is entered once, in the order of backtracking.
+    This is `(?:\\W+[\\w'-]+){1,5}?\\W+VERB` in linear time. Apostrophes and hyphens are both
+    letters and separators, so backtracking tries every way to divide a run of dashes. Here every
+    state, a position in the pattern and one in the text, is entered once, in the order of
+    backtracking.
     """
-    found = PHRASE.match(text, start)
-    if found:
-        return found.end()
+    phrase = PHRASE.match(text, start)
+    if phrase:
+        return phrase.end()
     stretch = STRETCH.match(text, start)
     if stretch is None or not any(mark in stretch[0] for mark in "'-"):
-        return None  # there is one way only to divide it
+        return None  # there is only one way to divide it
     entered: set[State] = set()
     open_states: list[State] = [("start", start, 0)]
     while open_states:
@@ -342,47 +309,47 @@ def verb_end(text: str, start: int) -> int | None:
 
 
 def _next_states(character: str, state: State) -> list[State]:
-    """The states that this character leads to, the preferred one last."""
-    kind, place, words = state
-    after, letter = place + 1, character.isalnum() or character == "_"
-    parts = bool(character) and not letter  # \W
-    belongs = letter or (parts and character in "'-")  # [\w'-]
-    found: list[tuple[bool, State]]
+    """Return the states that this character leads to, the preferred one last."""
+    kind, position, words = state
+    after, letter = position + 1, character.isalnum() or character == "_"
+    separates = bool(character) and not letter  # \W
+    belongs = letter or (separates and character in "'-")  # [\w'-]
+    states: list[tuple[bool, State]]
     match kind:
-        case "start":  # also behind a word: a verb is looked for before one more word
-            found = [(parts and words < MOST_WORDS, ("gap", after, words))]
-            found += [(parts and words > 0, ("verb", after, words))]
+        case "start":  # also after a word: a verb is looked for before one more word
+            states = [(separates and words < MOST_WORDS, ("gap", after, words))]
+            states += [(separates and words > 0, ("verb", after, words))]
         case "gap":
-            found = [(belongs, ("word", after, words)), (parts, ("gap", after, words))]
+            states = [(belongs, ("word", after, words)), (separates, ("gap", after, words))]
         case "word":
-            found = [(True, ("start", place, words + 1)), (belongs, ("word", after, words))]
+            states = [(True, ("start", position, words + 1)), (belongs, ("word", after, words))]
         case "verb":
-            found = [(parts, ("verb", after, words))]
-    return [following for possible, following in found if possible]
+            states = [(separates, ("verb", after, words))]
+    return [following for possible, following in states if possible]
 
 
 LIST = Path(__file__).parent / "data" / "connectives.en.json"
 
 
 def connective_units(text: str, sentence: Span, language: str) -> list[Span]:
-    """From each connective to the next one, or to the sentence's end; in order.
+    """Return the span from each connective to the next, or to the sentence's end.
 
     Empty for languages without a list.
     """
     if language != "en":
         return []
     start, end = sentence
-    alone = text[start:end]
-    firsts = [found.start("first") for found in _connective().finditer(alone)]
-    units = [trim(alone, *piece) for piece in pairwise([*firsts, len(alone)])]
+    sentence_text = text[start:end]
+    firsts = [match.start("first") for match in _connective().finditer(sentence_text)]
+    units = [trim(sentence_text, *piece) for piece in pairwise([*firsts, len(sentence_text)])]
     return [(start + a, start + b) for a, b in units if a < b]
 
 
 @lru_cache(maxsize=1)
 def _connective() -> re.Pattern[str]:
-    """At the beginning of a sentence, after a mark, or after and/but; the longest one wins."""
-    known = sorted(json.loads(LIST.read_text("utf-8")), key=len, reverse=True)
-    any_of = "|".join(re.escape(one).replace(r"\ ", r"\s+") for one in known)
+    """Match at the beginning of a sentence, after a mark, or after and/but; the longest wins."""
+    connectives = sorted(json.loads(LIST.read_text("utf-8")), key=len, reverse=True)
+    any_of = "|".join(re.escape(words).replace(r"\ ", r"\s+") for words in connectives)
     # "and" alone begins too much; "and therefore" begins with its adverb
     return re.compile(rf"(?:^|[,;:(—–]\s*)(?:and\s+)?(?P<first>(?:{any_of})\b)", re.IGNORECASE)
 
@@ -396,9 +363,9 @@ LATIN = re.compile(r"[A-Za-z]")
 
 
 def detect_language(text: str) -> Language:
-    """The language whose letters are the most, a syllable or an ideograph counting as three.
+    """Return the language with the most letters; a syllable or ideograph counts as three.
 
-    Chinese characters in a text with kana are Japanese. Anything else is read by the rules for
+    Chinese characters in a text with kana are Japanese. Other languages are read by the rules for
     English.
     """
     counts = {language: 3 * len(letters.findall(text)) for language, letters in LETTERS}
@@ -415,7 +382,7 @@ MARKER = re.compile(r"(?:[-*•#>]+\s+|\(?(?:\d{1,3}|[A-Za-z])[.)]\s+|\*\*+|__+)
 
 
 def trim(text: str, start: int, end: int) -> Span:
-    """Without white space at both ends."""
+    """Return the span without white space at both ends."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
@@ -424,34 +391,34 @@ def trim(text: str, start: int, end: int) -> Span:
 
 
 def split_at(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
-    """The span cut at these places; trim, and without empty pieces."""
+    """Return the span cut at `cuts`, trimmed, without empty pieces."""
     start, end = span
     inside = sorted({cut for cut in cuts if start < cut < end})
-    made = [trim(text, *piece) for piece in pairwise([start, *inside, end])]
-    return [piece for piece in made if piece[0] < piece[1]]
+    pieces = [trim(text, *piece) for piece in pairwise([start, *inside, end])]
+    return [piece for piece in pieces if piece[0] < piece[1]]
 
 
 def split_until_stable(text: str, span: Span, cut: Callable[[str], list[Span]]) -> list[Span]:
-    """Cut, and cut the pieces, until each piece, read by itself, is one; in order.
+    """Cut the pieces again until each piece stays whole; in order.
 
-    A piece that was cut out of `MOST_CUTS` others stays: marks alone may lose a little each time.
+    A piece that results from `MOST_CUTS` cuts stays: rows of marks may lose a little each time.
     """
-    pending, done = [(span, 0)], list[Span]()
+    pending, spans = [(span, 0)], list[Span]()
     while pending:
         (start, end), cuts = pending.pop()
         parts = [(start + a, start + b) for a, b in cut(text[start:end])]
         if len(parts) > 1 and cuts < MOST_CUTS:
             pending += [(part, cuts + 1) for part in reversed(parts)]
         else:
-            done += parts
-    return done
+            spans += parts
+    return spans
 
 
 def without_marker(text: str, span: Span) -> Span:
-    """Without list markers at its beginning and marks of bold type at both ends."""
+    """Return the span without a list marker at its start and bold marks at both ends."""
     start, end = span
-    found = MARKER.match(text, start, end)
-    start = found.end() if found else start
+    marker = MARKER.match(text, start, end)
+    start = marker.end() if marker else start
     while end - start > 2 and text.endswith(("**", "__"), start, end):
         end -= 2
     return trim(text, start, end)

@@ -1,17 +1,17 @@
-"""Stages 1 to 3: reasoning, parse and structure, from a language model or from the caller.
+"""Stages 1 to 3: reasoning, parse and structure, from a language model or from the request.
 
-Source: Chen et al., EMNLP 2025, section 4.1, Tables 6 and 7. Both sides of an option are prompted
-for: prompted for support alone, a model mixes in what opposes (footnote 6). The rules for keys are
-ours: footnote 7 names their normalisation and does not give it.
+Source: Chen et al., EMNLP 2025, section 4.1, Tables 6 and 7. The prompts ask for both sides of an
+option: a model that is asked for support alone mixes in statements that oppose (footnote 6). The
+rules for keys are ours: footnote 7 mentions their normalisation and does not give it.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import (
     BaseModel,
@@ -31,8 +31,8 @@ from shared.models.ports import PromptOfRequest, generate
 
 OPEN, CLOSE = "<think>", "</think>"
 TRIES = 3
-AGAIN = 0.6  # temperature of the second and third try: a greedy one would repeat the first
-MOST_OBJECTS = 100  # that are tried in one answer
+RETRY_TEMPERATURE = 0.6  # a greedy retry would repeat the first answer
+MOST_OBJECTS = 100  # JSON objects tried per answer
 MARKS = re.compile(r"^\s*(?:(?:[-*•]+|\(?\d{1,3}[.)])\s+)+")
 QUOTES = "\"'“”‘’«»*_` "
 LETTER = re.compile(r"^(?:option\s*)?\(?([A-Za-z])\)?\s*(?:[.:)\-–]|$)", re.IGNORECASE)
@@ -58,9 +58,9 @@ Status = Literal["ok", "no_reasoning", "parse_failed"]
 
 @dataclass(frozen=True)
 class ReasoningDraft:
-    """One request between the stages."""
+    """A request between the stages."""
 
-    place: int  # in the batch
+    position: int  # in the batch
     request: Cot2elRequest
     reasoning: str | None
     answer: str | None
@@ -76,30 +76,42 @@ class ReasoningDraft:
 
     @property
     def open(self) -> bool:
-        """Whether a stage is left for a model."""
+        """True if a stage still needs a model."""
         return self.request.model is not None and self.status == "ok"
 
 
-def drafts(requests: Sequence[Cot2elRequest]) -> list[ReasoningDraft]:
-    """Every request with its reasoning and its pairs; a failed stage is a status, no exception."""
-    begun = [
+def write_drafts(requests: Sequence[Cot2elRequest]) -> list[ReasoningDraft]:
+    """Return every request with its reasoning and pairs; a failed stage sets `status`."""
+    drafts = [
         ReasoningDraft(
-            place,
+            position,
             request,
             request.reasoning,
             request.answer,
             pairs=unique_pairs(request.pairs or ()),
         )
-        for place, request in enumerate(requests)
+        for position, request in enumerate(requests)
     ]
-    return _add_structure(_add_parse(_add_reasoning(begun)))
+    drafts = _prompt_each(
+        drafts,
+        [draft for draft in drafts if draft.open and draft.reasoning is None],
+        lambda draft: reasoning_prompt(draft.request),
+        _with_reasoning,
+    )
+    drafts = _prompt_each(
+        drafts,
+        [draft for draft in drafts if draft.open],
+        lambda draft: parse_prompt(draft.request, draft.reasoning or "", draft.answer),
+        _with_parse,
+    )
+    return _add_structure(drafts)
 
 
 def split_reasoning(text: str) -> tuple[str | None, str]:
-    """Reasoning and answer of what a model wrote; no reasoning: None.
+    """Return the reasoning, or None, and the answer of a model's text.
 
-    A template that opens the reasoning by itself leaves only its end in the text; a reasoning that
-    was cut off has no answer.
+    The reasoning may begin without its opening tag, which some templates write. Reasoning that was
+    cut off has no answer.
     """
     before, closed, after = text.partition(CLOSE)
     _, opened, inside = before.partition(OPEN)
@@ -109,102 +121,81 @@ def split_reasoning(text: str) -> tuple[str | None, str]:
     return reasoning or None, after.strip()
 
 
-def _add_reasoning(begun: list[ReasoningDraft]) -> list[ReasoningDraft]:
-    """Stage 1, for requests without reasoning."""
-    return _prompt_each(
-        begun,
-        [draft for draft in begun if draft.open and draft.reasoning is None],
-        lambda draft: reasoning_prompt(draft.request),
-        _with_reasoning,
-    )
-
-
 def _with_reasoning(draft: ReasoningDraft, completion: Completion) -> ReasoningDraft:
     reasoning, answer = split_reasoning(completion.text)
     if draft.writing.source == "answer_text":
         reasoning = completion.text.replace(OPEN, "").replace(CLOSE, "").strip() or None
     if reasoning is None:
-        why = "the model wrote no reasoning part: ask for `answer_text`, or name a reasoning model"
-        return replace(draft, status="no_reasoning", warnings=(why,))
+        reason = "the model wrote no reasoning part: use `answer_text` or a reasoning model"
+        return replace(draft, status="no_reasoning", warnings=(reason,))
     warnings = ("the reasoning was cut off at `max_tokens`",) if _cut(completion) else ()
     return replace(draft, reasoning=reasoning, answer=answer or None, warnings=warnings)
-
-
-def _add_parse(reasoned: list[ReasoningDraft]) -> list[ReasoningDraft]:
-    """Stage 2: what supports and what opposes each option, in the model's own words."""
-    return _prompt_each(
-        reasoned,
-        [draft for draft in reasoned if draft.open],
-        lambda draft: parse_prompt(draft.request, draft.reasoning or "", draft.answer),
-        _with_parse,
-    )
 
 
 def _with_parse(draft: ReasoningDraft, completion: Completion) -> ReasoningDraft:
     _, parse = split_reasoning(completion.text)
     if not parse:
-        why = "the model wrote no parse"
-        return replace(draft, status="parse_failed", warnings=(*draft.warnings, why))
+        reason = "the model wrote no parse"
+        return replace(draft, status="parse_failed", warnings=(*draft.warnings, reason))
     cut = ("the parse was cut off at `max_tokens`",) if _cut(completion) else ()
     return replace(draft, parse=parse, warnings=(*draft.warnings, *cut))
 
 
-def _add_structure(parsed: list[ReasoningDraft]) -> list[ReasoningDraft]:
+def _add_structure(drafts: list[ReasoningDraft]) -> list[ReasoningDraft]:
     """Stage 3: JSON of the right shape, in at most three tries."""
-    for number in range(TRIES):
-        pending = [draft for draft in parsed if draft.open and not _has_structure(draft)]
-        answers = generate([_json(draft, number) for draft in pending])
-        done = {
-            draft.place: _with_structure(draft, completion, last=number == TRIES - 1)
+    for attempt in range(TRIES):
+        pending = [
+            draft
+            for draft in drafts
+            if draft.open and not (draft.pairs or draft.unplaced or draft.status == "parse_failed")
+        ]
+        answers = generate([_json_prompt(draft, attempt) for draft in pending])
+        structured = {
+            draft.position: _with_structure(draft, completion, last=attempt == TRIES - 1)
             for draft, completion in zip(pending, answers, strict=True)
         }
-        parsed = [done.get(draft.place, draft) for draft in parsed]
-    return parsed
+        drafts = [structured.get(draft.position, draft) for draft in drafts]
+    return drafts
 
 
-def _has_structure(draft: ReasoningDraft) -> bool:
-    return bool(draft.pairs or draft.unplaced or draft.status == "parse_failed")
-
-
-def _json(draft: ReasoningDraft, number: int) -> PromptOfRequest:
-    """The first try is greedy; the others are drawn."""
+def _json_prompt(draft: ReasoningDraft, attempt: int) -> PromptOfRequest:
     settings = draft.writing
-    sampling = Sampling(
-        temperature=AGAIN if number else 0.0,
-        top_p=settings.top_p,
-        max_tokens=settings.max_tokens,
-        seed=(draft.request.seed + number) % 2**63,
+    sampling = _sampling(draft).model_copy(
+        update={
+            "temperature": RETRY_TEMPERATURE if attempt else 0.0,
+            "seed": (draft.request.seed + attempt) % 2**63,
+        }
     )
     model = settings.structuring_model or draft.request.model or ""
-    return PromptOfRequest(draft.place, model, structure_prompt(draft.parse or ""), sampling)
+    return PromptOfRequest(draft.position, model, structure_prompt(draft.parse or ""), sampling)
 
 
 def _with_structure(draft: ReasoningDraft, completion: Completion, *, last: bool) -> ReasoningDraft:
     _, text = split_reasoning(completion.text)
     sides = first_valid_json(text)
-    found = pairs_of(sides, draft.request.options) if sides is not None else None
-    if found is not None and (found.pairs or found.unplaced):
-        return replace(draft, pairs=found.pairs, unplaced=found.unplaced)
+    parse = pairs_of(sides, draft.request.options) if sides is not None else None
+    if parse is not None and (parse.pairs or parse.unplaced):
+        return replace(draft, pairs=parse.pairs, unplaced=parse.unplaced)
     if not last:
         return draft
-    why = f"no valid JSON with an explanation in {TRIES} tries"
-    return replace(draft, status="parse_failed", warnings=(*draft.warnings, why))
+    reason = f"no valid JSON with an explanation in {TRIES} tries"
+    return replace(draft, status="parse_failed", warnings=(*draft.warnings, reason))
 
 
 def _prompt_each(
     all_drafts: list[ReasoningDraft],
-    chosen: list[ReasoningDraft],
+    pending: list[ReasoningDraft],
     prompt: Callable[[ReasoningDraft], Prompt],
     read: Callable[[ReasoningDraft, Completion], ReasoningDraft],
 ) -> list[ReasoningDraft]:
-    """One prompt to `model` for each chosen draft, in as few calls as their draws allow."""
+    """Send one prompt to `model` for each pending draft, in as few calls as possible."""
     prompts = [
-        PromptOfRequest(draft.place, draft.request.model or "", prompt(draft), _sampling(draft))
-        for draft in chosen
+        PromptOfRequest(draft.position, draft.request.model or "", prompt(draft), _sampling(draft))
+        for draft in pending
     ]
-    answers = zip(chosen, generate(prompts), strict=True)
-    done = {draft.place: read(draft, completion) for draft, completion in answers}
-    return [done.get(draft.place, draft) for draft in all_drafts]
+    answers = zip(pending, generate(prompts), strict=True)
+    updated = {draft.position: read(draft, completion) for draft, completion in answers}
+    return [updated.get(draft.position, draft) for draft in all_drafts]
 
 
 def _sampling(draft: ReasoningDraft) -> Sampling:
@@ -221,7 +212,7 @@ def _cut(completion: Completion) -> bool:
     return completion.finish == "length"
 
 
-# JSON can write half a surrogate pair, which is no character: for the pattern pydantic looks
+# JSON can write half a surrogate pair, which is no character; the pattern makes pydantic check
 Statement = Annotated[str, StringConstraints(max_length=MAX_TEXT, pattern=r"^(?s:.*)$")]
 
 
@@ -239,52 +230,44 @@ SCHEMA = TypeAdapter(Annotated[dict[Statement, Sides], Field(min_length=1, max_l
 
 @dataclass(frozen=True)
 class StructuredParse:
-    """The pairs of a parse, and the keys that no option has."""
+    """The pairs of a parse, and the keys that match no option."""
 
     pairs: tuple[Explanation, ...]
     unplaced: tuple[tuple[str, int], ...]  # key, number of statements
 
 
 def first_valid_json(raw: str) -> dict[str, Sides] | None:
-    """The first JSON object of the text that fits the schema; None: there is none."""
-    for found in _objects(raw):
+    """Return the first JSON object in the text that fits the schema, or None."""
+    decoder, position = json.JSONDecoder(), raw.find("{")
+    for _ in range(MOST_OBJECTS):
+        if position < 0:
+            return None
         try:
-            return SCHEMA.validate_python(found, strict=True)
+            value, end = decoder.raw_decode(raw, position)
+            return SCHEMA.validate_python(value, strict=True)
+        except (json.JSONDecodeError, RecursionError):
+            end = position + 1
         except ValidationError:
-            continue
+            pass
+        position = raw.find("{", end)
     return None
 
 
-def _objects(raw: str) -> Iterator[Any]:
-    """Every outermost JSON object, in order."""
-    decoder, place = json.JSONDecoder(), raw.find("{")
-    for _ in range(MOST_OBJECTS):
-        if place < 0:
-            return
-        try:
-            found, end = decoder.raw_decode(raw, place)
-        except (json.JSONDecodeError, RecursionError):
-            end = place + 1
-        else:
-            yield found
-        place = raw.find("{", end)
-
-
 def pairs_of(sides: dict[str, Sides], options: Sequence[Option]) -> StructuredParse:
-    """Pairs in the order of options, support before oppose; two keys of one option are joined."""
-    placed: dict[str, list[Sides]] = {option.key: [] for option in options}
+    """Return the pairs in the order of options, support before oppose."""
+    sides_by_option: dict[str, list[Sides]] = {option.key: [] for option in options}
     unplaced = []
     for name, side in sides.items():
         key = label_of(name, options)
         if key is None:
             unplaced.append((name[:200], len(side.support) + len(side.oppose)))
         else:
-            placed[key].append(side)
+            sides_by_option[key].append(side)
     pairs = [
         Explanation(explanation=statement, label=key, stance=stance)
-        for key, own in placed.items()
+        for key, sides_of_option in sides_by_option.items()
         for stance in STANCES
-        for side in own
+        for side in sides_of_option
         for statement in map(clean_statement, getattr(side, stance))
         if statement
     ]
@@ -292,37 +275,37 @@ def pairs_of(sides: dict[str, Sides], options: Sequence[Option]) -> StructuredPa
 
 
 def label_of(name: str, options: Sequence[Option]) -> str | None:
-    """The option that a key of the parse means; None where none, or several, are meant.
+    """Return the option that a key of the parse means; None for no option or several.
 
-    First an equal key or text, then a leading letter ("Option A: ..."), then a text that occurs as
+    Tried in order: an equal key or text, a leading letter ("Option A: ..."), a text that occurs as
     whole words.
     """
-    plain = name.strip().casefold()
+    folded = name.strip().casefold()
     for option in options:
-        if plain in (option.key.casefold(), option.text.casefold()):
+        if folded in (option.key.casefold(), option.text.casefold()):
             return option.key
     keys = {option.key for option in options}
-    found = LETTER.match(name.strip())
-    if found and found[1].upper() in keys and (found[1].isupper() or len(plain) > 1):
-        return found[1].upper()
-    meant = [
+    match = LETTER.match(name.strip())
+    if match and match[1].upper() in keys and (match[1].isupper() or len(folded) > 1):
+        return match[1].upper()
+    matching = [
         option.key
         for option in options
-        if (re.search(rf"(?<!\w){re.escape(option.text.casefold())}(?!\w)", plain) is not None)
+        if (re.search(rf"(?<!\w){re.escape(option.text.casefold())}(?!\w)", folded) is not None)
     ]
-    return meant[0] if len(meant) == 1 else None
+    return matching[0] if len(matching) == 1 else None
 
 
 def clean_statement(statement: str) -> str:
-    """Without list markers and surrounding quotes."""
-    bare = MARKS.sub("", statement).strip()
-    while len(bare) > 1 and bare[0] in QUOTES and bare[-1] in QUOTES:
-        bare = bare[1:-1].strip()
-    return bare.strip("*_` ").strip()
+    """Return the statement without list markers and surrounding quotes."""
+    text = MARKS.sub("", statement).strip()
+    while len(text) > 1 and text[0] in QUOTES and text[-1] in QUOTES:
+        text = text[1:-1].strip()
+    return text.strip("*_` ").strip()
 
 
 def unique_pairs(pairs: Sequence[Explanation]) -> tuple[Explanation, ...]:
-    """Each statement once for a label and stance, the first one kept."""
+    """Return each statement once for a label and stance."""
     return tuple(dict.fromkeys(pairs))
 
 
@@ -332,10 +315,10 @@ def reasoning_prompt(request: Cot2elRequest) -> Prompt:
 
 
 def parse_prompt(request: Cot2elRequest, reasoning: str, answer: str | None) -> Prompt:
-    """Stage 2, Table 7: what supports and what opposes each option?
+    """Stage 2, Table 7: which sentences support and oppose each option?
 
-    Without an answer there is no assistant's turn, and the two questions are one turn: many chat
-    templates want turns to alternate.
+    Without an answer both questions are one turn, since many chat templates want turns to
+    alternate.
     """
     question = choose(request.question, request.options)
     instruction = PARSE.replace("{reasoning}", reasoning)
@@ -353,8 +336,8 @@ def structure_prompt(parsed: str) -> Prompt:
 def _turn(role: str, content: str) -> Turn:
     if len(content) > MAX_TEXT:
         raise BadInput(
-            f"question and reasoning make a prompt of {len(content):,} characters; {MAX_TEXT:,} "
-            "at most",
+            f"question and reasoning make a prompt of {len(content):,} characters; shorten them to "
+            f"{MAX_TEXT:,} at most",
             pointer="/reasoning",
         )
     return Turn.model_validate({"role": role, "content": content})

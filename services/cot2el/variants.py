@@ -15,11 +15,11 @@ from shared.contracts.messages import Variant
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cot2elVariant:
     granularity: Granularity  # of units
-    min_similarity: float  # an explanation that no unit exceeds is dropped; 0: none is
+    min_similarity: float  # an explanation is dropped unless a unit exceeds it; 0: none is
     autojunk: bool = False  # as released
     repeated: bool = False  # as released: a unit may occur twice for a label and stance
-    polarity: Polarity = "none"  # whether the unit must not say the opposite, and what tells
-    # shuffled words are drawn for each text, not by the seed alone; other items' beside them
+    polarity: Polarity = "none"  # how to find units that say the opposite
+    # draw shuffled words for each text and not by the seed alone, and draw other items
     matched_control: bool = False
 
 

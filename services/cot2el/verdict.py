@@ -1,4 +1,4 @@
-"""A CoT2EL report in a sentence or two, with what shuffled words would do."""
+"""The verdict on a CoT2EL report, compared with shuffled words."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from shared.contracts.messages import Check, Finding
 from shared.reports.pages.page_text import percent, significant
 
 STATUS = {
-    "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "
-    "from.",
-    "parse_failed": "The model's list could not be read as JSON in three tries. That is no finding "
+    "no_reasoning": "The model wrote no reasoning part, so there are no explanations.",
+    "parse_failed": "The model's list could not be read as JSON in three tries. This says nothing "
     "about the reasoning.",
-    "not_read": "Question or reasoning are in a language that is not known here: nothing was read. "
-    "The warnings say which.",
+    "not_read": "Question or reasoning are in a language that the service does not know, so "
+    "nothing was read. The warnings name the language.",
 }
 
 
@@ -32,84 +31,68 @@ FOUND = "found-in-the-reasoning"
 
 def finding(report: Cot2elResult) -> Finding:
     """Return the verdict: does the reasoning have what the explanations say?"""
-    return conclude([_found(report)], {FOUND})
+    return conclude([_check_found(report)], {FOUND})
 
 
-def _found(report: Cot2elResult) -> Check:
+def _check_found(report: Cot2elResult) -> Check:
     if report.status == "no_reasoning":
         return not_tested(FOUND, "no-reasoning", STATUS["no_reasoning"])
     if report.status != "ok":
         unknown = undefined(FOUND, report, "score", "faithfulness")
         return unknown or not_tested(FOUND, "answer-unread", STATUS[report.status])
-    parts, control = report.components, report.control
+    parts, control, least = report.components, report.control, threshold(report)
     if parts.faithfulness is None:
         return not_tested(FOUND, "nothing-to-test", "There are no explanations.")
-    if threshold(report) == 0:
+    if least == 0:
         return not_tested(FOUND, "no-threshold", _alignment_text(report))
-    said = (
+    similar = "similar enough" if least is None else f"similar by more than {significant(least)}"
+    message = (
         f"{parts.kept} of {parts.parsed} explanations have a passage of the reasoning that is "
-        f"{_similar(report)}{_conflict_text(report)}."
     )
+    message += similar
+    if parts.contradicted:
+        verb = "resembles" if parts.contradicted == 1 else "resemble"
+        message += f"; {parts.contradicted} more {verb} a unit that says the opposite"
+    message += "."
     if control is None:
-        return not_tested(FOUND, "too-few-rivals", said)
+        return not_tested(FOUND, "too-few-rivals", message)
     if parts.faithfulness <= control.faithfulness:
-        return failed(FOUND, "no-better-than-shuffled", f"{said} Shuffled words do as well.")
+        return failed(FOUND, "no-better-than-shuffled", f"{message} Shuffled words do as well.")
     if parts.kept < parts.parsed:
-        return inconclusive(FOUND, "some-dropped", said)
-    return passed(FOUND, said)
+        return inconclusive(FOUND, "some-dropped", message)
+    return passed(FOUND, message)
 
 
 def threshold(report: Cot2elResult) -> float | None:
-    """`min_similarity` in force, [0, 1); None where the result does not tell."""
-    found = report.provenance.parameters.get("min_similarity")
-    return float(found) if isinstance(found, int | float) else None
+    """Return the result's `min_similarity`, [0, 1); None if the result does not state it."""
+    value = report.provenance.parameters.get("min_similarity")
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _alignment_text(report: Cot2elResult) -> str:
-    """At threshold 0 nothing is dropped, however little it resembles."""
-    found = report.components
-    if found.kept < found.parsed or found.mean_similarity is None:
-        return f"{found.kept} of {found.parsed} explanations were placed at a unit."
-    mean = significant(found.mean_similarity, 2)
+    parts = report.components
+    if parts.kept < parts.parsed or parts.mean_similarity is None:
+        return f"{parts.kept} of {parts.parsed} explanations were placed at a unit."
+    mean = significant(parts.mean_similarity, 2)
     return f"Every explanation was placed at its nearest unit; mean similarity {mean}."
 
 
-def _baseline_text(report: Cot2elResult) -> str:
-    said = (
-        "The score is the share of explanations placed; with `min_similarity` 0 it says nothing, "
-        "since every explanation is placed, whatever its similarity."
-    )
-    if report.control is None:
-        return f"{said} There is no comparison with chance; the warnings say why."
-    mean = significant(report.control.mean_similarity, 2)
-    return f"{said} With their words in random order the mean similarity would be {mean}."
-
-
-def _conflict_text(report: Cot2elResult) -> str:
-    """Of what was dropped, how much says the opposite of its unit."""
-    count = report.components.contradicted
-    if not count:
-        return ""
-    return f"; {count} more resemble{'s' if count == 1 else ''} a unit that says the opposite"
-
-
-def _similar(report: Cot2elResult) -> str:
-    least = threshold(report)
-    return "similar enough" if least is None else f"similar by more than {significant(least)}"
-
-
 def chance(report: Cot2elResult) -> str:
-    """What the score is, and what shuffled words would have."""
+    """Return how to read the score, and the score of shuffled words."""
     if report.status != "ok" or report.components.faithfulness is None:
         return ""
-    if threshold(report) == 0:
-        return _baseline_text(report)
-    said = "The score is the share of explanations that have such a unit"
-    control = report.control
+    control, no_threshold = report.control, threshold(report) == 0
+    meaning = "The score is the share of explanations that have such a unit"
+    if no_threshold:
+        meaning = (
+            "The score is the share of explanations placed; with `min_similarity` 0 it says "
+            "nothing, since every explanation is placed, whatever its similarity"
+        )
     if control is None:
-        return f"{said}. There is no comparison with chance; the warnings say why."
+        return f"{meaning}. There is no comparison with chance; the warnings say why."
+    if no_threshold:
+        mean = significant(control.mean_similarity, 2)
+        return f"{meaning}. With their words in random order the mean similarity would be {mean}."
     draws = "1 draw" if control.draws == 1 else f"mean of {control.draws} draws"
-    return (
-        f"{said}; chance, their words in random order, would have {percent(control.faithfulness)} "
-        f"({draws})."
-    )
+    share = percent(control.faithfulness)
+    return f"{meaning}; chance, their words in random order, would have {share} ({draws})."

@@ -1,8 +1,8 @@
-"""What of a model's output is its answer: neither its reasoning nor what it goes on with.
+"""The answer in a model's output, without its reasoning and what it continues with.
 
-Reasoning models mark their chain of thought, each family in its way. Small models go on behind
-their answer: with the prompt once more and another text, or with the next turn of a conversation.
-Source: specs "models" §5.1; marks as the models' templates have them. Time is linear in the text.
+Each family of reasoning models marks its chain of thought in its own way. Small models continue
+after their answer, with the prompt and another text or with the next turn of a conversation. Runs
+in linear time. Source: specs "models" §5.1; marks from the models' templates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shared.contracts.elicitation import PLACEHOLDERS
 from shared.contracts.prompt_table import parse_template
 from shared.readers.decision_words import HATEFUL, KEY_NOUNS, NOT
 
-MARKS = (  # what opens and what closes a chain of thought
+MARKS = (  # opening and closing marks of a chain of thought
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
@@ -32,7 +32,7 @@ LONGEST_HEADER = 60  # characters
 
 
 def _any_of(marks: Iterable[str]) -> str:
-    """A pattern of the marks, however they are spaced: `< think >`."""
+    """Return a pattern of the marks with any spacing, such as `< think >`."""
     names = (re.split(r"(\w[\w|:]*\w|\w)", mark) for mark in marks)
     return "|".join(r"\s{0,3}".join(map(re.escape, filter(None, name))) for name in names)
 
@@ -44,11 +44,11 @@ _CLOSES = re.compile(
     rf"(?:{_CLOSING})(?:\s*<\|(?:begin_of_solution|START_RESPONSE)\|>)?\s*", re.IGNORECASE
 )
 _MARK = re.compile(f"{_OPENING}|{_CLOSING}", re.IGNORECASE)
-_EXPLAINS = re.compile(  # with six words behind it: fewer are a label, which the tag explains
+_EXPLAINS = re.compile(  # before six words or more; fewer are a label that the tag explains
     r"\s*<(?P<tag>reasoning|analysis)>(?P<thought>.*?)</(?P=tag)>\s*(?=(?:\S+\s+){5}\S)",
     re.IGNORECASE | re.DOTALL,
 )
-_TURN = re.compile(  # the end of a turn, as templates mark it, or as models write the next one
+_TURN = re.compile(  # the end of a turn in templates, or the start of the next in models' texts
     r"<\|(?:im_end|im_start|eot_id|endoftext|end|return|end_of_text|end_of_solution|END_RESPONSE|user)\|>|</s>"
     r"|<end_of_turn>|<start_of_turn>|\[/?INST\]"
     r"|\n[^\w\n]{0,9}(?:user|human|q|instructions?|input)[^\w\n]{0,3}[:\uff1a]"
@@ -56,17 +56,17 @@ _TURN = re.compile(  # the end of a turn, as templates mark it, or as models wri
     rf"|{_OPENING}|{_any_of(closing for _, closing in MARKS[:-1])}",
     re.IGNORECASE,
 )
-_DECIDED = re.compile(  # by a key and a label
+_DECIDED = re.compile(  # a key and a label
     rf"{KEY_NOUNS}[*_\s]{{0,4}}[:\uff1a][^\w\n]{{0,9}}(?:(?:the|this|it|text|post|is|an?)\s){{0,4}}"
     rf"{NOT}?{HATEFUL}",
     re.IGNORECASE,
 )
-_ITEM = re.compile(  # what heads another text to decide about: "Text 2", "Now another one"
+_ITEM = re.compile(  # the head of another text: "Text 2", "Now another one"
     r"(?:\d{1,2}[.)]\s{0,3})?(?:(?:now|and|here|next|another|new|second|third|one|more|the|is|other|user)\s){0,5}"
     r"(?:tweet|comment|example|text|post|message|input|sentence|statement|item|case|passage|content|one|more"
     r"|next|文本|评论|例子?|텍스트|댓글|예시?|문장)\s{0,3}(?:[#(]{0,2}\d{1,2}[)]?)?"
 )
-_ANOTHER = re.compile(  # the same in prose that has a label for it
+_ANOTHER = re.compile(  # the same in a sentence with a label
     r"[^\w\n]{0,9}(?:(?:and|now|as|for|regarding|about)\s){0,2}the\s(?:second|third|next|other)\s(?:text|post|comment"
     rf"|tweet|message|item|example|case|input|one)\b[^\n]{{0,200}}?\b{HATEFUL}",
     re.IGNORECASE,
@@ -76,34 +76,29 @@ _LABEL = re.compile(HATEFUL, re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer without the reasoning before it; tokens: with offsets into `text`.
-
-    reasoning: None if there was none, or if it is unknown. reasoning_tokens: None if unknown.
-    cut: True if the tokens were used up before the answer began. own: characters of `text` before
-    it goes on with something else.
-    """
+    """An answer without the reasoning before it."""
 
     text: str
-    tokens: tuple[WrittenToken, ...]
+    tokens: tuple[WrittenToken, ...]  # with offsets into `text`
     finish: str
-    reasoning: str | None = None
-    reasoning_tokens: int | None = 0
-    cut: bool = False
-    own: int | None = None
+    reasoning: str | None = None  # None: there was none, or it is unknown
+    reasoning_tokens: int | None = 0  # None: unknown
+    cut: bool = False  # the tokens were used up before the answer began
+    own: int | None = None  # characters of `text` before it continues with another question
 
     @property
     def own_text(self) -> str:
-        """The answer to what was asked."""
+        """The answer to the question."""
         return self.text[: self.own]
 
     @property
     def goes_on(self) -> bool:
-        """True if something else follows that."""
+        """True if the text continues after the answer."""
         return bool(self.text[len(self.own_text) :].strip())
 
     @property
     def breaks_off(self) -> bool:
-        """True if the tokens were used up within it."""
+        """True if the tokens were used up within the answer."""
         return self.finish == "length" and not self.goes_on
 
 
@@ -111,33 +106,40 @@ CUT = Answer("", (), "length", None, None, cut=True)
 
 
 def answer_of(completion: Completion) -> Answer:
-    """Separate answer and reasoning: as the server sends them, else as the text marks them."""
+    """Separate answer and reasoning, by the server's fields or by marks in the text."""
     text = completion.text
     if completion.reasoning is not None:
         return Answer(text, completion.tokens, completion.finish, completion.reasoning, None)
     start, reasoning, is_closed = _reasoning(text)
     if reasoning is None:
         return Answer(text, completion.tokens, completion.finish)
-    kept = [token for token in completion.tokens if token.end > start]
-    moved = tuple(
+    tokens = [token for token in completion.tokens if token.end > start]
+    answer_tokens = tuple(
         token.model_copy(update={"start": max(0, token.start - start), "end": token.end - start})
-        for token in kept
+        for token in tokens
     )
-    spent = len(completion.tokens) - len(kept) if completion.tokens else None
-    return Answer(text[start:], moved, completion.finish, reasoning, spent, cut=not is_closed)
+    reasoning_tokens = len(completion.tokens) - len(tokens) if completion.tokens else None
+    return Answer(
+        text[start:],
+        answer_tokens,
+        completion.finish,
+        reasoning,
+        reasoning_tokens,
+        cut=not is_closed,
+    )
 
 
 def _reasoning(text: str) -> tuple[int, str | None, bool]:
     """Return where the answer starts, the reasoning before it, and True if the reasoning ends.
 
-    A chat template may open the reasoning itself, so that the text only closes it. What a model
-    thinks once it has answered is not before its answer.
+    A chat template may open the reasoning, so that the text only closes it. Reasoning after the
+    answer does not count.
     """
     if explains := _EXPLAINS.match(text):
         return explains.end(), explains["thought"].strip(), True
     is_opened = _OPENS.match(text) is not None
     closings = list(_CLOSES.finditer(text))
-    ends = [one.end() for one in closings if text[one.end() :].strip("` \t\r\n")]
+    ends = [closing.end() for closing in closings if text[closing.end() :].strip("` \t\r\n")]
     if not ends and not is_opened:
         return 0, None, True
     start = ends[-1] if ends else closings[-1].end() if closings else 0
@@ -148,37 +150,37 @@ def _reasoning(text: str) -> tuple[int, str | None, bool]:
 
 
 def own_length(text: str, template: str, inputs: Iterable[str]) -> int:
-    """Return the characters of an answer before it goes on with another question.
+    """Return the length of an answer in characters, before it continues with another question.
 
-    That begins with a header of the prompt or, between two decisions, with any that heads a text.
-    template: of the prompt, whose headers ("### Text:") a small model writes again; inputs: what
-    stood behind them, which an answer may repeat at its beginning.
+    The continuation begins with a header of the prompt or, between two decisions, with any header
+    of a text. `template` is the prompt, whose headers ("### Text:") small models repeat. `inputs`
+    are the texts after these headers, which an answer may repeat at its start.
     """
     headers = _headers(template)
-    shown = [" ".join(one.split()).casefold()[:LONGEST_HEADER] for one in inputs]
+    shown = [" ".join(text.split()).casefold()[:LONGEST_HEADER] for text in inputs]
     first = len(text) - len(text.lstrip())
     ends = [match.start() for match in _TURN.finditer(text, first + 1)][:1]
-    decided = [match.end() for match in _DECIDED.finditer(text)]
-    once, again = (decided[0], decided[-1]) if decided else (len(text), 0)
-    place = 0
+    decisions = [match.end() for match in _DECIDED.finditer(text)]
+    first_decision, last_decision = (decisions[0], decisions[-1]) if decisions else (len(text), 0)
+    position = 0
     for line in text.splitlines(keepends=True):
         header = _header(line)
-        is_item = once <= place < again and _ITEM.fullmatch(header) is not None
-        if again <= place and _ANOTHER.match(line):
-            is_item |= _LABEL.search(text, 0, place) is not None
-        if place > first and (is_item or header in headers):
-            below = text[place + line.find(":") + 1 :][: 4 * LONGEST_HEADER]
+        is_item = first_decision <= position < last_decision and bool(_ITEM.fullmatch(header))
+        if last_decision <= position and _ANOTHER.match(line):
+            is_item |= _LABEL.search(text, 0, position) is not None
+        if position > first and (is_item or header in headers):
+            below = text[position + line.find(":") + 1 :][: 4 * LONGEST_HEADER]
             repeated = " ".join(below.split()).casefold()
-            if not any(one and repeated.startswith(one) for one in shown):
-                ends.append(place)
+            if not any(start and repeated.startswith(start) for start in shown):
+                ends.append(position)
                 break
-        place += len(line)
+        position += len(line)
     end = min(ends, default=len(text))
     return end if text[:end].strip() else len(text)
 
 
 def _headers(template: str) -> frozenset[str]:
-    """What heads what is filled in: "### Text:", "Premise:"."""
+    """Return the headers of the placeholders: "### Text:", "Premise:"."""
     headers, above = set(), ""
     for piece in parse_template(template, PLACEHOLDERS):
         if piece.inserted is not None:
@@ -188,7 +190,7 @@ def _headers(template: str) -> frozenset[str]:
 
 
 def _header(line: str) -> str:
-    """The words before a colon, few of them, or of a heading; else nothing."""
+    """Return the few words before a colon or of a heading, or ""."""
     words, colon, _ = line.strip()[: LONGEST_HEADER + 1].partition(":")
     is_header = len(words) < LONGEST_HEADER and (colon or words.startswith("#"))
     return words.strip("#*_ \t").casefold() if is_header else ""

@@ -1,12 +1,9 @@
-"""Many answers of models: how they end, what they decide, and the mean scores of each metric.
-
-Accuracy, F1 and the confusion with gold labels are in every report's `gold`. Pure.
-"""
+"""A report over many answers: outcomes, decisions, and each metric's mean score. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, get_args
 
 from services.explanations.contract import ExplanationsRequest
@@ -29,12 +26,11 @@ Row = Scored[ExplanationsRequest, ExplanationsResult]
 
 
 def _passages(row: Row) -> list[Span] | None:
-    """What the explanation points at, as the first metric found it that tells passages; None: no
-    such metric scored it."""
-    for one in row.report.scores:
-        contract = metrics().get(one.metric)
+    """Return the passages found by the first metric that finds any; None without such a metric."""
+    for report in row.report.scores:
+        contract = metrics().get(report.metric)
         if contract is not None and contract.facts.passages:
-            return spans_of(one, contract.facts.passages)
+            return spans_of(report, contract.facts.passages)
     return None
 
 
@@ -48,24 +44,28 @@ SOURCE = GoldSource(
 
 
 def batch_report(rows: Sequence[Row], over: BatchStatistics[Any]) -> ExplanationsBatchReport:
-    """over: statistics of these rows."""
-    told = [row.report.elicitation for row in rows]
-    outcomes = Counter(one.outcome for one in told)
-    without = len(rows) - outcomes["answered"]
+    elicitations = [row.report.elicitation for row in rows]
+    outcomes = Counter(elicitation.outcome for elicitation in elicitations)
+    decisions = Counter(row.decision for row in elicitations if row.decision)
+    names = {report.metric for row in rows for report in row.report.scores}
+    names |= {unscored.metric for row in rows for unscored in row.report.unscored}
     return ExplanationsBatchReport(
         metric=over.contract.name,
         scored=len(rows),
-        undefined=without,
-        finding=_finding(outcomes, len(rows)),
+        undefined=len(rows) - outcomes["answered"],
+        finding=f"Of {counted(len(rows), 'answer')} {outcomes['answered']:,} decide and explain, "
+        f"{outcomes['refused']:,} refuse and {outcomes['unparsable']:,} cannot be read.",
         outcomes={
             outcome: ExplanationsOutcomeShare(
                 results=outcomes[outcome],
-                share=over.share([float(one.outcome == outcome) for one in told], over.keys(rows)),
+                share=over.share(
+                    [float(row.outcome == outcome) for row in elicitations], over.keys(rows)
+                ),
             )
             for outcome in get_args(Outcome)
         },
-        decisions=dict(sorted(Counter(one.decision for one in told if one.decision).items())),
-        scores=tuple(_score_mean(name, rows, over) for name in _asked(rows)),
+        decisions=dict(sorted(decisions.items())),
+        scores=tuple(_score_mean(name, rows, over) for name in sorted(names)),
         warnings=() if rows else ("no job has a result",),
         seed=over.request.seed,
         resamples=over.request.resamples,
@@ -75,27 +75,20 @@ def batch_report(rows: Sequence[Row], over: BatchStatistics[Any]) -> Explanation
     )
 
 
-def _finding(outcomes: Mapping[Outcome, int], results: int) -> str:
-    told = f"Of {counted(results, 'answer')} {outcomes['answered']:,} decide and explain"
-    return f"{told}, {outcomes['refused']:,} refuse and {outcomes['unparsable']:,} cannot be read."
-
-
-def _asked(rows: Sequence[Row]) -> list[str]:
-    """Metrics that were asked to score some of them, by name."""
-    scored = {one.metric for row in rows for one in row.report.scores}
-    return sorted(scored.union(one.metric for row in rows for one in row.report.unscored))
-
-
 def _score_mean(
     metric: str, rows: Sequence[Row], over: BatchStatistics[Any]
 ) -> ExplanationsScoreMean:
-    scored = [(row, one.score) for row in rows for one in row.report.scores if one.metric == metric]
+    scored = [
+        (row, report.score)
+        for row in rows
+        for report in row.report.scores
+        if report.metric == metric
+    ]
     keys = over.keys([row for row, _ in scored])
-    unscored = sum(one.metric == metric for row in rows for one in row.report.unscored)
     return ExplanationsScoreMean(
         metric=metric,
         results=len(scored),
         undefined=sum(score is None for _, score in scored),
-        unscored=unscored,
+        unscored=sum(item.metric == metric for row in rows for item in row.report.unscored),
         score=over.mean(f"score of {metric}", [score for _, score in scored], keys),
     )

@@ -1,6 +1,6 @@
 """Explain and score: a model decides about a text and explains why; metrics score that, in one job.
 
-Source: specs "models" §7. Messages and costs; see docs/methods/explanations.md.
+Source: specs "models" §7. See docs/methods/explanations.md.
 """
 
 from __future__ import annotations
@@ -63,31 +63,31 @@ from shared.contracts.validation_messages import plain
 
 MOST_METRICS = 16
 MOST_SEED = 2**63 - 1
-OWN_TOKENS = 512  # of the answer to a prompt of the caller's, where nothing else is said
-TOO_LONG = "filled in it has {length:,} characters, and a model is sent at most {most:,}"
-GOLD_KEY = GoldColumns().label  # where reports look for gold labels
+OWN_TOKENS = 512  # default tokens of an answer to a request's own prompt
+TOO_LONG = "the filled prompt has {length:,} characters, and a model is sent at most {most:,}"
+GOLD_KEY = GoldColumns().label  # reports read gold labels from this key
 
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Parameters = dict[str, JsonValue]
+Path = tuple[int | str, ...]
 
 
 class ExplanationsRequest(JobRequest):
-    """What a model is asked to decide and to explain, and which metrics score its explanation.
+    """A text for a model to decide on and explain, and the metrics that score the explanation.
 
-    With `items` or `draws` it asks for several jobs: one for each item and draw.
+    With `items` or `draws` it creates several jobs, one per item and draw.
     """
 
     text: InputText | None = Field(default=None, description="the text that is judged")
-    premise: InputText | None = Field(default=None, description="what is taken to be true")
-    hypothesis: InputText | None = Field(default=None, description="does it follow?")
-    scenario: InputText | None = Field(default=None, description="that `question` is about")
+    premise: InputText | None = Field(default=None, description="a statement taken to be true")
+    hypothesis: InputText | None = Field(default=None, description="does it follow from `premise`?")
+    scenario: InputText | None = Field(default=None, description="the situation of `question`")
     question: InputText | None = None
     target_label: Annotated[str | None, Parameter] = Field(
         default=None,
         min_length=1,
         max_length=500,
-        description="the label that the model is told to explain, where the prompt does not let it "
-        "decide (GenEX)",
+        description="the label to explain, for a prompt that does not let the model decide (GenEX)",
     )
     prompt: Annotated[PromptName | ExplanationsOwnPrompt, Parameter] = Field(
         default=FIELDS_PROMPT,
@@ -95,7 +95,7 @@ class ExplanationsRequest(JobRequest):
         "`explanation-fields` (asks for JSON of the schema of `GET /v1/schemas/explanation`), "
         "`hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, `genex-siqa`, `genex-cqa`",
     )
-    shots: Shots = Field(default=0, description="demonstrations, of a prompt that has them")
+    shots: Shots = Field(default=0, description="number of demonstrations, if the prompt has them")
     style: Style = Field(
         default="chat",
         description="`chat`: a conversation in the model's own template; `raw`: one text, for a "
@@ -103,47 +103,49 @@ class ExplanationsRequest(JobRequest):
     )
     policy: Annotated[PolicyName | ExplanationsOwnPolicy | None, Parameter] = Field(
         default=None,
-        description="a named policy, or your own text; metrics that know the named one are given "
-        "it, too; absent: as the prompt has it",
+        description="a named policy, or your own text; metrics that know a named policy use it "
+        "too; absent: the prompt's policy",
     )
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
-        description="BCP 47, of all texts, believed as it is; `auto` identifies it",
+        description="BCP 47 language of all texts; `auto` detects it",
     )
     generation: ExplanationsGeneration = Field(default_factory=ExplanationsGeneration)
-    seed: int = Field(default=0, ge=0, le=MOST_SEED, description="of generation and of the metrics")
+    seed: int = Field(
+        default=0, ge=0, le=MOST_SEED, description="seed of generation and of the metrics"
+    )
     answer: Annotated[ExplanationsAnswer | None, Input] = Field(
-        default=None, description="bring your own, instead of `model`: nothing is generated"
+        default=None, description="your own answer, instead of `model`; nothing is generated"
     )
     score: list[MetricName] | dict[MetricName, Parameters] = Field(
         default_factory=list,
         max_length=MOST_METRICS,
-        description="metrics that score the explanation in the same job, by name, or name → its "
-        "own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, "
+        description="metrics that score the explanation in the same job: names, or name → the "
+        "metric's parameters. `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, "
         "`consistency`",
     )
     gold: MetadataValue | None = Field(
         default=None,
         min_length=1,
         exclude=True,
-        description="the gold label of the text, which batch reports compare the decision with; "
-        f"becomes `{GOLD_KEY}` of `metadata`",
+        description="the gold label of the text, which batch reports compare with the decision; "
+        f"stored as `{GOLD_KEY}` in `metadata`",
     )
     items: Annotated[tuple[ExplanationsItem, ...] | None, Input] = Field(
         default=None,
         min_length=1,
         max_length=MOST_ITEMS,
         exclude_if=lambda items: items is None,
-        description="instead of one text: several, each a job of its own (and so in quotas); the "
-        "answer is the list of jobs, item by item; not in lines of a batch",
+        description="several items instead of one text, each a job that counts in quotas; returns "
+        "the list of jobs, item by item; not in lines of a batch",
     )
     draws: int = Field(
         default=1,
         ge=1,
         le=MOST_DRAWS,
         exclude_if=lambda draws: draws == 1,
-        description="answers to each item, each a job of its own (and so in quotas) with the next "
-        "`seed`; several need a `temperature` above 0; not in lines of a batch",
+        description="answers per item, each a job that counts in quotas, with the next `seed`; "
+        "more than one needs a `temperature` above 0; not in lines of a batch",
     )
 
     @property
@@ -154,12 +156,12 @@ class ExplanationsRequest(JobRequest):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """Placeholder → text, of those that were given."""
+        """Placeholder → text, for the inputs of the request."""
         return given_inputs(self)
 
     @property
     def policy_text(self) -> str | None:
-        """As the prompt says it; None: its own."""
+        """The policy's text; None: the prompt's policy."""
         if isinstance(self.policy, ExplanationsOwnPolicy):
             return self.policy.text
         return None if self.policy is None else load_policies()[self.policy]
@@ -172,28 +174,28 @@ class ExplanationsRequest(JobRequest):
     @property
     def common(self) -> dict[str, Any]:
         """Parameters for every metric that has them."""
-        told = {} if self.language == "auto" else {"language": self.language}
-        return {"seed": self.seed, **told}
+        language = {} if self.language == "auto" else {"language": self.language}
+        return {"seed": self.seed, **language}
 
     @property
     def most_tokens(self) -> int:
-        """Of the answer."""
-        sent = self.generation.max_tokens
-        return self.full_prompt.max_tokens if sent is None else sent
+        """The maximum number of tokens of the answer."""
+        tokens = self.generation.max_tokens
+        return self.full_prompt.max_tokens if tokens is None else tokens
 
-    def score_request(self, name: str, found: ElicitedExplanation) -> ScoreRequest:
-        """Raises ValueError."""
-        return score_request(name, found, self.parameters[name], self.common)
+    def score_request(self, name: str, explanation: ElicitedExplanation) -> ScoreRequest:
+        """Return the request of a metric. Raises ValueError."""
+        return score_request(name, explanation, self.parameters[name], self.common)
 
-    def elicited(self, **told: Any) -> ElicitedExplanation:
-        named = self.policy if isinstance(self.policy, str) else None
-        return ElicitedExplanation(inputs=self.inputs, policy=named, model=self.model, **told)
+    def elicited(self, **fields: Any) -> ElicitedExplanation:
+        policy = self.policy if isinstance(self.policy, str) else None
+        return ElicitedExplanation(inputs=self.inputs, policy=policy, model=self.model, **fields)
 
     def further(self) -> tuple[FurtherRequest, ...]:
-        """The metrics' requests, about an answer that is not known yet."""
+        """Return the metrics' requests with a placeholder for the answer."""
         decision = next(iter(self.full_prompt.labels), None) if self.target_label is None else None
         token = WrittenToken(id=None, start=0, end=1, logprob=0.0)
-        found = self.elicited(
+        explanation = self.elicited(
             answer=".",
             explanation=".",
             decision=decision or self.target_label,
@@ -204,38 +206,39 @@ class ExplanationsRequest(JobRequest):
             FurtherRequest(
                 pointer=f"/score/{name}",
                 contract=scoring_metric(name),
-                request=self.score_request(name, found),
+                request=self.score_request(name, explanation),
             )
             for name in self.parameters
         )
 
     @property
     def is_several(self) -> bool:
-        """Whether it asks for a list of jobs."""
+        """True if the request creates several jobs."""
         return self.items is not None or self.draws > 1
 
     def jobs(self) -> Iterator[Self]:
-        """One request a job: item by item, its draws with seed, seed + 1, … Raises ValidationError,
-        with places in this request."""
+        """Yield one request per job: item by item, draws with seed, seed + 1, …
+
+        Raises ValidationError, with paths in this request.
+        """
         for number, item in enumerate(self.items or (None,)):
             first = self._job(number, item)
             for draw in range(self.draws):
                 yield first.model_copy(update={"seed": (self.seed + draw) % (MOST_SEED + 1)})
 
     def _job(self, number: int, item: ExplanationsItem | None) -> Self:
-        own = {} if item is None else item.model_dump(exclude_unset=True)
-        metadata = {"metadata": {**self.metadata, **own.get("metadata", {})}}
+        fields = {} if item is None else item.model_dump(exclude_unset=True)
+        metadata = {"metadata": {**self.metadata, **fields.get("metadata", {})}}
         gold = {} if self.gold is None else {"gold": self.gold}
         shared = self.model_dump(exclude={"items", "draws"}, exclude_unset=True)
         try:
-            return self.model_validate({**shared, **gold, **own, **metadata})
+            return self.model_validate({**shared, **gold, **fields, **metadata})
         except ValidationError as error:
-            faults = [_fault(*fault_of_item(number, item, *one)) for one in _told(error)]
+            faults = [_fault(*fault_of_item(number, item, *fault)) for fault in _faults(error)]
             raise ValidationError.from_exception_data(type(self).__name__, faults) from None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        """Of one job; of several, each as if it had come alone."""
         if self.is_several:
             self._check_draws()
             for number, item in enumerate(self.items or (None,)):
@@ -244,20 +247,22 @@ class ExplanationsRequest(JobRequest):
         if (self.model is None) == (self.answer is None):
             raise ValueError("give either `model` or `answer`")
         self._check_prompt()
-        self._gold_into_metadata()
+        self._store_gold()
         return self._check_metrics()
 
     def _check_draws(self) -> None:
-        own = [name for name in (*INPUTS, "answer", "target_label", "gold") if getattr(self, name)]
-        if self.items is not None and own:
-            raise _refusal((own[0],), f"give either `items` or `{own[0]}`")
+        names = (*INPUTS, "answer", "target_label", "gold")
+        present = [name for name in names if getattr(self, name)]
+        if self.items is not None and present:
+            raise _refusal((present[0],), f"give either `items` or `{present[0]}`")
         answers = [self.answer, *(item.answer for item in self.items or ())]
         if self.draws > 1 and any(answers):
-            raise _refusal(("draws",), "an answer of your own is drawn once")
+            raise _refusal(("draws",), "your own answer is a single draw; leave out `draws`")
         if self.draws > 1 and self.generation.temperature == 0:
-            raise _refusal(("draws",), "greedy answers are all alike: set a `temperature` above 0")
+            message = "greedy answers are all alike; set a `temperature` above 0"
+            raise _refusal(("draws",), message)
 
-    def _check_prompt(self) -> Self:
+    def _check_prompt(self) -> None:
         try:
             prompt = self.full_prompt
         except ValueError as error:
@@ -265,31 +270,27 @@ class ExplanationsRequest(JobRequest):
         if missing := [name for name in prompt.inputs if name not in self.inputs]:
             raise _refusal((missing[0],), f"the prompt {prompt.name} asks about `{missing[0]}`")
         if ("label" in prompt.placeholders or prompt.reader == "none") != bool(self.target_label):
-            told = "needs" if self.target_label is None else "has no place for"
-            raise _refusal(("target_label",), f"the prompt {prompt.name} {told} a `target_label`")
+            verb = "needs" if self.target_label is None else "has no place for"
+            raise _refusal(("target_label",), f"the prompt {prompt.name} {verb} a `target_label`")
         if self.policy is not None and "policy" not in prompt.placeholders:
             raise _refusal(("policy",), f"the prompt {prompt.name} has no place for a policy")
         if "policy" in prompt.placeholders and self.policy is None and prompt.policy is None:
             raise _refusal(("policy",), f"the prompt {prompt.name} needs a policy")
         if self.shots > len(prompt.shots):
             raise _refusal(("shots",), f"the prompt {prompt.name} has {len(prompt.shots)} of them")
-        self._check_length(prompt)
-        return self
-
-    def _check_length(self, prompt: ElicitationPrompt) -> None:
-        filled = prompt.values(self.inputs, self.policy_text, self.target_label, self.language)
-        if (length := prompt.longest(filled, self.style)) > MOST_CHARACTERS:
+        values = prompt.values(self.inputs, self.policy_text, self.target_label, self.language)
+        if (length := prompt.longest(values, self.style)) > MOST_CHARACTERS:
             raise _refusal(("prompt",), TOO_LONG.format(length=length, most=MOST_CHARACTERS))
 
-    def _gold_into_metadata(self) -> Self:
+    def _store_gold(self) -> None:
         if self.gold is None:
-            return self
+            return
         if self.metadata.get(GOLD_KEY, self.gold) != self.gold:
-            raise _refusal(("gold",), f"`metadata` has another `{GOLD_KEY}`")
+            raise _refusal(("gold",), f"`metadata` has another `{GOLD_KEY}`; send one of them")
         if len(self.metadata | {GOLD_KEY: self.gold}) > MOST_METADATA:
-            raise _refusal(("gold",), f"`metadata` has {MOST_METADATA} pairs already")
+            message = f"`metadata` has {MOST_METADATA} pairs already; leave out one"
+            raise _refusal(("gold",), message)
         self.metadata[GOLD_KEY] = self.gold
-        return self
 
     def _check_metrics(self) -> Self:
         faults: list[InitErrorDetails] = []
@@ -297,7 +298,7 @@ class ExplanationsRequest(JobRequest):
             try:
                 self.model_copy(update={"score": {name: self.parameters[name]}}).further()
             except ValidationError as error:
-                faults += [_fault(("score", name, *place), told) for place, told in _told(error)]
+                faults += [_fault(("score", name, *path), text) for path, text in _faults(error)]
             except ValueError as error:
                 faults.append(_fault(("score", name), str(error)))
         if faults:
@@ -305,45 +306,36 @@ class ExplanationsRequest(JobRequest):
         return self
 
 
-def _jobs(request: ExplanationsRequest) -> Sequence[ExplanationsRequest]:
-    return tuple(request.jobs()) if request.is_several else ()
+def _faults(error: ValidationError) -> Iterator[tuple[Path, str]]:
+    for fault in error.errors(include_input=False, include_url=False):
+        yield fault["loc"], plain(fault)
 
 
-def _told(error: ValidationError) -> Iterator[tuple[tuple[int | str, ...], str]]:
-    """Where each of its faults is, and what it is in plain words."""
-    for one in error.errors(include_input=False, include_url=False):
-        yield one["loc"], plain(one)
-
-
-def _fault(where: tuple[int | str, ...], detail: str) -> InitErrorDetails:
+def _fault(path: Path, detail: str) -> InitErrorDetails:
     error = PydanticCustomError("explanations", "{detail}", {"detail": detail})
-    return InitErrorDetails(type=error, loc=where, input=None)
+    return InitErrorDetails(type=error, loc=path, input=None)
 
 
-def _refusal(where: tuple[int | str, ...], detail: str) -> ValidationError:
-    return ValidationError.from_exception_data("ExplanationsRequest", [_fault(where, detail)])
+def _refusal(path: Path, detail: str) -> ValidationError:
+    return ValidationError.from_exception_data("ExplanationsRequest", [_fault(path, detail)])
 
 
 def cost(request: ExplanationsRequest, reads: int) -> Sequence[Work]:
-    """The prompt is read in any case; what is written, and what metrics make of that, is only
-    likely."""
-    return tuple(_work_items(request, reads))
-
-
-def _work_items(request: ExplanationsRequest, reads: int) -> Iterator[Work]:
+    """Return the cost of the prompt, and the likely cost of the answer and the metrics."""
+    works: list[Work] = []
     if request.answer is None:
         words = sum(map(words_of, request.inputs.values()))
         words += words_of(request.full_prompt.user) + words_of(request.policy_text or "")
-        yield Work((Size("tokens of the prompt", max(1, words)),))
-        written = Size("`max_tokens`", request.most_tokens, "/generation/max_tokens")
-        yield Work((written,), certain=False)
+        works.append(Work((Size("tokens of the prompt", max(1, words)),)))
+        tokens = Size("`max_tokens`", request.most_tokens, "/generation/max_tokens")
+        works.append(Work((tokens,), certain=False))
     for other in request.further():
-        for work in other.contract.work(other.request, reads):
-            yield replace(work, certain=False)
+        works += (replace(w, certain=False) for w in other.contract.work(other.request, reads))
+    return tuple(works)
 
 
 def needs(request: ExplanationsRequest) -> tuple[str, ...]:
-    """A writer, unless the answer was sent."""
+    """Return `generate`, unless the request has the answer."""
     return ("generate",) if request.answer is None else ()
 
 
@@ -384,11 +376,11 @@ CONTRACT = ExplanationsContract(
     cost=cost,
     needs=needs,
     further=ExplanationsRequest.further,
-    several=_jobs,
+    several=lambda request: tuple(request.jobs()) if request.is_several else (),
     clustered_by=INPUTS,
     batch_request=ExplanationsBatchReportRequest,
     batch_report=ExplanationsBatchReport,
-    batch_summary="How answers end, what they decide, beside gold labels, and each metric's mean",
+    batch_summary="Outcomes, decisions, agreement with gold labels, and each metric's mean",
     batch_intervals=8,
     surprising=SURPRISING,
     facts=FACTS,

@@ -1,7 +1,7 @@
-"""Explain, then score, in the metric's own job: what `explain` in its request asks for.
+"""Explain, then score, in the metric's job, for a request with `explain`.
 
-The answer is elicited, committed and read as in `service`, by the worker of the metric; what is no
-answer has a report without a score, which says why.
+The metric's worker elicits, commits and reads the answer as in `service`. Without an answer the
+report has no score, and says why.
 """
 
 from __future__ import annotations
@@ -24,34 +24,33 @@ CODES: dict[str, ReasonCode] = {
 
 
 def bind_explainer() -> None:
-    """From now on metrics of this process score requests that say `explain`, too."""
+    """Let the metrics of this process score requests with `explain`."""
     Metric.explainer = score_explained
 
 
 def score_explained(metric: Metric[Any, Any, Any, Any], request: ExplainableRequest) -> Report:
-    """The metric's report on what its model answered, with that answer."""
+    """Return the metric's report on its model's answer, with that answer."""
     with pointing_to_own(metric.contract, request):
-        found = SERVICE.score(explanations_request(metric.contract, request))
-    report = found.scores[0] if found.scores else _unscored(metric, request, found)
-    told = {**dict(found.elicitation), "provenance": found.provenance}
+        result = SERVICE.score(explanations_request(metric.contract, request))
+    report = result.scores[0] if result.scores else _unscored(metric, request, result)
+    elicitation = {**dict(result.elicitation), "provenance": result.provenance}
     return report.model_copy(
         update={
-            "elicitation": Elicitation(**told),
-            "warnings": tuple(dict.fromkeys((*found.warnings, *report.warnings))),
+            "elicitation": Elicitation(**elicitation),
+            "warnings": tuple(dict.fromkeys((*result.warnings, *report.warnings))),
         }
     )
 
 
 def _unscored(
-    metric: Metric[Any, Any, Any, Any], request: ExplainableRequest, found: ExplanationsResult
+    metric: Metric[Any, Any, Any, Any], request: ExplainableRequest, result: ExplanationsResult
 ) -> Report:
-    """Why, by the first reason that there is."""
-    [unscored] = found.unscored
-    read = next((one for one in found.elicitation.obstacles if one.component == "decision"), None)
+    [unscored] = result.unscored
     code, detail = CODES[unscored.code], unscored.detail
-    if read is not None:
-        code, detail = CODES.get(read.code, code), f"{detail}: {read.detail}"
-    if read is not None and read.code == "answer-cut-by-reasoning":
-        code = read.code
+    obstacles = (row for row in result.elicitation.obstacles if row.component == "decision")
+    if (obstacle := next(obstacles, None)) is not None:
+        code, detail = CODES.get(obstacle.code, code), f"{detail}: {obstacle.detail}"
+        if obstacle.code == "answer-cut-by-reasoning":
+            code = obstacle.code
     report: Report = metric.unscored(request, Obstacle(code, detail))
     return report

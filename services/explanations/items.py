@@ -1,4 +1,4 @@
-"""What is judged, several of them at once, and an answer that the caller has. Messages alone."""
+"""The items of a request for several jobs, and answers of the caller's own model."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ InputText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT),
 
 
 class ExplanationsAnswer(Message):
-    """An answer that the caller has from a model."""
+    """An answer of your own model."""
 
     text: str = Field(
         max_length=MAX_TEXT,
-        description="a chain of thought between <think> and </think> before it is taken off",
+        description="the answer; reasoning between <think> and </think> before it is removed",
     )
     tokens: tuple[WrittenToken, ...] = Field(
         default=(),
@@ -40,19 +40,19 @@ class ExplanationsAnswer(Message):
     reasoning: str | None = Field(
         default=None,
         max_length=MAX_TEXT,
-        description="where the server sends it as a field of its own",
+        description="the reasoning, if the server sends it as a separate field",
     )
     finish: Literal["stop", "length", "given"] = "given"
 
     @model_validator(mode="after")
     def _tokens_inside(self) -> Self:
         if any(not token.start <= token.end <= len(self.text) for token in self.tokens):
-            raise ValueError("a token's offsets are outside the text")
+            raise ValueError("a token is outside the text; check its offsets")
         return self
 
 
 class ExplanationsItem(Message):
-    """One of several things that are judged; a field that is absent is the request's own."""
+    """One of several items; an absent field has the value of the request."""
 
     text: InputText | None = Field(default=None, description="the text that is judged")
     premise: InputText | None = None
@@ -63,21 +63,25 @@ class ExplanationsItem(Message):
         default=None, min_length=1, max_length=500, description="the label to be explained"
     )
     answer: Annotated[ExplanationsAnswer | None, Input] = Field(
-        default=None, description="bring your own, instead of `model`"
+        default=None, description="your own answer, instead of `model`"
     )
     gold: MetadataValue | None = Field(default=None, min_length=1, description="the gold label")
     metadata: dict[MetadataKey, MetadataValue] = Field(
-        default_factory=dict, max_length=MOST_METADATA, description="added to the request's own"
+        default_factory=dict,
+        max_length=MOST_METADATA,
+        description="added to the request's metadata",
     )
 
 
 def fault_of_item(
-    number: int, item: ExplanationsItem | None, where: Place, told: str
+    number: int, item: ExplanationsItem | None, path: Place, message: str
 ) -> tuple[Place, str]:
-    """A fault of one job's request as one of the request for several. Where a field is at fault
-    that all items share, the words name the item: the others may be well."""
+    """Map an error of one job's request to the request for several.
+
+    An error in a shared field names the item, since other items may be valid.
+    """
     if item is None:
-        return where, told
-    if not where or where[0] in ExplanationsItem.model_fields:
-        return ("items", number, *where), told
-    return where, f"items[{number}]: {told}"
+        return path, message
+    if not path or path[0] in ExplanationsItem.model_fields:
+        return ("items", number, *path), message
+    return path, f"items[{number}]: {message}"

@@ -1,4 +1,4 @@
-"""Explain and score as the page of any result shows it: how the answer ended, and its scores."""
+"""The page of an elicited answer: how it ended, and its scores."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ ENDS = {
 
 
 def design(report: Record) -> Iterator[Block]:
-    """How the answers end, what they decide, and each metric's mean."""
-    ended = record(report, "outcomes")
-    counts = {said: record(ended, name).get("results") for name, said in ENDS.items()}
+    """Yield the charts: how the answers end, what they decide, and each metric's mean."""
+    outcomes = record(report, "outcomes")
+    counts = {words: record(outcomes, name).get("results") for name, words in ENDS.items()}
     yield count_bars("How the answers end", counts)
     yield count_bars("What they decide", record(report, "decisions"))
     means = {
-        str(one.get("metric")): one.get("score")
-        for one in report.get("scores") or ()
-        if isinstance(one, dict)
+        str(row.get("metric")): row.get("score")
+        for row in report.get("scores") or ()
+        if isinstance(row, dict)
     }
     yield forest("Mean score by metric, of the answers that it could score", means)
 
 
 def answer(request: ExplanationsRequest | None, report: ExplanationsResult) -> ResponseTable:
-    """The decision, and how many metrics scored."""
-    found = report.elicitation
-    decided = f"The decision is {found.decision}"
-    if found.decided_by == "request":
-        decided = f"The model was told to explain {found.decision}"
-    scored = f"{counted(len(report.scores), 'metric')} scored the explanation"
-    return ResponseTable(SAYS.get(found.outcome, f"{decided}; {scored}."))
+    """Return the decision, and how many metrics scored."""
+    elicitation = report.elicitation
+    decision = f"The decision is {elicitation.decision}"
+    if elicitation.decided_by == "request":
+        decision = f"The model was asked to explain {elicitation.decision}"
+    scores = f"{counted(len(report.scores), 'metric')} scored the explanation"
+    return ResponseTable(SAYS.get(elicitation.outcome, f"{decision}; {scores}."))

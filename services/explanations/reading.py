@@ -1,9 +1,9 @@
 """How an answer ends: with a decision, with a refusal, or unread.
 
-The answer alone is read, without reasoning and what the model goes on with (`answer`). What it
-states as data is read exactly, prose by the metric that the prompt names, with the trained reader.
-An answer that breaks off decides by its data alone: its prose may be about to turn. Source: specs
-"models" §5.1, §7; the answers of guards: §3.1.
+Only the answer is read, without reasoning and continuation (`answer`). A decision stated as data is
+read exactly, prose by the metric that the prompt names, with the trained reader. An answer that
+breaks off decides by its data alone, since its prose may be about to turn. Source: specs "models"
+§5.1, §7; the answers of guards: §3.1.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from shared.reports.metric import StatedDecision
 from shared.text.normalized import NormalizedText, normalize
 from shared.text.sentences import sentences
 
-# The least probability of a refusal. Of an answer that settles nothing the reader is nearly as
-# sure: at .7 it takes half of those for refusals.
+# The lowest probability of a refusal. The reader is nearly as sure about answers that settle
+# nothing: at .7 it takes half of them for refusals.
 SURE_OF_REFUSAL = 0.98
 REFUSAL = LABELS["refusal"].index("refusal")
 
@@ -37,7 +37,7 @@ Words = Callable[[str], str | None]
 
 @dataclass(frozen=True)
 class AnswerOutcome:
-    """How an answer ends: with a decision, or without one, and why."""
+    """The end of an answer: a decision, or the reason why there is none."""
 
     outcome: Outcome
     decision: StatedDecision | None = None
@@ -47,21 +47,21 @@ class AnswerOutcome:
 def read_answer(
     answer: Answer, prompt: ElicitationPrompt, prose: Prose, target_label: str | None = None
 ) -> AnswerOutcome:
-    """Read the decision of an answer. Raises Unavailable if the trained reader is away.
+    """Read the decision of an answer. Raises Unavailable if the trained reader is not available.
 
-    prose: reads a decision that no data states. target_label: the one that the request names.
+    `prose` reads a decision that no data states. `target_label` is the request's.
     """
     text = answer.own_text
     if answer.cut:
-        detail = "the model was still reasoning when its tokens were used up: allow more"
+        detail = "the model's tokens were used up by its reasoning: allow more"
         return _without("unparsable", "answer-cut-by-reasoning", detail)
     if not text.strip():
         return _without("unparsable", "conclusion-unread", "the model wrote nothing")
     decision = None
     if target_label is None:
 
-        def read_prose(said: str) -> StatedDecision | None:
-            return None if _refuses(said) else prose(said)
+        def read_prose(passage: str) -> StatedDecision | None:
+            return None if _refuses(passage) else prose(passage)
 
         decision = read_decision(text, prompt, read_prose, breaks_off=answer.breaks_off)
     if decision is None and _refuses(text):
@@ -70,33 +70,33 @@ def read_answer(
         decision = StatedDecision(label=target_label, start=0, end=0, words=(0, 0))
     if decision is not None:
         return AnswerOutcome("answered", decision)
-    ended = "; its tokens were used up: allow more" if answer.breaks_off else ""
-    detail = f"no decision can be read from the answer{ended}"
+    cause = "; its tokens were used up: allow more" if answer.breaks_off else ""
+    detail = f"no decision can be read from the answer{cause}"
     return _without("unparsable", "conclusion-unread", detail)
 
 
 def read_decision(
     text: str, prompt: ElicitationPrompt, prose: Prose, *, breaks_off: bool = False
 ) -> StatedDecision | None:
-    """Return the decision that an answer states as data, else the one of its prose."""
-    plain = normalize(text)
+    """Return the decision that an answer states as data, or else in its prose."""
+    normalized = normalize(text)
     is_hate = decides_if_hateful(prompt)
-    if is_hate and (guard := _GUARD.match(plain.text)) is not None:
-        return _of_guard(plain, guard)
+    if is_hate and (guard := _GUARD.match(normalized.text)) is not None:
+        return _of_guard(normalized, guard)
     if prompt.reader != "haf":
         words = _words(prompt)
-        if (given := _given_decision(text, words)) is not None:
-            return given
-        stated = read_structured(plain.text, words)
+        if (field_decision := _field_decision(text, words)) is not None:
+            return field_decision
+        stated = read_structured(normalized.text, words)
         if stated is not None and stated.label is not None:
-            at_end = stated.words[1] >= len(plain.text.rstrip())
+            at_end = stated.words[1] >= len(normalized.text.rstrip())
             if not (breaks_off and at_end):  # "Hateful" may be about to become "Hateful or not"
-                return _decision(plain, stated.label, stated.span, stated.words)
+                return _decision(normalized, stated.label, stated.span, stated.words)
         if stated is not None:
             return None
         if prompt.reader == "labels":
-            return _first_label(plain, words)
-    if breaks_off or DATA.match(plain.text):
+            return _first_label(normalized, words)
+    if breaks_off or DATA.match(normalized.text):
         return None
     decision = prose(text)
     return _with_label(text, decision) if decision and is_hate else decision
@@ -105,24 +105,23 @@ def read_decision(
 _DECISION = re.compile(r"\"decision\"\s*:\s*\"(?P<label>[^\"]*)\"")
 
 
-def _given_decision(text: str, words: Words) -> StatedDecision | None:
-    """The decision of an answer that is a JSON object of the explanation's fields."""
+def _field_decision(text: str, words: Words) -> StatedDecision | None:
+    """Return the decision of an answer that is a JSON object of the explanation's fields."""
     fields = fields_in(text)
     label = words(fields.decision) if fields is not None and fields.decision else None
-    found = list(_DECISION.finditer(text)) if label is not None else []
-    if label is None or not found:
+    matches = list(_DECISION.finditer(text)) if label is not None else []
+    if label is None or not matches:
         return None
-    start, end = found[-1].span()
-    return StatedDecision(label=label, start=start, end=end, words=found[-1].span("label"))
+    start, end = matches[-1].span()
+    return StatedDecision(label=label, start=start, end=end, words=matches[-1].span("label"))
 
 
 def decides_if_hateful(prompt: ElicitationPrompt) -> bool:
-    """True if the decision is one of hateful or not."""
+    """True if the decision is hateful or non-hateful."""
     return prompt.reader == "hatexscore"
 
 
 def _words(prompt: ElicitationPrompt) -> Words:
-    """What short phrases of an answer decide."""
     if prompt.reader == "labels":
         labels = {_folded(label): label for label in prompt.labels}
         return lambda phrase: labels.get(_folded(phrase))
@@ -155,17 +154,17 @@ _ASKS_OTHERWISE = re.compile(
 
 
 def is_asked_if_hateful(prompt: str) -> bool:
-    """True if the one question of a prompt is of the kind "Is this post hateful?"."""
-    asked: list[str] = _QUESTION.findall(prompt)
+    """True if the prompt has one question, of the kind "Is this post hateful?"."""
+    questions: list[str] = _QUESTION.findall(prompt)
     return (
-        len(asked) == 1
-        and _ASKS_IF_HATEFUL.match(asked[0]) is not None
-        and _ASKS_OTHERWISE.search(asked[0]) is None
+        len(questions) == 1
+        and _ASKS_IF_HATEFUL.match(questions[0]) is not None
+        and _ASKS_OTHERWISE.search(questions[0]) is None
     )
 
 
-# Llama Guard names S10 for hate, Qwen3Guard and others spell theirs out, NeMo's write JSON,
-# WildGuard asks itself whether the request is harmful. The post is the user's turn.
+# Llama Guard calls hate S10, Qwen3Guard and others spell categories out, NeMo's write JSON, and
+# WildGuard says whether the request is harmful. The post is the user's turn.
 _GUARD = re.compile(
     r"[\W_]*(?:(?:(?:content|prompt|user)\s)?(?:safety|moderation)[\W_]{1,6})?(?P<safety>(?:un)?safe)\b"
     r"(?P<response>[\W_]*(?:response|agent|assistant)\ssafety[\W_]{1,6}(?:un)?safe\b)?[\W_]*"
@@ -176,23 +175,22 @@ _GUARD = re.compile(
 _OF_HATE = re.compile(r"\bS10\b|\bhat(?:e|eful|red)\b", re.IGNORECASE)
 
 
-def _of_guard(plain: NormalizedText, guard: re.Match[str]) -> StatedDecision | None:
-    """Safe is not hateful, unsafe is if hate is among its categories; a guard knows every harm."""
+def _of_guard(normalized: NormalizedText, guard: re.Match[str]) -> StatedDecision | None:
+    """Read a guard: safe is not hateful; unsafe is hateful if hate is among its categories."""
     if guard["harm"]:
-        is_safe = guard["harm"].lower() == "no"
-        return (
-            _decision(plain, "non-hateful", guard.span(), guard.span("harm")) if is_safe else None
-        )
+        if guard["harm"].lower() == "yes":
+            return None
+        return _decision(normalized, "non-hateful", guard.span(), guard.span("harm"))
     is_safe = guard["safety"].lower() == "safe"
     is_of_hate = _OF_HATE.search(guard["listed"] or "") is not None
     if is_safe == is_of_hate:
         return None
     label = "non-hateful" if is_safe else "hateful"
-    return _decision(plain, label, guard.span(), guard.span("safety"))
+    return _decision(normalized, label, guard.span(), guard.span("safety"))
 
 
 def _with_label(text: str, decision: StatedDecision) -> StatedDecision:
-    """The decision, with the last label of its sentence for its words."""
+    """Return the decision with the last label of its sentence as its words."""
     labels = [match.span() for match in _LABEL.finditer(text, decision.start, decision.end)]
     return replace(decision, words=labels[-1]) if labels else decision
 
@@ -200,48 +198,50 @@ def _with_label(text: str, decision: StatedDecision) -> StatedDecision:
 _LABEL = re.compile(f"{NOT}?{HATEFUL}", re.IGNORECASE)
 
 
-def _first_label(plain: NormalizedText, words: Words) -> StatedDecision | None:
-    """The label that the first sentence is, or begins with, if it has no other one."""
-    if not (spans := sentences(plain.text)):
+def _first_label(normalized: NormalizedText, words: Words) -> StatedDecision | None:
+    """Return the only label of the first sentence, if the sentence is or begins with it."""
+    if not (spans := sentences(normalized.text)):
         return None
     start, end = spans[0]
-    borders = [match.span() for match in _BORDER.finditer(plain.text, start, end)]
+    borders = [match.span() for match in _BORDER.finditer(normalized.text, start, end)]
     labels: dict[str, tuple[int, int]] = {}
     for first, last in pairwise([(start, start), *borders, (end, end)]):
         span = first[1], last[0]
-        stated = read_structured(plain.text[slice(*span)].strip(), words)
+        stated = read_structured(normalized.text[slice(*span)].strip(), words)
         if stated is not None and stated.label is not None:
             labels.setdefault(stated.label, span)
     if len(labels) != 1:
         return None
     [(label, span)] = labels.items()
-    return _decision(plain, label, (start, end), span)
+    return _decision(normalized, label, (start, end), span)
 
 
 _BORDER = re.compile(r"[,;:]|\b(?:because|since)\b|\s-\s")
 
 
 def _decision(
-    plain: NormalizedText, label: str, span: tuple[int, int], words: tuple[int, int]
+    normalized: NormalizedText, label: str, span: tuple[int, int], words: tuple[int, int]
 ) -> StatedDecision:
-    """With offsets into the answer as it was written. words: with marks around them."""
+    """Return the decision with offsets into the original answer; marks around `words` are cut."""
     start, end = words
-    letters = [place for place in range(start, end) if plain.text[place].isalnum()]
+    letters = [index for index in range(start, end) if normalized.text[index].isalnum()]
     if letters:
         start, end = letters[0], letters[-1] + 1
-    first, last = plain.original(*span)
-    return StatedDecision(label=label, start=first, end=last, words=plain.original(start, end))
+    first, last = normalized.original(*span)
+    return StatedDecision(label=label, start=first, end=last, words=normalized.original(start, end))
 
 
 def _refuses(text: str) -> bool:
-    plain = normalize(text).text
-    if not any(map(str.isalnum, plain)):
+    normalized = normalize(text).text
+    if not any(map(str.isalnum, normalized)):
         return False
-    return float(ask("refusal", [f"refusal: {plain[:LONGEST]}"])[0, REFUSAL]) >= SURE_OF_REFUSAL
+    return (
+        float(ask("refusal", [f"refusal: {normalized[:LONGEST]}"])[0, REFUSAL]) >= SURE_OF_REFUSAL
+    )
 
 
 def explanation_in(answer: str, after: str | None) -> str:
-    """Return what explains: the text behind the words that head it, or the field of that name."""
+    """Return the explanation: the text after the words `after`, or the field of that name."""
     if after is None:
         return answer.strip()
     if (field := _field(answer, after)) is not None:
@@ -251,7 +251,7 @@ def explanation_in(answer: str, after: str | None) -> str:
 
 
 def _field(answer: str, after: str) -> str | None:
-    """Its text as JSON has it; None if it is cut, or if there is none."""
+    """Return the field's text from JSON; None if it is cut or missing."""
     name = re.escape(after.strip(" :"))
     key = re.search(rf"\"{name}\"\s{{0,9}}:\s{{0,9}}(?=\")", answer, re.IGNORECASE)
     if key is None:

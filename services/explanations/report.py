@@ -1,4 +1,4 @@
-"""What a model decided, how it explained that, and what metrics make of the explanation."""
+"""An elicited decision, its explanation, and the metrics' scores of the explanation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UnscoredCode = Literal["refused", "unparsable", "unfit"]
 
 
 class ExplanationsUnscored(Message):
-    """A metric that was asked for and scored nothing."""
+    """A metric of the request that did not score."""
 
     metric: Annotated[str, Word]
     code: UnscoredCode = Field(description="`unfit`: the metric cannot take such an answer")
@@ -24,59 +24,62 @@ class ExplanationsUnscored(Message):
 
 
 def _own_report(value: Any) -> Any:
-    """A stored report, as its metric's."""
     if not isinstance(value, dict):
         return value
-    found = metrics().get(str(value.get("metric")))
-    return value if found is None else found.report.model_validate(value)
+    contract = metrics().get(str(value.get("metric")))
+    return value if contract is None else contract.report.model_validate(value)
 
 
-NEEDS_SCORES = ("against", "by", "judged", "plan", "sequence")  # of a report's request
+NEEDS_SCORES = ("against", "by", "judged", "plan", "sequence")  # fields of a report's request
 AnyReport = Annotated[SerializeAsAny[Report], BeforeValidator(_own_report)]
 
 
 class ExplanationsOutcomeShare(Message):
-    """The answers that ended so."""
+    """The answers with one outcome."""
 
     results: Count
     share: Interval
 
 
 class ExplanationsScoreMean(Message):
-    """The scores that one metric gave."""
+    """The scores of one metric."""
 
     metric: Annotated[str, Word]
-    results: Count = Field(description="answers that it scored")
-    undefined: Count = Field(description="of these, answers without a score")
-    unscored: Count = Field(description="answers that it was asked for and could not take")
+    results: Count = Field(description="number of scored answers")
+    undefined: Count = Field(description="scored answers whose score is null")
+    unscored: Count = Field(description="answers that the metric could not take")
     score: Interval = Field(description="mean score, with its interval over texts")
 
 
 class ExplanationsBatchReportRequest(BatchReportRequest):
-    """Whose answers are summed up. They have no score of their own, so what compares scores is
-    refused: report on the metric's own jobs for that."""
+    """The answers to summarise.
+
+    Answers have no score, so options that compare scores are refused. Report on the metric's jobs
+    for these.
+    """
 
     @model_validator(mode="after")
     def _no_scores(self) -> Self:
         compares = {name for name in NEEDS_SCORES if getattr(self, name)}
         if compares:
             raise ValueError(
-                f"`{min(compares)}` is about scores, and an answer has none of its own"
+                f"`{min(compares)}` is about scores, and an answer has none; report on the jobs of "
+                "the metric"
             )
         return self
 
 
 class ExplanationsBatchReport(BatchReport):
-    """Many answers: how they end, what they decide, and what metrics make of them."""
+    """Many answers: how they end, what they decide, and the metrics' scores."""
 
-    undefined: int = Field(ge=0, description="of these, answers that refuse or cannot be read")
+    undefined: int = Field(ge=0, description="answers that refuse or cannot be read")
     score: Interval = Field(
         default=Interval(value=None, low=None, high=None, of=0),
-        description="null: an answer has no score of its own; see `scores`",
+        description="null, since an answer has no score; see `scores`",
     )
     outcomes: dict[Outcome, ExplanationsOutcomeShare] = Field(description="how the answers end")
     decisions: dict[str, Count] = Field(description="decision → answers")
-    scores: tuple[ExplanationsScoreMean, ...] = Field(description="of each metric that was asked")
+    scores: tuple[ExplanationsScoreMean, ...] = Field(description="one row per metric")
 
 
 class ExplanationsResult(Message):
@@ -84,7 +87,7 @@ class ExplanationsResult(Message):
 
     elicitation: ExplanationsElicitation
     scores: tuple[AnyReport, ...] = Field(
-        description="in the order asked for; each as the metric's own route answers"
+        description="in the order of the request; each as the metric's own route returns it"
     )
     unscored: tuple[ExplanationsUnscored, ...]
     warnings: tuple[str, ...]
@@ -92,12 +95,12 @@ class ExplanationsResult(Message):
 
 
 def answers() -> Any:
-    """The result as the API describes it: scores are told apart by their metric."""
+    """Return the result's type in the API description, where `metric` discriminates the scores."""
     kinds: tuple[Any, ...] = tuple(
-        one.tagged_report for one in metrics().values() if one.elicited is not None
+        metric.tagged_report for metric in metrics().values() if metric.elicited is not None
     )
     report: Any = Annotated[Union[kinds], Field(discriminator="metric")]  # noqa: UP007
-    said = ExplanationsResult.model_fields["scores"].description
-    fields: Any = {"scores": (tuple[report, ...], Field(description=said))}
-    name, says = ExplanationsResult.__name__, ExplanationsResult.__doc__
-    return create_model(name, __base__=ExplanationsResult, __doc__=says, **fields)
+    description = ExplanationsResult.model_fields["scores"].description
+    fields: Any = {"scores": (tuple[report, ...], Field(description=description))}
+    name, doc = ExplanationsResult.__name__, ExplanationsResult.__doc__
+    return create_model(name, __base__=ExplanationsResult, __doc__=doc, **fields)

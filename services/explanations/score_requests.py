@@ -1,7 +1,7 @@
 """From an elicited explanation to the requests of the metrics that score it.
 
-Each metric says by itself what it takes of an explanation (`MetricContract.elicited`); a request's
-parameters for it are added, and may not replace what is judged.
+Each metric defines what it takes from an explanation (`MetricContract.elicited`). The request adds
+parameters, which may not replace what is judged.
 """
 
 from __future__ import annotations
@@ -13,33 +13,36 @@ from services.registry import metrics
 from shared.contracts.messages import TRANSPORT, ScoreRequest
 from shared.contracts.service import ElicitedExplanation, MetricContract
 
-REPLACEABLE = frozenset({"model", "policy"})  # of what the explanation brings
+REPLACEABLE = frozenset({"model", "policy"})  # parameters may override these
 
 
 def scoring_metric(name: str) -> MetricContract:
-    """Raises ValueError for a metric that takes no explanation of a model, or is none."""
-    takes = {one.name: one for one in metrics().values() if one.elicited is not None}
-    if name not in takes:
-        raise ValueError(f"{name!r} scores no elicited explanation; {', '.join(takes)} do")
-    return takes[name]
+    """Return the metric. Raises ValueError unless it scores elicited explanations."""
+    scoring = {metric.name: metric for metric in metrics().values() if metric.elicited is not None}
+    if name not in scoring:
+        raise ValueError(f"{name!r} scores no elicited explanation; {', '.join(scoring)} do")
+    return scoring[name]
 
 
 def score_request(
-    name: str, found: ElicitedExplanation, parameters: Mapping[str, Any], common: Mapping[str, Any]
+    name: str,
+    explanation: ElicitedExplanation,
+    parameters: Mapping[str, Any],
+    common: Mapping[str, Any],
 ) -> ScoreRequest:
-    """The request of this metric, as its own route would take it.
+    """Return the request that the metric's own route would take. Raises ValueError.
 
-    common: seed and language, where the parameters name no others. Raises ValueError, of which
-    ValidationError is one.
+    `common` has seed and language, which `parameters` override.
     """
     metric = scoring_metric(name)
-    fields = metric.request.model_fields
-    made = metric.elicited(found) if metric.elicited else {}
-    known = {key for key, value in made.items() if value is not None}
-    if taken := sorted(TRANSPORT & parameters.keys() | (known - REPLACEABLE) & parameters.keys()):
-        raise ValueError(f"`{taken[0]}` is not yours to set here: the explanation brings it")
-    if missing := sorted(made.keys() - known - parameters.keys()):
-        raise ValueError(f"{name} needs `{'`, `'.join(missing)}`, which nobody gave")
-    shared_fields = {key: value for key, value in common.items() if key in fields}
-    body = {key: made[key] for key in known} | {**shared_fields, **parameters}
-    return metric.request.model_validate(body)
+    fields = metric.elicited(explanation) if metric.elicited else {}
+    present = {key: value for key, value in fields.items() if value is not None}
+    fixed = TRANSPORT | (present.keys() - REPLACEABLE)
+    if refused := sorted(fixed & parameters.keys()):
+        raise ValueError(
+            f"`{refused[0]}` cannot be set here: the explanation request sets it; leave it out"
+        )
+    if missing := sorted(fields.keys() - present.keys() - parameters.keys()):
+        raise ValueError(f"{name} needs `{'`, `'.join(missing)}`; add it to its parameters")
+    shared = {key: value for key, value in common.items() if key in metric.request.model_fields}
+    return metric.request.model_validate(present | {**shared, **parameters})

@@ -1,16 +1,16 @@
-"""Explain and score: the answer is generated, read, and handed to the metrics of this process.
+"""Explain and score: an answer is generated, read, and scored by the metrics of this process.
 
-What the model answered is committed before any metric scores it: another attempt at the job, after
-a worker is lost, takes it from the ledger and asks nothing again.
+The answer is committed before any metric scores it. If a worker is lost, the next attempt at the
+job takes the answer from the ledger and does not call the model again.
 
-Metrics do not know this service, nor each other: the registry gives them, and each is asked as its
-own route asks it. What a refusal or an unreadable answer would score nobody asks.
+Metrics do not know this service: the registry returns them, and each is called as by its own route.
+Refusals and unreadable answers are not scored.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,32 +53,32 @@ from shared.process.settings import SERVICE_VERSION
 from shared.queue.job_context import check_each
 from shared.reports.estimates import BatchStatistics
 from shared.reports.gold_agreement import GoldSource
-from shared.reports.metric import Metric, ReportedService, StatedDecision
+from shared.reports.metric import Metric, ReportedService
 from shared.text.language import find_language
 from shared.worker.job import with_text_key
 from shared.worker.steps import run_step
 
-SAME_JUDGE = "{metric}: the model that decided was asked for its probabilities, too"
+SAME_JUDGE = "{metric}: the model that decided is also the judge"
 BARE = (
-    "the answer decides by a yes or no, or by a field, and the metric reads the explanation alone: "
-    "it would find no conclusion there, or another one. Ask for a sentence that states the decision"
+    "the answer decides by a yes or no, or by a field, and the metric reads the explanation alone, "
+    "which has no conclusion or another one. Ask for a sentence that states the decision"
 )
 CUT_SHORT = "the answer was cut at {tokens} tokens"
-WENT_ON = "the model went on with another question behind its answer: that part is not read"
-TEXT_HERE = "\0"  # no text can hold it
-# What a model refuses of these, it refuses of the longest text that it was sent.
+WENT_ON = "the model continued with another question after its answer: that part is not read"
+TEXT_HERE = "\0"  # occurs in no text
+# An error of a model at these pointers is about the longest text that it was sent.
 PROMPTS = ("/prompts", "/completions", "/text")
 
 
 class WrittenAnswer(Message):
-    """What a model wrote. completion: None where its tokens were used up before the answer."""
+    """A model's answer."""
 
-    completion: Completion | None
+    completion: Completion | None  # None: the tokens were used up before the answer
     model: ModelUse
 
 
 class JudgeResult(Message):
-    """How the same model judges the text without explaining; or why it does not."""
+    """How the same model judges the text without explaining, or why it does not."""
 
     judged: Judgement | None = None
     obstacle: ExplanationsObstacle | None = None
@@ -92,12 +92,11 @@ class JudgeResult(Message):
 
 @dataclass(frozen=True)
 class MetricRequest:
-    """A metric and its request. by_decider: whether its judge is the model that decided, though
-    nobody named it."""
+    """A metric and its request."""
 
     contract: MetricContract
     request: ScoreRequest
-    by_decider: bool
+    by_decider: bool  # the judge is the model that decided, by default
 
 
 class ExplanationsService(ReportedService):
@@ -106,22 +105,21 @@ class ExplanationsService(ReportedService):
     contract = CONTRACT
 
     def summarize(self, rows: Sequence[Any], over: BatchStatistics[Any]) -> ExplanationsBatchReport:
-        """Of many answers."""
         return batch_report(rows, over)
 
     def gold_source(self) -> GoldSource:
-        """The decisions beside gold labels."""
         return SOURCE
 
     def score(self, request: ExplanationsRequest) -> ExplanationsResult:
-        """Stage 1 asks, commits and reads, stage 2 scores."""
-        prompt, language = request.full_prompt, _language(request)
+        """Ask, commit and read, then score."""
+        prompt, texts = request.full_prompt, list(request.inputs.values())
+        requested = None if request.language == "auto" else request.language
+        language = find_language(texts[0] if texts else "", requested).code
         answer, use = _generate(request, prompt, language)
-        length = own_length(answer.text, prompt.user, request.inputs.values())
-        answer = replace(answer, own=length)
-        read = read_answer(answer, prompt, _prose(request, prompt), request.target_label)
+        answer = replace(answer, own=own_length(answer.text, prompt.user, texts))
+        outcome = read_answer(answer, prompt, _prose(request, prompt), request.target_label)
         judge = _judge(request)
-        elicitation = _elicitation(prompt, answer, read, judge, language)
+        elicitation = _elicitation(prompt, answer, outcome, judge, language)
         tokens = tuple(token for token in answer.tokens if token.end <= len(answer.own_text))
         own = elicitation.model_copy(update={"answer": answer.own_text, "tokens": tokens})
         scores, unscored, warnings = _score_metrics(request, prompt, own, judge)
@@ -138,67 +136,50 @@ class ExplanationsService(ReportedService):
         )
 
 
-def _language(request: ExplanationsRequest) -> str:
-    """BCP 47, of the first text."""
-    sent = None if request.language == "auto" else request.language
-    return find_language(next(iter(request.inputs.values()), ""), sent).code
-
-
 def _generate(
     request: ExplanationsRequest, prompt: ElicitationPrompt, language: str
 ) -> tuple[Answer, ModelUse | None]:
-    """The answer as it was sent, or as the model writes it, and which model that was."""
-    if request.answer is not None or request.model is None:
-        return _sent(request), None
+    """Return the request's answer, or the model's and the model's use."""
+    if request.answer is not None:
+        return answer_of(Completion(**request.answer.model_dump())), None
+    if request.model is None:
+        raise RuntimeError("a request has neither model nor answer")  # the contract forbids it
     name = request.model
-    told = run_step(
+    written = run_step(
         "answer", request, WrittenAnswer, lambda: _write(request, name, prompt, language)
     )
-    if told.completion is None:
-        return CUT, told.model
-    answer = answer_of(told.completion)
-    if told.model.device == SERVER and answer.reasoning is None:
-        answer = replace(answer, reasoning_tokens=None)  # a server may have kept it to itself
-    return answer, told.model
+    if written.completion is None:
+        return CUT, written.model
+    answer = answer_of(written.completion)
+    if written.model.device == SERVER and answer.reasoning is None:
+        answer = replace(answer, reasoning_tokens=None)  # a server may hide its reasoning
+    return answer, written.model
 
 
 def _write(
     request: ExplanationsRequest, model: str, prompt: ElicitationPrompt, language: str
 ) -> WrittenAnswer:
     writer = models().writer(model)
-    asked = as_prompt(
-        prompt.turns(_values(request, prompt, language), request.shots), request.style
-    )
-    with pointing_to(_longest_field(request), only=PROMPTS):
+    turns = prompt.turns(_values(request, prompt, language), request.shots)
+    fields = {f"/{name}": text for name, text in request.inputs.items()}
+    if isinstance(request.policy, ExplanationsOwnPolicy):
+        fields["/policy/text"] = request.policy.text
+    if isinstance(request.prompt, ExplanationsOwnPrompt):
+        fields["/prompt/user"] = request.prompt.user
+    longest = max(fields, key=lambda name: len(fields[name]), default="/text")
+    with pointing_to(longest, only=PROMPTS):
         try:
-            [completion] = writer.generate([asked], _sampling(request))
+            [completion] = writer.generate([as_prompt(turns, request.style)], _sampling(request))
         except AnswerCut:
             return WrittenAnswer(completion=None, model=writer.use)
     return WrittenAnswer(completion=completion, model=writer.use)
 
 
-def _longest_field(request: ExplanationsRequest) -> str:
-    """A pointer to what there is most of in the prompt."""
-    told = {f"/{name}": text for name, text in request.inputs.items()}
-    if isinstance(request.policy, ExplanationsOwnPolicy):
-        told["/policy/text"] = request.policy.text
-    if isinstance(request.prompt, ExplanationsOwnPrompt):
-        told["/prompt/user"] = request.prompt.user
-    return max(told, key=lambda name: len(told[name]), default="/text")
-
-
-def _sent(request: ExplanationsRequest) -> Answer:
-    sent = request.answer
-    if sent is None:
-        raise RuntimeError("a request has neither model nor answer")  # its contract refuses that
-    return answer_of(Completion(**sent.model_dump()))
-
-
 def _sampling(request: ExplanationsRequest) -> Sampling:
-    drawn = request.generation
+    generation = request.generation
     return Sampling(
-        temperature=drawn.temperature,
-        top_p=drawn.top_p,
+        temperature=generation.temperature,
+        top_p=generation.top_p,
         max_tokens=request.most_tokens,
         seed=request.seed,
         answer_schema=request.full_prompt.answer_schema,
@@ -208,35 +189,33 @@ def _sampling(request: ExplanationsRequest) -> Sampling:
 def _values(
     request: ExplanationsRequest, prompt: ElicitationPrompt, language: str
 ) -> Mapping[str, str]:
-    """Placeholder → what stands in its place."""
     return prompt.values(request.inputs, request.policy_text, request.target_label, language)
 
 
 def _prose(request: ExplanationsRequest, prompt: ElicitationPrompt) -> Prose:
-    """How the metric that the prompt names reads decisions."""
     if prompt.reader in ("labels", "none"):
         return lambda _: None
     metric, text = service(prompt.reader), next(iter(request.inputs.values()), "")
     if not isinstance(metric, Metric):
-        raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics alone
+        raise RuntimeError(f"{prompt.reader} reads no decisions")  # prompts name metrics only
     return lambda answer: metric.stated_decision(text, answer, request.language)
 
 
 def _is_read_otherwise(
-    request: ExplanationsRequest, prompt: ElicitationPrompt, found: ExplanationsElicitation
+    request: ExplanationsRequest, prompt: ElicitationPrompt, elicitation: ExplanationsElicitation
 ) -> bool:
-    """True if the metric that reads this prompt's answers will find another decision, or none."""
+    """True if the metric that reads this prompt's answers finds another decision, or none."""
     if not decides_if_hateful(prompt) or prompt.reader not in request.parameters:
         return False
-    fields = fields_in(found.explanation)
+    fields = fields_in(elicitation.explanation)
     if fields is not None and fields.decision:
         return False
-    read = _prose(request, prompt)(found.explanation)
-    return read is None or read.label != found.decision
+    stated = _prose(request, prompt)(elicitation.explanation)
+    return stated is None or stated.label != elicitation.decision
 
 
 def _judge(request: ExplanationsRequest) -> JudgeResult:
-    """P of the same model, by its own prompt for labels, under the same policy."""
+    """Return P of the same model, by its own prompt for labels, under the same policy."""
     name = request.model
     if name is None:
         return _no_prediction("not-asked", "no model was asked")
@@ -244,24 +223,24 @@ def _judge(request: ExplanationsRequest) -> JudgeResult:
 
 
 def _predict(request: ExplanationsRequest, model: str) -> JudgeResult:
-    given = request.inputs
-    if "premise" in given and "hypothesis" in given:
-        example = Example(text=given["premise"], text_pair=given["hypothesis"])
-    elif "text" in given:
-        example = Example(text=given["text"])
+    inputs = request.inputs
+    if "premise" in inputs and "hypothesis" in inputs:
+        example = Example(text=inputs["premise"], text_pair=inputs["hypothesis"])
+    elif "text" in inputs:
+        example = Example(text=inputs["text"])
     else:
         return _no_prediction("not-asked", "models judge a text, or a premise and a hypothesis")
     if request.policy_text is not None:
         keys = PromptKeys(policy=escape_template(request.policy_text))
         example = example.model_copy(update={"prompt": keys})
     try:
-        [judged] = models().judge(model).judgements([example])
+        [judgement] = models().judge(model).judgements([example])
     except BadInput as error:
         return _no_prediction("no-judge", error.detail)
-    if judged.unread is not None:
-        obstacle = _obstacle("p", judged.unread.code, judged.unread.detail)
-        return JudgeResult(judged=judged, obstacle=obstacle)
-    return JudgeResult(judged=judged)
+    obstacle = None
+    if judgement.unread is not None:
+        obstacle = _obstacle("p", judgement.unread.code, judgement.unread.detail)
+    return JudgeResult(judged=judgement, obstacle=obstacle)
 
 
 def _no_prediction(code: str, detail: str) -> JudgeResult:
@@ -269,29 +248,38 @@ def _no_prediction(code: str, detail: str) -> JudgeResult:
 
 
 def _obstacle(component: str, code: str, detail: str) -> ExplanationsObstacle:
-    told = {"component": component, "code": code, "detail": detail}
-    return ExplanationsObstacle.model_validate(told)
+    return ExplanationsObstacle.model_validate(
+        {"component": component, "code": code, "detail": detail}
+    )
 
 
 def _elicitation(
     prompt: ElicitationPrompt,
     answer: Answer,
-    read: AnswerOutcome,
+    outcome: AnswerOutcome,
     judge: JudgeResult,
     language: str,
 ) -> ExplanationsElicitation:
-    stated, p = read.decision, judge.p
-    stated_p = _decision_probability(answer, stated)
-    found = (read.obstacle, judge.obstacle, *_token_obstacles(answer, stated, stated_p))
-    written = stated is not None and stated.end > stated.start
+    stated, p, stated_p = outcome.decision, judge.p, None
+    obstacles = [outcome.obstacle, judge.obstacle]
+    if answer.text and not answer.tokens:
+        obstacles.append(_obstacle("tokens", "no-logprobs", "the answer came without tokens"))
+    conclusion = None
+    if stated is not None:
+        start, end = stated.words
+        tokens = [t.logprob for t in answer.tokens if t.start < end and start < t.end]
+        stated_p = math.exp(sum(tokens)) if tokens else None
+        if stated_p is None and answer.tokens:
+            detail = "no token of the answer states the decision"
+            obstacles.append(_obstacle("stated_p", "not-asked", detail))
+        if stated.end > stated.start:
+            conclusion = ExplanationsSpan(start=stated.start, end=stated.end, by=stated.by)
     return ExplanationsElicitation.model_validate(
         {
-            "outcome": read.outcome,
+            "outcome": outcome.outcome,
             "decision": stated.label if stated else None,
             "decided_by": "request" if prompt.reader == "none" else "model",
-            "conclusion": ExplanationsSpan(start=stated.start, end=stated.end, by=stated.by)
-            if written and stated
-            else None,
+            "conclusion": conclusion,
             "p": p,
             "probability": p.get(stated.label) if p and stated else None,
             "reading": judge.judged.reading if judge.judged else None,
@@ -304,72 +292,55 @@ def _elicitation(
             "reasoning_tokens": answer.reasoning_tokens,
             "finish": answer.finish,
             "language": language,
-            "obstacles": tuple(one for one in found if one is not None),
+            "obstacles": tuple(obstacle for obstacle in obstacles if obstacle is not None),
         }
     )
-
-
-def _decision_probability(answer: Answer, stated: StatedDecision | None) -> float | None:
-    """Of the tokens that write the words of the decision."""
-    if stated is None:
-        return None
-    start, end = stated.words
-    own = [one.logprob for one in answer.tokens if one.start < end and start < one.end]
-    return math.exp(sum(own)) if own else None
-
-
-def _token_obstacles(
-    answer: Answer, stated: StatedDecision | None, stated_p: float | None
-) -> Iterator[ExplanationsObstacle]:
-    if answer.text and not answer.tokens:
-        yield _obstacle("tokens", "no-logprobs", "nobody tells the tokens of this answer")
-    if stated is not None and stated_p is None and answer.tokens:
-        yield _obstacle("stated_p", "not-asked", "no token of the answer states the decision")
 
 
 def _score_metrics(
     request: ExplanationsRequest,
     prompt: ElicitationPrompt,
-    found: ExplanationsElicitation,
+    elicitation: ExplanationsElicitation,
     judge: JudgeResult,
 ) -> tuple[tuple[Report, ...], tuple[ExplanationsUnscored, ...], tuple[str, ...]]:
-    """Reports, the metrics that were not asked and why, and doubts."""
-    if found.outcome != "answered":
-        detail = f"the answer is {found.outcome}: it is never scored"
-        told = [_unscored(name, found.outcome, detail) for name in request.parameters]
-        return (), tuple(told), ()
+    """Return reports, metrics that did not score and why, and warnings."""
+    if elicitation.outcome != "answered":
+        detail = f"the answer is {elicitation.outcome}: it is never scored"
+        unscored = [_unscored(name, elicitation.outcome, detail) for name in request.parameters]
+        return (), tuple(unscored), ()
     labels = judge.judged.labels if judge.judged is not None else ()
-    elicited = request.elicited(
-        answer=found.answer,
-        explanation=found.explanation,
-        decision=found.decision,
-        tokens=found.tokens,
-        reasoning=found.reasoning,
+    explanation = request.elicited(
+        answer=elicitation.answer,
+        explanation=elicitation.explanation,
+        decision=elicitation.decision,
+        tokens=elicitation.tokens,
+        reasoning=elicitation.reasoning,
         judge=request.model if labels else None,
         judge_labels=labels,
-        turns=_template(request, found.language),
+        turns=_template(request, elicitation.language),
         style=request.style,
     )
-    bare = prompt.reader if _is_read_otherwise(request, prompt, found) else None
-    asked = [
-        _unscored(name, "unfit", BARE) if name == bare else _metric_request(request, name, elicited)
+    otherwise = _is_read_otherwise(request, prompt, elicitation)
+    calls = [
+        _unscored(name, "unfit", BARE)
+        if otherwise and name == prompt.reader
+        else _metric_request(request, name, explanation)
         for name in check_each(request.parameters)
     ]
-    answered = [one if isinstance(one, ExplanationsUnscored) else _report(one) for one in asked]
-    doubts = [
-        SAME_JUDGE.format(metric=one.contract.name)
-        for one in asked
-        if isinstance(one, MetricRequest) and one.by_decider
-    ]
+    results = [_report(call) if isinstance(call, MetricRequest) else call for call in calls]
     return (
-        tuple(one for one in answered if isinstance(one, Report)),
-        tuple(one for one in answered if isinstance(one, ExplanationsUnscored)),
-        tuple(doubts),
+        tuple(result for result in results if isinstance(result, Report)),
+        tuple(result for result in results if isinstance(result, ExplanationsUnscored)),
+        tuple(
+            SAME_JUDGE.format(metric=call.contract.name)
+            for call in calls
+            if isinstance(call, MetricRequest) and call.by_decider
+        ),
     )
 
 
 def _template(request: ExplanationsRequest, language: str) -> tuple[Turn, ...]:
-    """The prompt, with `{text}` for the text; none where it is about something else."""
+    """Return the prompt with `{text}` for the text; () for prompts without a text."""
     if "text" not in request.full_prompt.placeholders:
         return ()
     values = {**_values(request, request.full_prompt, language), "text": TEXT_HERE}
@@ -381,37 +352,36 @@ def _template(request: ExplanationsRequest, language: str) -> tuple[Turn, ...]:
 
 
 def _metric_request(
-    request: ExplanationsRequest, name: str, elicited: ElicitedExplanation
+    request: ExplanationsRequest, name: str, explanation: ElicitedExplanation
 ) -> MetricRequest | ExplanationsUnscored:
     try:
-        asked = request.score_request(name, elicited)
+        score_request = request.score_request(name, explanation)
     except ValueError as error:
         return _unscored(name, "unfit", first_reason(error))
-    decides = elicited.judge is not None and asked.model == elicited.judge
+    decides = explanation.judge is not None and score_request.model == explanation.judge
     by_decider = decides and "model" not in request.parameters[name]
-    return MetricRequest(metrics()[name], asked, by_decider)
+    return MetricRequest(metrics()[name], score_request, by_decider)
 
 
-def _report(asked: MetricRequest) -> Report | ExplanationsUnscored:
-    """As the metric's own route has it."""
-    contract, request = asked.contract, asked.request
+def _report(call: MetricRequest) -> Report | ExplanationsUnscored:
+    """Return the report of the metric's own route."""
+    contract, request = call.contract, call.request
     try:
         report: Any = with_text_key(service(contract.name).score(request), contract, request)
     except BadInput as error:
         return _unscored(contract.name, "unfit", error.detail)
-    found: Report = report
-    return found
+    typed: Report = report
+    return typed
 
 
 def _unscored(metric: str, code: str, detail: str) -> ExplanationsUnscored:
-    told = {"metric": metric, "code": code, "detail": detail}
-    return ExplanationsUnscored.model_validate(told)
+    return ExplanationsUnscored.model_validate({"metric": metric, "code": code, "detail": detail})
 
 
 def _provenance(
     request: ExplanationsRequest, prompt: ElicitationPrompt, use: ModelUse | None
 ) -> ExplanationsProvenance:
-    own = isinstance(request.policy, ExplanationsOwnPolicy)
+    has_own_policy = isinstance(request.policy, ExplanationsOwnPolicy)
     sampling = _sampling(request).model_dump(mode="json", exclude={"seed", "answer_schema"})
     return ExplanationsProvenance(
         prompt=ExplanationsPromptUse(
@@ -425,7 +395,11 @@ def _provenance(
         model=use,
         seed=request.seed,
         generation={} if use is None else {**sampling, "style": request.style},
-        policy="own" if own else request.policy if isinstance(request.policy, str) else None,
+        policy="own"
+        if has_own_policy
+        else request.policy
+        if isinstance(request.policy, str)
+        else None,
         service_version=SERVICE_VERSION,
     )
 

@@ -1,7 +1,7 @@
-"""What one elicited answer comes to, in our words, without a quoted text; and how tables show it.
+"""The verdict on an elicited answer, without a quoted text, and its columns in tables.
 
-An answer has no verdict of its own: it has that of the first metric that scored it, and without one
-it is not tested, with the reason. The decision is said before the score.
+An answer has the verdict of the first metric that scored it. Without one it is not tested, with the
+reason. The reason names the decision first.
 """
 
 from __future__ import annotations
@@ -23,45 +23,42 @@ def finding(result: ExplanationsResult) -> Finding:
     """Return the decision, then the first metric's verdict and reason."""
     elicited = result.elicitation
     if elicited.outcome == "refused":
-        said = "The model refuses: it neither decides nor explains."
-        return conclude([not_tested(DECIDES, "refused", said)], ())
+        message = "The model refuses: it neither decides nor explains."
+        return conclude([not_tested(DECIDES, "refused", message)], ())
     if elicited.outcome == "unparsable":
-        details = [one.detail for one in elicited.obstacles if one.component == "decision"]
-        said = _sentence(details[0] if details else "no decision can be read")
-        return conclude([not_tested(DECIDES, "answer-unread", said)], ())
+        details = [row.detail for row in elicited.obstacles if row.component == "decision"]
+        message = _sentence(details[0] if details else "no decision can be read")
+        return conclude([not_tested(DECIDES, "answer-unread", message)], ())
     decision = f"It decides {elicited.decision}"
     if elicited.decided_by == "request":
-        decision = f"It was told to explain {elicited.decision}"
+        decision = f"It was asked to explain {elicited.decision}"
     if not result.scores:
-        said = _sentence(f"{decision}; {_why_unscored(result)}")
-        return conclude([not_tested(DECIDES, "unscored", said)], ())
+        unscored = result.unscored[:1]
+        reason = "no metric was asked to score it"
+        if unscored:
+            reason = f"{unscored[0].metric} cannot take the answer"
+        check = not_tested(DECIDES, "unscored", _sentence(f"{decision}; {reason}"))
+        return conclude([check], ())
     first = result.scores[0]
     reason = _sentence(f"{decision}; {first.metric}: {first.reason or first.verdict}")
     return Finding(first.verdict, reason, first.checks, first.problems, first.untested)
 
 
-def _why_unscored(result: ExplanationsResult) -> str:
-    if not result.unscored:
-        return "no metric was asked to score it"
-    first = result.unscored[0]
-    return f"{first.metric} cannot take the answer"
-
-
-def _sentence(said: str) -> str:
-    return fitted(f"{said[:1].upper()}{said[1:].rstrip('.')}.")
+def _sentence(text: str) -> str:
+    return fitted(f"{text[:1].upper()}{text[1:].rstrip('.')}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplanationsContract(ReportedContract):
-    """Its results have the scores of metrics, in the order in which they were asked for."""
+    """The contract; results have the metrics' scores in the order of the request."""
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Metric that scores answers → its score in a result."""
+        """Metric that scores answers → the path of its score in a result."""
         return {
             name: f'$.scores[*] ? (@.metric == "{name}").score'
-            for name, one in metrics().items()
-            if one.elicited is not None
+            for name, metric in metrics().items()
+            if metric.elicited is not None
         }
 
 

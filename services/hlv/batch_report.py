@@ -39,14 +39,15 @@ Rows = Sequence[Scored[HlvRequest, HlvResult]]
 Statistics = BatchStatistics[BatchReportRequest]
 
 MIXED = "some scores are gains and some are agreements: they have no common mean"
-EQUAL = 1e-12  # gains: equal in theory, unequal in floats
-GAINS = (-2.0, 2.0)  # between two correlations
-ODD_BINS = 21  # so that no change lies in the middle of a bin, and not at its border
+EQUAL = 1e-12  # gains that differ less are equal up to rounding
+GAINS = (-2.0, 2.0)  # range of the difference of two correlations
+ODD_BINS = 21  # odd, so that no change is in the middle of a bin
+METRICS = (*CORRELATIONS, *DIVERGENCES, *ERRORS)
 NOTHING = Interval(value=None, low=None, high=None, of=0)
 
 
 def batch_report(rows: Rows, over: Statistics) -> HlvBatchReport:
-    """Per method: with explanations, without, the gain; and the judges that read nothing."""
+    """Summarise each method with explanations, without and the gain, and the control judges."""
     reports = [row.report for row in rows]
     common = over.envelope()
     kinds = sorted({report.score_of for report in reports})
@@ -63,83 +64,71 @@ def batch_report(rows: Rows, over: Statistics) -> HlvBatchReport:
 
 
 def _paired(rows: Rows, over: Statistics) -> Iterator[HlvPaired]:
-    """Of every method that was asked both ways."""
     for method in METHODS:
-        found = [(row, _both(row, method)) for row in rows]
-        pairs = [(row, both) for row, both in found if both is not None]
-        if pairs:
-            sides = np.array([both for _, both in pairs], dtype=np.float64)
-            yield _pair(method, sides, over.keys([row for row, _ in pairs]), over)
+        pairs = []
+        for row in rows:
+            coefficients = _coefficients(row.report, method)
+            if coefficients is not None:
+                pairs.append((row, coefficients))
+        if not pairs:
+            continue
+        sides = np.array([coefficients for _, coefficients in pairs], dtype=np.float64)  # (n, 2)
+        keys = over.keys([row for row, _ in pairs])
+        gains = sides[:, 0] - sides[:, 1]
+        gains[np.abs(gains) < EQUAL] = 0.0
+        yield HlvPaired(
+            method=method,
+            items=len(gains),
+            explained=over.mean(f"{method} paired explained", sides[:, 0], keys, (-1.0, 1.0)),
+            baseline=over.mean(f"{method} paired baseline", sides[:, 1], keys, (-1.0, 1.0)),
+            gain=over.mean(f"{method} paired gain", gains, keys, GAINS),
+            closer=int(np.sum(gains > 0)),
+            equal=int(np.sum(gains == 0)),
+            farther=int(np.sum(gains < 0)),
+            gains=over.histogram(gains, GAINS, ODD_BINS),
+        )
 
 
-def _both(row: Scored[HlvRequest, HlvResult], method: Method) -> tuple[float, float] | None:
-    """(with explanations, without) of the variant's own coefficient."""
-    result, name = _result(row.report, method), VARIANTS[row.report.provenance.variant].kendall
-    if result is None or result.explained is None or result.baseline is None:
-        return None
-    explained, baseline = getattr(result.explained, name), getattr(result.baseline, name)
+def _coefficients(report: HlvResult, method: Method) -> tuple[float, float] | None:
+    """Return the variant's coefficient with explanations and without; None if one is undefined."""
+    result, name = _result(report, method), VARIANTS[report.provenance.variant].kendall
+    explained = getattr(result and result.explained, name, None)
+    baseline = getattr(result and result.baseline, name, None)
     return None if explained is None or baseline is None else (explained, baseline)
 
 
-def _pair(method: Method, sides: Floats, keys: Sequence[str], over: Statistics) -> HlvPaired:
-    """sides: (n, 2), with explanations and without."""
-    gains = sides[:, 0] - sides[:, 1]
-    gains[np.abs(gains) < EQUAL] = 0.0
-    return HlvPaired(
-        method=method,
-        items=len(gains),
-        explained=over.mean(f"{method} paired explained", sides[:, 0], keys, (-1.0, 1.0)),
-        baseline=over.mean(f"{method} paired baseline", sides[:, 1], keys, (-1.0, 1.0)),
-        gain=over.mean(f"{method} paired gain", gains, keys, GAINS),
-        closer=int(np.sum(gains > 0)),
-        equal=int(np.sum(gains == 0)),
-        farther=int(np.sum(gains < 0)),
-        gains=over.histogram(gains, GAINS, ODD_BINS),
-    )
-
-
 def _tied(
-    name: str,
-    ranks: Sequence[Mapping[str, float]],
-    keys: Sequence[str],
-    over: Statistics,
+    name: str, rankings: Sequence[Mapping[str, float]], keys: Sequence[str], over: Statistics
 ) -> Interval:
-    """Of rankings; one that could not be read has no pairs."""
-    return over.mean(f"{name} tied", [tied_share(one) for one in ranks], keys, UNIT)
+    return over.mean(f"{name} tied", [tied_share(ranks) for ranks in rankings], keys, UNIT)
 
 
 def tied_share(ranks: Mapping[str, float]) -> float | None:
-    """Of all pairs of options; None for fewer than two."""
+    """Return the share of pairs of options with equal ranks; None for fewer than two options."""
     pairs = math.comb(len(ranks), 2)
-    alike = sum(math.comb(count, 2) for count in Counter(ranks.values()).values())
-    return alike / pairs if pairs else None
+    tied = sum(math.comb(count, 2) for count in Counter(ranks.values()).values())
+    return tied / pairs if pairs else None
 
 
 def _ceilings(
     reports: Sequence[HlvResult], keys: Sequence[str], over: Statistics
 ) -> dict[str, HlvCeilings]:
-    """Of every metric that an item has a ceiling of."""
-    found = {}
-    for metric in (*CORRELATIONS, *DIVERGENCES, *ERRORS):
-        own = [
+    ceilings = {}
+    for metric in METRICS:
+        items = [
             (report.ceiling.metrics[metric], key)
             for report, key in zip(reports, keys, strict=True)
             if report.ceiling is not None and metric in report.ceiling.metrics
         ]
-        if own:
-            clusters = [key for _, key in own]
-            found[metric] = HlvCeilings(
-                **{
-                    part: over.mean(
-                        f"ceiling {metric} {part}",
-                        [getattr(one, part) for one, _ in own],
-                        clusters,
-                        _range(metric),
-                    )
-                    for part in HlvCeilings.model_fields
-                }
-            )
-    return found
+        if items:
+            clusters = [key for _, key in items]
+            means = {}
+            for field in HlvCeilings.model_fields:
+                values = [getattr(ceiling, field) for ceiling, _ in items]
+                name = f"ceiling {metric} {field}"
+                means[field] = over.mean(name, values, clusters, _range(metric))
+            ceilings[metric] = HlvCeilings(**means)
+    return ceilings
 
 
 def _range(metric: str) -> Bounds:
@@ -151,144 +140,142 @@ def _range(metric: str) -> Bounds:
 def _tables(
     reports: Sequence[HlvResult], keys: Sequence[str], over: Statistics
 ) -> Iterator[HlvTable]:
-    """keys: the cluster of each report."""
+    """Yield the tables; `keys` are the clusters of the reports."""
     items = list(zip(reports, keys, strict=True))
     for method in METHODS:
-        found = [_result(report, method) for report in reports]
-        for side in ("explained", "baseline"):
-            sides = [getattr(result, side, None) for result in found]
-            yield from _table((method, side), items, sides, over)
-        gains = [(one.gain, key) for one, key in zip(found, keys, strict=True) if one and one.gain]
+        results = [_result(report, method) for report in reports]
+        for condition in ("explained", "baseline"):
+            measured = [getattr(result, condition, None) for result in results]
+            yield from _table((method, condition), items, measured, over)
+        gains = [
+            (result.gain, key)
+            for result, key in zip(results, keys, strict=True)
+            if result and result.gain
+        ]
         if gains:
             estimates = _estimate_all(f"{method} gain", gains, over)
             yield HlvTable(method=method, judged="gain", items=len(gains), metrics=estimates)
     for judge in ("uniform", "majority"):
-        sides = [getattr(report.control, judge) for report in reports]
-        yield from _table((None, judge), items, sides, over)
+        measured = [getattr(report.control, judge) for report in reports]
+        yield from _table((None, judge), items, measured, over)
 
 
 def _result(report: HlvResult, method: Method) -> HlvMethodResult | None:
-    return next((one for one in report.components.methods if one.method == method), None)
+    return next((row for row in report.components.methods if row.method == method), None)
 
 
 def _table(
     judged: tuple[Method | None, Judged],
     items: Sequence[tuple[HlvResult, str]],
-    sides: Sequence[HlvMeasured | None],
+    measured: Sequence[HlvMeasured | None],
     over: Statistics,
 ) -> Iterator[HlvTable]:
-    """None where nobody was judged so. items: reports and their clusters."""
-    known = [(*item, side) for item, side in zip(items, sides, strict=True) if side is not None]
-    if not known:
+    """Yield the table unless nothing was measured; `items` are reports and their clusters."""
+    pairs = zip(items, measured, strict=True)
+    rows = [(report, key, values) for (report, key), values in pairs if values is not None]
+    if not rows:
         return
     name = f"{judged[0]} {judged[1]}"
-    own = [(side, key) for _, key, side in known]
+    clustered = [(values, key) for _, key, values in rows]
+    rankings, keys = [values.ranks for values, _ in clustered], [key for _, key in clustered]
     yield HlvTable(
         method=judged[0],
         judged=judged[1],
-        items=len(own),
-        invalid_runs=sum(one.invalid_runs for one, _ in own),
-        metrics=_estimate_all(name, own, over) | _micro_average(name, known, over),
-        tied=_tied(name, [one.ranks for one, _ in own], [key for _, key in own], over),
-        normalised=_normalize_means(name, known, over),
+        items=len(rows),
+        invalid_runs=sum(values.invalid_runs for values, _ in clustered),
+        metrics=_estimate_all(name, clustered, over) | _micro_average(name, rows, over),
+        tied=_tied(name, rankings, keys, over),
+        normalised=_normalize_means(name, rows, over),
     )
 
 
 def _normalize_means(
     name: str,
-    known: Sequence[tuple[HlvResult, str, HlvMeasured]],
+    rows: Sequence[tuple[HlvResult, str, HlvMeasured]],
     over: Statistics,
 ) -> dict[str, Interval]:
-    """A judge between chance, 0, and people, 1, over all items together."""
-    found = {}
-    for metric in (*CORRELATIONS, *DIVERGENCES, *ERRORS):
-        rows = [(_relative_position(report, side, metric), key) for report, key, side in known]
-        own = [(row, key) for row, key in rows if row is not None]
-        if own:
-            table = np.array([row for row, _ in own], dtype=np.float64)
-            keys = [key for _, key in own]
-            found[metric] = over.ratio(
-                f"{name} normalised {metric}", table, _normalized_ratio, keys
-            )
-    return found
+    normalised = {}
+    for metric in METRICS:
+        relative = [(_relative_value(report, values, metric), key) for report, key, values in rows]
+        items = [(row, key) for row, key in relative if row is not None]
+        if items:
+            table = np.array([row for row, _ in items], dtype=np.float64)
+            keys = [key for _, key in items]
+            interval = over.ratio(f"{name} normalised {metric}", table, _normalized_ratio, keys)
+            normalised[metric] = interval
+    return normalised
 
 
-def _relative_position(
-    report: HlvResult, side: HlvMeasured, metric: str
+def _relative_value(
+    report: HlvResult, measured: HlvMeasured, metric: str
 ) -> tuple[float, ...] | None:
-    """(value - chance, ceiling - chance, least room that tells, turned so that higher is better);
-    None where one is unknown."""
-    one = None if report.ceiling is None else report.ceiling.metrics.get(metric)
-    value = getattr(_block(side, metric) if metric not in CORRELATIONS else side, metric, None)
-    if one is None or value is None:
+    """Return (value - chance, ceiling - chance, least room), signed so that higher is better."""
+    ceiling = None if report.ceiling is None else report.ceiling.metrics.get(metric)
+    block = measured if metric in CORRELATIONS else _block(measured, metric)
+    value = getattr(block, metric, None)
+    if ceiling is None or value is None:
         return None
-    sign = 1.0 if one.higher_is_better else -1.0
-    return sign * (value - one.chance), sign * (one.high - one.chance), one.least_room
+    sign = 1.0 if ceiling.higher_is_better else -1.0
+    room = sign * (ceiling.high - ceiling.chance)
+    return sign * (value - ceiling.chance), room, ceiling.least_room
 
 
 def _normalized_ratio(sums: Floats) -> Floats:
-    """NaN where people are hardly better than chance."""
     room = np.where(sums[..., 1] > sums[..., 2], sums[..., 1], np.nan)
     return np.asarray(sums[..., 0] / room, dtype=np.float64)
 
 
 def _estimate_all(
     name: str,
-    own: Sequence[tuple[HlvMeasured | HlvGain, str]],
+    items: Sequence[tuple[HlvMeasured | HlvGain, str]],
     over: Statistics,
 ) -> dict[str, HlvEstimate]:
-    """Means over items; a block that no item has is left out. own: items and their clusters."""
-    found = {metric: _estimate(name, metric, own, over) for metric in CORRELATIONS}
+    """Return means over items and their clusters; a block that no item has is left out."""
+    estimates = {metric: _estimate(name, metric, items, over) for metric in CORRELATIONS}
     for metric in (*DIVERGENCES, *ERRORS):
-        blocks = [(_block(one, metric), key) for one, key in own]
-        block = [(one, key) for one, key in blocks if one is not None]
-        if block:
-            estimate = _estimate(name, metric, block, over)
-            if estimate.mean.of or not isinstance(own[0][0], HlvGain):
-                found[metric] = estimate
-    return found
+        blocks = [(_block(measured, metric), key) for measured, key in items]
+        present = [(block, key) for block, key in blocks if block is not None]
+        if present:
+            estimate = _estimate(name, metric, present, over)
+            if estimate.mean.of or not isinstance(items[0][0], HlvGain):
+                estimates[metric] = estimate
+    return estimates
 
 
-def _block(one: HlvMeasured | HlvGain, metric: str) -> Any:
-    """The part of the report that has this metric."""
-    if isinstance(one, HlvGain):
-        return one
-    return one.distribution if metric in DIVERGENCES else one.scalar
+def _block(measured: HlvMeasured | HlvGain, metric: str) -> Any:
+    """Return the part of the report that has `metric`, not for correlations."""
+    if isinstance(measured, HlvGain):
+        return measured
+    return measured.distribution if metric in DIVERGENCES else measured.scalar
 
 
 def _estimate(
-    name: str,
-    metric: str,
-    own: Sequence[tuple[Any, str]],
-    over: Statistics,
+    name: str, metric: str, items: Sequence[tuple[Any, str]], over: Statistics
 ) -> HlvEstimate:
-    values = [getattr(one, metric) for one, _ in own]
+    values = [getattr(block, metric) for block, _ in items]
     defined = [value for value in values if value is not None]
     zeros = float(sum(defined) / len(values)) if metric in CORRELATIONS and values else None
-    keys, bounds = [key for _, key in own], _bounds(metric, [one for one, _ in own])
+    bounds = _range(metric)
+    if items and isinstance(items[0][0], HlvGain):
+        low, high = bounds
+        bounds = UNBOUNDED if low is None or high is None else (low - high, high - low)
     return HlvEstimate(
-        mean=over.mean(f"{name} {metric}", values, keys, bounds),
+        mean=over.mean(f"{name} {metric}", values, [key for _, key in items], bounds),
         undefined=len(values) - len(defined),
         undefined_as_zero=zeros,
     )
 
 
-def _bounds(metric: str, own: Sequence[Any]) -> Bounds:
-    """Of a metric, or of a difference of two."""
-    least, most = _range(metric)
-    if not own or not isinstance(own[0], HlvGain):
-        return least, most
-    return UNBOUNDED if least is None or most is None else (least - most, most - least)
-
-
 def _micro_average(
     name: str,
-    known: Sequence[tuple[HlvResult, str, HlvMeasured]],
+    rows: Sequence[tuple[HlvResult, str, HlvMeasured]],
     over: Statistics,
 ) -> dict[str, HlvEstimate]:
-    """RMSE, MAE and R^2 over all pairs of item and option (R^2 is meant so); items are drawn."""
+    """RMSE, MAE and R^2 over all pairs of item and option; the bootstrap draws items."""
     scalar = [
-        (_partial_sum(report, one), key) for report, key, one in known if one.scalar is not None
+        (_partial_sum(report, values), key)
+        for report, key, values in rows
+        if values.scalar is not None
     ]
     if not scalar:
         return {}
@@ -302,18 +289,13 @@ def _micro_average(
     }
 
 
-def _partial_sum(report: HlvResult, one: HlvMeasured) -> list[float]:
-    """(5,) of one item: pairs, squared errors, absolute errors, gold, squared gold."""
-    gold, given = report.gold.values or {}, one.values or {}
-    errors = np.array([gold[key] - given[key] for key in gold])
+def _partial_sum(report: HlvResult, measured: HlvMeasured) -> list[float]:
+    """Return (5,) sums of one item: pairs, squared and absolute errors, gold, squared gold."""
+    gold, judged = report.gold.values or {}, measured.values or {}
+    errors = np.array([gold[key] - judged[key] for key in gold])
     values = np.array(list(gold.values()))
-    return [
-        float(errors.size),
-        float(errors @ errors),
-        float(np.abs(errors).sum()),
-        float(values.sum()),
-        float(values @ values),
-    ]
+    squares, absolute = float(errors @ errors), float(np.abs(errors).sum())
+    return [float(errors.size), squares, absolute, float(values.sum()), float(values @ values)]
 
 
 def _rmse(sums: Floats) -> Floats:
@@ -329,5 +311,5 @@ def _r2(sums: Floats) -> Floats:
     spread = sums[..., 4] - sums[..., 3] ** 2 / sums[..., 0]
     constant = spread <= 1e-12 * np.maximum(1.0, sums[..., 4])
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = 1 - sums[..., 1] / spread
-    return np.where(constant, np.nan, found)
+        r2 = 1 - sums[..., 1] / spread
+    return np.where(constant, np.nan, r2)

@@ -1,7 +1,6 @@
 """HLV: does a judge rank, weigh or rate options as humans do, and do explanations bring it closer?
 
-Source: Chen et al., EMNLP 2025, section 5 and Appendices D-F. Messages only.
-See docs/methods/hlv.md.
+Source: Chen et al., EMNLP 2025, section 5 and Appendices D-F. See docs/methods/hlv.md.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from shared.contracts.service import FactPaths, GainWords, MetricContract
 
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")
 MOST_RUNS = 26
-WIDEST = 1e6  # scale of ratings: squares of what is on it stay far from infinity
+WIDEST = 1e6  # limit of ratings, so that their squares stay far from infinity
 
 Normalisation = Literal["softmax", "abs_sum_reference"]
 SOME = Field(min_length=1, max_length=1_000)
@@ -43,42 +42,53 @@ Sources = tuple[dict[str, float], ...]
 
 
 class HlvJudge(Message):
-    """How the judge `model` is asked."""
+    """How the model of `model` is prompted."""
 
     methods: tuple[Method, ...] = Field(
         default=METHODS,
         min_length=1,
         max_length=3,
-        description="`rank`: it lists the options from best to worst; `logits`: probability of "
-        "each letter as the first token; `score`: it rates each option from 1 to 5. The first is "
-        "the headline",
+        description="`rank`: the judge lists the options from best to worst. `logits`: the "
+        "probability of each option's letter as the first token. `score`: the judge rates each "
+        "option from 1 to 5. The first method is the headline",
     )
-    runs: int = Field(default=3, ge=1, le=MOST_RUNS, description="of `rank` and `score`, averaged")
+    runs: int = Field(
+        default=3,
+        ge=1,
+        le=MOST_RUNS,
+        description="answers to `rank` and `score` that are averaged",
+    )
     order: Literal["fixed", "rotated"] = Field(
         default="fixed",
-        description="`rotated`: run r shows the options rotated by r places under the same "
+        description="`rotated`: run r shows the options rotated by r positions under the same "
         "letters, and `logits` is averaged over all rotations",
     )
-    temperature: float = Field(default=0.7, ge=0, le=5, description="0: greedy, and one run")
+    temperature: float = Field(
+        default=0.7, ge=0, le=5, description="sampling temperature; 0: greedy, with one run"
+    )
     top_p: float = Field(default=1.0, gt=0, le=1)
-    max_tokens: int = Field(default=64, ge=1, le=4_096, description="of an answer")
+    max_tokens: int = Field(default=64, ge=1, le=4_096, description="maximum tokens of an answer")
     chat: bool = Field(
-        default=True, description="false: the prompt as raw text, for a model without chat template"
+        default=True, description="false: send raw text, for a model without a chat template"
     )
 
     @field_validator("methods")
     @classmethod
     def _once_each(cls, methods: tuple[Method, ...]) -> tuple[Method, ...]:
         if len(set(methods)) < len(methods):
-            raise ValueError("a method is named twice")
+            raise ValueError("a method is listed twice; list each method once")
         return methods
 
 
 class HlvScale(Message):
     """The ends of a rating scale."""
 
-    low: float = Field(default=1, ge=-WIDEST, le=WIDEST, description="impossible")
-    high: float = Field(default=5, ge=-WIDEST, le=WIDEST, description="very likely")
+    low: float = Field(
+        default=1, ge=-WIDEST, le=WIDEST, description="rating of an impossible option"
+    )
+    high: float = Field(
+        default=5, ge=-WIDEST, le=WIDEST, description="rating of a very likely option"
+    )
 
     @model_validator(mode="after")
     def _check_bounds(self) -> Self:
@@ -88,38 +98,41 @@ class HlvScale(Message):
 
 
 class HlvHuman(Message):
-    """Exactly one of `votes`, `ratings`, `ranking`; each an object, or a list of them, a source
-    each (an annotator, a data set): sources are averaged."""
+    """Exactly one of `votes`, `ratings` and `ranking`, as an object or as a list with one object
+    per source.
+
+    A source is an annotator or a data set. Sources are averaged.
+    """
 
     votes: Annotated[
         Annotated[tuple[Counts, ...], SOME] | Counts | None,
         Field(
-            description="option → count; a missing option is 0. Every source is normalised, then "
-            "the mean is taken",
+            description="option → count; a missing option counts 0. Each source is normalised "
+            "before the mean is taken",
         ),
     ] = None
     ratings: Annotated[
         Annotated[tuple[Values, ...], SOME] | Values | None,
         Field(
-            description="option → plausibility on `scale`, every option; the mean is taken",
+            description="option → plausibility on `scale`, for every option; sources are averaged",
         ),
     ] = None
     ranking: Annotated[
         Annotated[tuple[Places, ...], SOME] | Places | None,
         Field(
-            description="option → place, 1 = best, equal places tie; options that are missing tie "
-            "for last. The mean of fractional ranks is taken, and ranked again",
+            description="option → position, 1 = best; equal positions tie, and missing options tie "
+            "for last. The fractional ranks of the sources are averaged and ranked again",
         ),
     ] = None
-    scale: HlvScale = Field(default_factory=HlvScale, description="of `ratings`")
+    scale: HlvScale = Field(default_factory=HlvScale, description="scale of `ratings`")
 
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
-        given = [kind for kind in (self.votes, self.ratings, self.ranking) if kind is not None]
-        if len(given) != 1:
+        kinds = [kind for kind in (self.votes, self.ratings, self.ranking) if kind is not None]
+        if len(kinds) != 1:
             raise ValueError("give exactly one of `votes`, `ratings` and `ranking`")
         if self.votes is not None and not all(sum(source.values()) > 0 for source in self.sources):
-            raise ValueError("a source of votes has no vote")
+            raise ValueError("a source in `votes` has no vote; leave it out")
         return self
 
     @model_validator(mode="after")
@@ -132,35 +145,38 @@ class HlvHuman(Message):
 
     @property
     def sources(self) -> Sources:
-        """Votes, ratings or rankings."""
-        given = next(one for one in (self.votes, self.ratings, self.ranking) if one is not None)
-        return (given,) if isinstance(given, dict) else given
+        """The one of `votes`, `ratings` and `ranking` that is present, as a tuple."""
+        kinds = (self.votes, self.ratings, self.ranking)
+        sources = next(kind for kind in kinds if kind is not None)
+        return (sources,) if isinstance(sources, dict) else sources
 
 
 class HlvAnswers(Message):
-    """What a judge said, a list entry a run; option → value."""
+    """A judge's answers: one list entry per run, each an object of option → value."""
 
     rankings: tuple[Places, ...] = Field(
-        default=(), max_length=MOST_RUNS, description="places, 1 = best; missing ones tie for last"
+        default=(),
+        max_length=MOST_RUNS,
+        description="positions, 1 = best; missing options tie for last",
     )
     distributions: tuple[Counts, ...] = Field(
         default=(), max_length=MOST_RUNS, description="probabilities, or weights of any sum > 0"
     )
     logits: tuple[Logits, ...] = Field(
-        default=(), max_length=MOST_RUNS, description="of the options' letters, every option"
+        default=(), max_length=MOST_RUNS, description="logits of the options' letters, every option"
     )
     scores: tuple[Values, ...] = Field(
-        default=(), max_length=MOST_RUNS, description="on the scale of `human`, every option"
+        default=(), max_length=MOST_RUNS, description="ratings on `human.scale`, every option"
     )
 
     @model_validator(mode="after")
     def _check_content(self) -> Self:
         if not (self.rankings or self.distributions or self.logits or self.scores):
-            raise ValueError("there are no answers")
+            raise ValueError("there are no answers; give at least one list")
         if self.distributions and self.logits:
             raise ValueError("give `distributions` or `logits`, not both")
         if not all(sum(row.values()) > 0 for row in self.distributions):
-            raise ValueError("a distribution has no mass")
+            raise ValueError("a distribution sums to 0; give at least one option some weight")
         return self
 
     @property
@@ -169,10 +185,10 @@ class HlvAnswers(Message):
 
 
 class HlvPredictions(Message):
-    """Answers of a judge that you asked yourself."""
+    """Answers of a judge that you ran yourself."""
 
-    explained: HlvAnswers | None = Field(default=None, description="asked with the explanations")
-    baseline: HlvAnswers | None = Field(default=None, description="asked without")
+    explained: HlvAnswers | None = Field(default=None, description="answers with the explanations")
+    baseline: HlvAnswers | None = Field(default=None, description="answers without them")
 
     @model_validator(mode="after")
     def _check_predictions(self) -> Self:
@@ -186,7 +202,7 @@ class HlvPredictions(Message):
 
 
 class HlvRequest(LanguageRequest):
-    """A question, what humans said, and a judge: a model, or its answers."""
+    """A question, the human answers to it, and a judge: a model or its answers."""
 
     question: Annotated[Question, Input] = Field(
         description="a string; or `premise` and `hypothesis`; or `scenario` and `question`"
@@ -196,80 +212,85 @@ class HlvRequest(LanguageRequest):
         default=(), max_length=200, description="shown to the judge; the baseline never sees them"
     )
     rationale: Annotated[Passage | None, Input] = Field(
-        default=None, description="an explanation that is no list of pairs, as a chain of thought"
+        default=None, description="an explanation as one text, such as a chain of thought"
     )
     human: Annotated[HlvHuman, Input]
     judge: HlvJudge | None = Field(
-        default=None, description="how `model` is prompted; absent: defaults"
+        default=None, description="how `model` is prompted; absent: the defaults"
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
-        description="how a causal model or a chat server is asked for P of the options (`logits` "
-        "alone), in the place of its entry's `prompt`, key by key, where that allows it "
-        "(`allow_request_prompt`). `{text}`, the default of `user`, is the prompt of Table 6 with "
-        "question, options and explanations; `{premise}` and `{hypothesis}` are those of the "
-        "question. Labels of `verbalizers` are keys or texts of the options; absent: the keys",
+        description="replaces keys of the model entry's `prompt`, if the entry has "
+        "`allow_request_prompt`. For causal models and chat servers, with `logits` only. "
+        "`{text}`, the default of `user`, is the prompt of Table 6 with question, options and "
+        "explanations; `{premise}` and `{hypothesis}` come from the question. Labels of "
+        "`verbalizers` are the keys or texts of the options; absent: the keys",
     )
     predictions: Annotated[HlvPredictions | None, Input] = Field(
-        default=None, description="bring your own: no model is called"
+        default=None, description="answers of your own judge; no model is called"
     )
     normalisation: Normalisation | None = Field(
         default=None,
-        description="of logits; absent: the variant's own (`abs_sum_reference` for `reference`, "
-        "which needs `predictions` with `logits`)",
+        description="how logits become a distribution; absent: as the variant says "
+        "(`abs_sum_reference` for `reference`, which needs `predictions` with `logits`)",
     )
     epsilon: float | None = Field(
         default=None,
         ge=0,
         le=0.01,
-        description="both sides of KL are clipped to it; 0: as printed; absent: the variant's own, "
-        "1e-10, and 0 for `paper`",
+        description="both distributions of KL are clipped to it; 0: not clipped, as printed; "
+        "absent: 1e-10, or 0 for variant `paper`",
     )
-    log_base: Literal["e", "2"] = Field(default="e", description="of the Jensen-Shannon distance")
+    log_base: Literal["e", "2"] = Field(
+        default="e", description="base of the logarithm in the Jensen-Shannon distance"
+    )
 
     @field_validator("explanations", "human", "predictions")
     @classmethod
-    def _check_keys(cls, given: object, info: ValidationInfo) -> object:
+    def _check_keys(cls, value: object, info: ValidationInfo) -> object:
         keys = {option.key for option in info.data.get("options", ())}
-        unknown = sorted(_keys(given) - keys) if keys else []
+        unknown = sorted(_keys(value) - keys) if keys else []
         if unknown:
-            raise ValueError(f"there is no option {unknown[0]}")
-        if keys and any(set(row) < keys for row in _complete(given)):
-            raise ValueError("a value is missing for an option")
-        return given
+            raise ValueError(f"there is no option {unknown[0]}; use the keys of `options`")
+        if keys and any(set(row) < keys for row in _complete_rows(value)):
+            raise ValueError("an option has no value; give one for every option")
+        return value
 
     @model_validator(mode="after")
     def _model_or_predictions(self) -> Self:
         if (self.model is None) == (self.predictions is None):
-            raise ValueError("give either `model`, who judges, or `predictions`")
+            raise ValueError("give either `model` or `predictions`")
         if self.predictions is not None and self.judge is not None:
-            raise ValueError("`judge` says how `model` is prompted; `predictions` need none")
+            raise ValueError(
+                "`judge` sets how `model` is prompted; leave it out with `predictions`"
+            )
         if self.predictions is not None and self.prompt is not None:
-            raise ValueError("`prompt` says how `model` is asked; `predictions` need none")
+            raise ValueError(
+                "`prompt` sets how `model` is prompted; leave it out with `predictions`"
+            )
         return self
 
 
-def _keys(given: object) -> set[str]:
-    """The options that are named."""
-    match given:
+def _keys(value: object) -> set[str]:
+    match value:
         case HlvHuman():
-            rows: list[dict[str, float]] = list(given.sources)
+            rows: list[dict[str, float]] = list(value.sources)
         case HlvPredictions():
-            rows = [row for side in given.sides for row in side.rows]
+            rows = [row for side in value.sides for row in side.rows]
         case tuple():
-            return {explanation.label for explanation in given}
+            return {explanation.label for explanation in value}
         case _:
             return set()
     return {key for row in rows for key in row}
 
 
-def _complete(given: object) -> list[dict[str, float]]:
-    """The rows that must name every option."""
-    match given:
+def _complete_rows(value: object) -> list[dict[str, float]]:
+    """Return the rows that must have a value for every option."""
+    match value:
         case HlvHuman():
-            return list(given.sources) if given.ratings is not None else []
+            return list(value.sources) if value.ratings is not None else []
         case HlvPredictions():
-            return [row for side in given.sides for row in (*side.logits, *side.scores)]
+            return [row for side in value.sides for row in (*side.logits, *side.scores)]
     return []
 
 
@@ -308,30 +329,36 @@ _OWN_RATINGS = {
 
 
 def cost(request: HlvRequest, reads: int) -> Sequence[Work]:
-    """Prompts, with and without the explanations; answers are not counted."""
+    """Return the size of the prompts, with and without explanations; answers are not counted."""
     if request.model is None or (request.judge is None and request.prompt is None):
         return ()  # `predictions`, a classifier's one pair, or the default judge's few prompts
     judge, options = request.judge or HlvJudge(methods=("logits",)), len(request.options)
     question = words_of(to_prompt(request.question)) + words_of(format_options(request.options))
     question += prompt_tokens(request.prompt) if request.prompt else 0
-    block = sum(words_of(one.explanation) for one in request.explanations)
-    block += words_of(request.rationale or "")
-    explained = bool(request.explanations or request.rationale)
-    sides = 2 if explained else 1
+    explanation_words = sum(
+        words_of(explanation.explanation) for explanation in request.explanations
+    )
+    explanation_words += words_of(request.rationale or "")
+    has_explanations = bool(request.explanations or request.rationale)
+    conditions = 2 if has_explanations else 1
     runs = Size("prompts of `judge` (`runs`, `methods`)", _prompts(judge, options), "/judge/runs")
-    read = question + (block / 2 if explained else 0)  # half of the prompts hold it
-    return (Work((runs, Size("conditions", sides), Size("tokens of a prompt", max(1, read)))),)
+    words = question + (
+        explanation_words / 2 if has_explanations else 0
+    )  # only half of the prompts show explanations
+    return (
+        Work((runs, Size("conditions", conditions), Size("tokens of a prompt", max(1, words)))),
+    )
 
 
 def _prompts(judge: HlvJudge, options: int) -> int:
-    """Of one condition. A greedy judge that sees one order is asked once."""
+    """Return the prompts of one condition; a greedy judge with a fixed order has one run."""
     runs = judge.runs if judge.temperature > 0 or judge.order == "rotated" else 1
-    each = {
+    counts = {
         "rank": runs,
         "score": runs * options,
         "logits": options if judge.order == "rotated" else 1,
     }
-    return sum(each[method] for method in judge.methods)
+    return sum(counts[method] for method in judge.methods)
 
 
 CONTRACT = MetricContract(
@@ -344,7 +371,7 @@ CONTRACT = MetricContract(
     default_model=None,
     model_optional=True,
     cost=cost,
-    needs=lambda _: (),  # any judge, or any writer; a prompt of the request is looked at
+    needs=lambda _: (),  # any judge or writer
     examples={
         "your own distributions": _OWN_DISTRIBUTIONS,
         "your own ratings": _OWN_RATINGS,

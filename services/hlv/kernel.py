@@ -1,8 +1,8 @@
 """The formulas of rank-based evaluation of human label variation.
 
 Source: Chen et al., EMNLP 2025, Appendix E, Eqs. 13-20; `reference` follows Evaluation/ of
-mainlp/CoT2EL. Pure functions: arrays in, numbers out; None is "undefined". n options; ranks count
-from 1 = best, ties share the mean of their places.
+mainlp/CoT2EL. Pure functions; None is "undefined". n options; ranks count from 1 = best, ties share
+the mean of their positions.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ ROUNDED = 9  # decimals before ranking: values that differ less are tied
 
 
 def fractional_ranks(values: Floats, *, higher_is_better: bool = True) -> Floats:
-    """(n,) ranks in [1, n] of (n,) values; equal to 1e-9 means tied."""
+    """(..., n) ranks in [1, n] of values along the last axis; equal to 1e-9 means tied."""
     rounded = np.round(np.asarray(values, dtype=np.float64), ROUNDED)
-    return np.asarray(rankdata(-rounded if higher_is_better else rounded), dtype=np.float64)
+    signed = -rounded if higher_is_better else rounded
+    return np.asarray(rankdata(signed, axis=-1), dtype=np.float64)
 
 
 def mean_ranks(runs: Sequence[Floats]) -> Floats:
@@ -33,7 +34,7 @@ def mean_ranks(runs: Sequence[Floats]) -> Floats:
 
 
 def _concordance(x: Floats, y: Floats) -> tuple[float, float, float]:
-    """C - D, and the numbers of pairs that x, and that y, does not tie."""
+    """Return C - D, and the numbers of pairs that x, and that y, does not tie."""
     upper = np.triu_indices(x.size, k=1)
     of_x = np.sign(np.subtract.outer(x, x))[upper]
     of_y = np.sign(np.subtract.outer(y, y))[upper]
@@ -53,8 +54,8 @@ def kendall_tau_a(x: Floats, y: Floats) -> float:
 
 def spearman(x: Floats, y: Floats) -> float | None:
     """Pearson's correlation of (n,) fractional ranks, [-1, 1]; None where a side is constant."""
-    found = float(agreement.spearman(x, y))
-    return _bounded(found) if np.isfinite(found) else None
+    correlation = float(agreement.spearman(x, y))
+    return _bounded(correlation) if np.isfinite(correlation) else None
 
 
 def spearman_without_ties(x: Floats, y: Floats) -> float:
@@ -68,10 +69,10 @@ def softmax(logits: Floats) -> Floats:
 
 
 def absolute_share(logits: Floats) -> Floats | None:
-    """(n,) |logit| / sum |logit|: `_normalize_dist` as released; None where all are 0.
+    """(n,) |logit| / sum |logit|, as the released `_normalize_dist`; None where all are 0.
 
-    Not a distribution that the model has: a negative logit gains mass, and it moves with a constant
-    that softmax ignores. For comparison with Table 11 only.
+    A negative logit gains mass, and a constant added to all logits changes the result. For
+    comparison with Table 11 only.
     """
     sizes = np.abs(logits)
     return np.asarray(sizes / sizes.sum(), dtype=np.float64) if sizes.sum() else None
@@ -90,17 +91,17 @@ def kullback_leibler(p: Floats, q: Floats, epsilon: float) -> float | None:
     """
     if epsilon > 0:
         p, q = _clipped(p, epsilon), _clipped(q, epsilon)
-    found = float(rel_entr(p, q).sum())
-    return max(0.0, found) if np.isfinite(found) else None
+    divergence = float(rel_entr(p, q).sum())
+    return max(0.0, divergence) if np.isfinite(divergence) else None
 
 
-def jensen_shannon(p: Floats, q: Floats, *, base: float = np.e, epsilon: float = 0.0) -> float:
-    """Eq. 16, a distance: sqrt of the divergence, [0, sqrt(log_base 2)], lower = more alike."""
+def jensen_shannon(p: Floats, q: Floats, *, base: float = np.e, epsilon: float = 0.0) -> Floats:
+    """Eq. 16 over the last axis: sqrt of the divergence, [0, sqrt(log_base 2)], lower = closer."""
     if epsilon > 0:
         p, q = _clipped(p, epsilon), _clipped(q, epsilon)
     middle = (p + q) / 2
-    divergence = (rel_entr(p, middle).sum() + rel_entr(q, middle).sum()) / 2
-    return float(np.sqrt(max(0.0, divergence) / np.log(base)))
+    divergence = (rel_entr(p, middle).sum(axis=-1) + rel_entr(q, middle).sum(axis=-1)) / 2
+    return np.asarray(np.sqrt(np.maximum(0.0, divergence) / np.log(base)))
 
 
 def total_variation(p: Floats, q: Floats) -> Floats:
@@ -108,27 +109,27 @@ def total_variation(p: Floats, q: Floats) -> Floats:
     return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
-def root_mean_square(gold: Floats, given: Floats) -> Floats:
+def root_mean_square(gold: Floats, predicted: Floats) -> Floats:
     """Eq. 18 over the last axis, in the units of the scores, >= 0, lower = closer."""
-    return np.asarray(np.sqrt(((gold - given) ** 2).mean(axis=-1)))
+    return np.asarray(np.sqrt(((gold - predicted) ** 2).mean(axis=-1)))
 
 
-def mean_absolute(gold: Floats, given: Floats) -> Floats:
+def mean_absolute(gold: Floats, predicted: Floats) -> Floats:
     """Eq. 19 over the last axis, in the units of the scores, >= 0, lower = closer."""
-    return np.asarray(np.abs(gold - given).mean(axis=-1))
+    return np.asarray(np.abs(gold - predicted).mean(axis=-1))
 
 
-def determination(gold: Floats, given: Floats) -> float | None:
+def determination(gold: Floats, predicted: Floats) -> float | None:
     """Eq. 20, R^2 <= 1, higher = closer; None where the gold scores are all equal."""
     rounded = np.round(gold, ROUNDED)
     if np.all(rounded == rounded[0]):
         return None
     spread = float(np.sum((gold - gold.mean()) ** 2))
-    return float(1 - np.sum((gold - given) ** 2) / spread)
+    return float(1 - np.sum((gold - predicted) ** 2) / spread)
 
 
 def uniform(options: int) -> Floats:
-    """(n,) the distribution of a judge that knows nothing."""
+    """(n,) equal probabilities."""
     return np.full(options, 1 / options)
 
 
@@ -140,9 +141,8 @@ def majority(values: Floats) -> Floats:
 
 def _clipped(p: Floats, epsilon: float) -> Floats:
     cut = np.clip(p, epsilon, 1)
-    return np.asarray(cut / cut.sum(), dtype=np.float64)
+    return np.asarray(cut / cut.sum(axis=-1, keepdims=True), dtype=np.float64)
 
 
 def _bounded(value: float) -> float:
-    """Rounding must not leave [-1, 1]."""
     return float(min(1.0, max(-1.0, value)))

@@ -46,7 +46,7 @@ from shared.text.language import (
     requested_language,
 )
 
-LOW_MASS = 0.5  # of the letters together: below it the judge mostly wanted to say something else
+LOW_MASS = 0.5  # summed over the letters; below it the judge mostly meant to write something else
 
 
 class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
@@ -88,7 +88,8 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
         )
 
     def coverage(self, request: HlvRequest) -> LanguageCoverage:
-        """Of the judge, about the question: options are often the same English words."""
+        """The judge's languages, tested on the question only: options are often the same English
+        words."""
         if request.model is None:
             return LanguageCoverage()
         text = find_language(in_words(request.question), requested_language(request))
@@ -144,20 +145,19 @@ def _side(
     request: HlvRequest,
     gold: HumanGold,
     method: Method,
-    side: MethodRuns | None,
+    runs: MethodRuns | None,
     ceiling: HlvCeiling | str,
 ) -> HlvMeasured | None:
-    if side is None or method not in side:
+    if runs is None or method not in runs:
         return None
-    answers = average(side[method], len(request.options))
+    answers = average(runs[method], len(request.options))
     return _normalize_side(score_predictions(request, gold, method, answers), ceiling)
 
 
 def _components(request: HlvRequest, methods: Sequence[HlvMethodResult]) -> HlvComponents:
     first = methods[0]
-    headline = first.explained or first.baseline
-    row = VARIANTS[request.variant]
-    kendall, spearman = row.kendall, row.spearman
+    headline, variant = first.explained or first.baseline, VARIANTS[request.variant]
+    kendall, spearman = variant.kendall, variant.spearman
     values = {
         "kendall": getattr(headline, kendall, None),
         "spearman": getattr(headline, spearman, None),
@@ -211,35 +211,27 @@ def _warnings(gold: HumanGold, components: HlvComponents, *, gains: bool) -> Ite
     if not gains:
         yield "no gain: it needs answers both with explanations and without"
     for result in components.methods:
-        for side, found in (("explained", result.explained), ("baseline", result.baseline)):
-            if found is not None:
-                yield from (
-                    f"{result.method}, {side}: {why}" for why in _validity_warnings(gold, found)
-                )
+        for condition in ("explained", "baseline"):
+            measured: HlvMeasured | None = getattr(result, condition)
+            if measured is not None:
+                for warning in _validity_warnings(gold, measured):
+                    yield f"{result.method}, {condition}: {warning}"
 
 
-def _validity_warnings(gold: HumanGold, found: HlvMeasured) -> Iterator[str]:
-    """Why numbers of one side are null, or may mean less than they seem to."""
-    if found.runs == 0:
+def _validity_warnings(gold: HumanGold, measured: HlvMeasured) -> Iterator[str]:
+    if measured.runs == 0:
         yield "an option has no readable answer in any run: undefined"
         return
-    if found.invalid_runs:
-        yield f"{found.invalid_runs} of {found.runs} answers could not be read"
-    if found.tau_b is None and gold.ranks.min() < gold.ranks.max():
+    if measured.invalid_runs:
+        yield f"{measured.invalid_runs} of {measured.runs} answers could not be read"
+    if measured.tau_b is None and gold.ranks.min() < gold.ranks.max():
         yield "all options are tied: rank correlations are undefined"
-    if found.label_mass is not None and found.label_mass < LOW_MASS:
-        yield f"the letters have only {found.label_mass:.3f} of the first token's probability"
-    yield from _infinity_warnings(found)
-
-
-def _infinity_warnings(found: HlvMeasured) -> Iterator[str]:
-    """A divergence is null where it is infinite, and doubtful where only the clip bounds it."""
-    parts = found.distribution
-    if parts is None:
-        return
-    if parts.kl_model_gold is None:
+    if measured.label_mass is not None and measured.label_mass < LOW_MASS:
+        yield f"the letters have only {measured.label_mass:.3f} of the first token's probability"
+    divergences = measured.distribution
+    if divergences is not None and divergences.kl_model_gold is None:
         yield "D(model ‖ gold) is infinite: humans never chose an option that the judge gives mass"
-    if parts.kl_gold_model is None:
+    if divergences is not None and divergences.kl_gold_model is None:
         yield "D(gold ‖ model) is infinite: the judge gives no mass to an option humans chose"
 
 

@@ -1,14 +1,11 @@
-"""The judges' answers to a batch: written rankings and scores, first tokens, labels.
+"""The judges' answers to a batch: written rankings and ratings, first tokens, labels.
 
-Source: Chen et al., EMNLP 2025, section 5.1 and Appendix D. The prompts of all requests, with and
-without
-their explanations, are one call per model and sampling, first tokens another, options that are the
-labels of a judge a third.
+Source: Chen et al., EMNLP 2025, section 5.1 and Appendix D. Per model, the batch makes one call for
+each sampling, one for first tokens, and one for options that are the judge's labels.
 
-P of the options as labels: a classifier reads a premise and a hypothesis. A causal model or a chat
-server that a `prompt` asks reads the same where it shows them, else the question as Table 6 has it,
-in the place of `{text}`. Its labels are the letters of the options unless the prompt names others.
-Source: specs "models" §1.3, §4.1.
+A classifier reads a premise and a hypothesis, and so does a `prompt` that shows them. Another
+`prompt` shows the question as in Table 6 as `{text}`, with the letters of the options as labels
+unless it sets `verbalizers`. Source: specs "models" §1.3, §4.1.
 """
 
 from __future__ import annotations
@@ -46,12 +43,12 @@ from shared.models.ports import Judge, PromptOfRequest, Writer, generate, models
 from shared.reports.metric import Collected
 from shared.text.language import ModelLanguages, Obstacle
 
-RATED = (1.0, 5.0)  # the scale that the prompt names
+RATED = (1.0, 5.0)  # the scale in the prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HlvCollected(Collected):
-    """A judge's runs, by method; None where there is no such condition."""
+    """A judge's runs by method; None for a condition that was not run."""
 
     methods: tuple[Method, ...]
     explained: MethodRuns | None
@@ -59,56 +56,51 @@ class HlvCollected(Collected):
 
 
 def run_judges(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
-    """The answers to every request: a model's, or those that the caller brings."""
+    """Return the answers to every request: a model's, or the request's `predictions`."""
     conditions = [
-        one for place, request in enumerate(requests) for one in _conditions(place, request)
+        condition
+        for position, request in enumerate(requests)
+        for condition in _conditions(position, request)
     ]
-    judged = predict_options(conditions)
-    runs = generated_runs(conditions) | letter_runs(conditions) | judged.runs
-    uses = {name: _model(name).use for name in dict.fromkeys(one.model for one in conditions)}
-    found = [_from_request(request) for request in requests]
-    for place in dict.fromkeys(one.place for one in conditions):
-        own = [one for one in conditions if one.place == place]
-        methods = own[0].judge.methods
-        sides: dict[bool, MethodRuns] = {
-            one.explained: {method: runs[one.place, one.explained, method] for method in methods}
-            for one in own
+    options = predict_options(conditions)
+    runs = generated_runs(conditions) | letter_runs(conditions) | options.runs
+    uses = {name: _model(name).use for name in dict.fromkeys(row.model for row in conditions)}
+    results = [_from_request(request) for request in requests]
+    for baseline in conditions:
+        if baseline.explained:
+            continue
+        position, methods = baseline.position, baseline.judge.methods
+        sides = {
+            condition.explained: {
+                method: runs[position, condition.explained, method] for method in methods
+            }
+            for condition in conditions
+            if condition.position == position
         }
-        found[place] = _with_warnings(
-            place,
-            HlvCollected(
-                methods=methods,
-                explained=sides.get(True),
-                baseline=sides[False],
-                models=(uses[own[0].model],),
-            ),
-            judged,
+        use, sha256 = uses[baseline.model], options.sha256.get(position)
+        if sha256 is not None:
+            use = use.model_copy(update={"prompt_sha256": sha256})
+        obstacle = options.obstacles.get(position)
+        results[position] = HlvCollected(
+            methods=methods,
+            explained=sides.get(True),
+            baseline=sides[False],
+            models=(use,),
+            warnings=options.warnings.get(position, ()),
+            obstacles=(obstacle,) if obstacle else (),
         )
-    return found
+    return results
 
 
-def _with_warnings(place: int, collected: HlvCollected, judged: OptionPredictions) -> HlvCollected:
-    """With what the judge port said of this request beside P."""
-    if (sha256 := judged.sha256.get(place)) is not None:
-        uses = tuple(use.model_copy(update={"prompt_sha256": sha256}) for use in collected.models)
-        collected = replace(collected, models=uses)
-    obstacle = judged.obstacles.get(place)
-    return replace(
-        collected,
-        warnings=judged.doubts.get(place, ()),
-        obstacles=(obstacle,) if obstacle else (),
-    )
-
-
-def _conditions(place: int, request: HlvRequest) -> Iterator[Condition]:
+def _conditions(position: int, request: HlvRequest) -> Iterator[Condition]:
     if request.model is None:
         return
     kind = models().kind(request.model)
     settings = request.judge or HlvJudge()
     if kind == "classifier" or request.prompt is not None:
         if request.judge is not None and settings.methods != ("logits",):
-            who = "a classifier" if kind == "classifier" else "a judge that `prompt` asks"
-            raise BadInput(f"{who} gives only logits", pointer="/judge/methods")
+            judge = "a classifier" if kind == "classifier" else "a judge with a `prompt`"
+            raise BadInput(f"{judge} gives only logits", pointer="/judge/methods")
         settings = settings.model_copy(update={"methods": ("logits",)})
     if "logits" in settings.methods and normalisation(request) != "softmax":
         raise BadInput(
@@ -116,15 +108,15 @@ def _conditions(place: int, request: HlvRequest) -> Iterator[Condition]:
             "`predictions` with `logits`, or ask for softmax",
             pointer="/normalisation",
         )
-    yield Condition(place, False, request.model, kind, request, settings)
+    yield Condition(position, False, request.model, kind, request, settings)
     if request.explanations or request.rationale:
-        yield Condition(place, True, request.model, kind, request, settings)
+        yield Condition(position, True, request.model, kind, request, settings)
 
 
 def _from_request(request: HlvRequest) -> HlvCollected:
-    given = request.predictions
-    explained = runs_from_request(given.explained, request) if given and given.explained else None
-    baseline = runs_from_request(given.baseline, request) if given and given.baseline else None
+    sides = request.predictions
+    explained = runs_from_request(sides.explained, request) if sides and sides.explained else None
+    baseline = runs_from_request(sides.baseline, request) if sides and sides.baseline else None
     methods = dict.fromkeys([*(explained or {}), *(baseline or {})])
     return HlvCollected(methods=tuple(methods), explained=explained, baseline=baseline)
 
@@ -139,32 +131,33 @@ def _model(name: str) -> Writer | Judge:
 
 @dataclass(frozen=True)
 class JudgePrompt:
-    """One prompt, and how its answer is parsed."""
+    """One prompt, and the parser of its answer."""
 
     condition: Condition
     run: int
     prompt: PromptOfRequest
-    parse: Callable[[str], Any]  # None: unreadable
-    option: int | None = None  # of Rank-score
+    parse: Callable[[str], Any]  # returns None for an unreadable answer
+    option: int | None = None  # index of the option to rate; None for a ranking
 
 
 def generated_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
-    """Rank-rank and Rank-score: an unreadable answer is drawn once more, with another seed."""
+    """Ask for rankings and ratings; an unreadable answer is drawn once more, with another seed."""
     lines = [line for condition in conditions for line in _judge_prompts(condition)]
     values = _parse(lines, generate([line.prompt for line in lines]))
-    again = [
-        place
-        for place, value in enumerate(values)
-        if value is None and lines[place].prompt.sampling.temperature > 0
+    unread = [
+        index
+        for index, value in enumerate(values)
+        if value is None and lines[index].prompt.sampling.temperature > 0
     ]
-    retried = generate([_with_next_seed(lines[place].prompt) for place in again])
-    for place, value in zip(again, _parse([lines[p] for p in again], retried), strict=True):
-        values[place] = value
+    retried = generate([_with_next_seed(lines[index].prompt) for index in unread])
+    for index, value in zip(unread, _parse([lines[i] for i in unread], retried), strict=True):
+        values[index] = value
     return _runs(lines, values)
 
 
 def _parse(lines: Sequence[JudgePrompt], completions: Sequence[Completion]) -> list[Any]:
-    return [line.parse(one.text) for line, one in zip(lines, completions, strict=True)]
+    pairs = zip(lines, completions, strict=True)
+    return [line.parse(completion.text) for line, completion in pairs]
 
 
 def _with_next_seed(prompt: PromptOfRequest) -> PromptOfRequest:
@@ -188,9 +181,9 @@ def _judge_prompts(condition: Condition) -> Iterator[JudgePrompt]:
             parse = partial(_ranking_of, lettered, variant.mentioned)
             yield JudgePrompt(condition, run, prompt, parse)
         if "score" in settings.methods:
-            for place, option in enumerate(request.options):
+            for index, option in enumerate(request.options):
                 prompt = _prompt(condition, prompts.score_prompt(request, option, block))
-                yield JudgePrompt(condition, run, prompt, variant.rating, place)
+                yield JudgePrompt(condition, run, prompt, variant.rating, index)
 
 
 def _prompt(condition: Condition, text: str) -> PromptOfRequest:
@@ -202,7 +195,7 @@ def _prompt(condition: Condition, text: str) -> PromptOfRequest:
         seed=condition.request.seed,
     )
     prompt = prompts.as_prompt(text, chat=settings.chat)
-    return PromptOfRequest(condition.place, condition.model, prompt, sampling)
+    return PromptOfRequest(condition.position, condition.model, prompt, sampling)
 
 
 def _ranking_of(
@@ -213,34 +206,30 @@ def _ranking_of(
 
 def _runs(lines: Sequence[JudgePrompt], values: Sequence[Any]) -> RunsOfConditions:
     runs: list[ConditionRun] = []
-    rated: dict[tuple[Condition, int], list[float | None]] = {}
+    ratings: dict[tuple[Condition, int], list[float | None]] = {}
     for line, value in zip(lines, values, strict=True):
         if line.option is None:
-            runs.append((line.condition, "rank", _ranking(line.condition.request, value)))
+            keys = [option.key for option in line.condition.request.options]
+            run = JudgeRun(prompts.ranks_of(value or [], keys), valid=value is not None)
+            runs.append((line.condition, "rank", run))
         else:
-            rated.setdefault((line.condition, line.run), []).append(value)
-    for (condition, _), row in rated.items():
+            ratings.setdefault((line.condition, line.run), []).append(value)
+    for (condition, _), row in ratings.items():
         runs.append((condition, "score", _rating(condition.request, row)))
     return group_runs(runs)
 
 
-def _ranking(request: HlvRequest, order: list[str] | None) -> JudgeRun:
-    keys = [option.key for option in request.options]
-    return JudgeRun(prompts.ranks_of(order or [], keys), valid=order is not None)
-
-
 def _rating(request: HlvRequest, row: Sequence[float | None]) -> JudgeRun:
-    """Ratings 1 to 5, moved onto the scale of the human ratings."""
     low, high = request.human.scale.low, request.human.scale.high
-    given = np.array([np.nan if value is None else value for value in row], dtype=np.float64)
-    values = low + (given - RATED[0]) / (RATED[1] - RATED[0]) * (high - low)
-    whole = not np.isnan(values).any()
-    return JudgeRun(fractional_ranks(values) if whole else None, values, valid=bool(whole))
+    ratings = np.array([np.nan if value is None else value for value in row], dtype=np.float64)
+    values = low + (ratings - RATED[0]) / (RATED[1] - RATED[0]) * (high - low)
+    complete = not np.isnan(values).any()
+    return JudgeRun(fractional_ranks(values) if complete else None, values, valid=bool(complete))
 
 
 @dataclass(frozen=True)
 class LetterChoice:
-    """One prompt to choose from lettered options."""
+    """A prompt to choose from lettered options."""
 
     condition: Condition
     lettered: OptionLetters
@@ -248,19 +237,18 @@ class LetterChoice:
 
 
 def letter_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
-    """Rank-logits: the probability of each option's letter as the first token of the answer.
+    """Return the probability of each option's letter as the first token of the answer.
 
-    Over the letters' single-token spellings ("A", " A"), found by the model itself, so that no
-    token id is written down here. Log-probabilities are logits up to a constant, which softmax
-    ignores.
+    The model finds the single-token spellings of a letter ("A", " A"), so no token id is
+    fixed here. Log-probabilities are logits up to a constant, which softmax ignores.
     """
     choices = [choice for condition in conditions for choice in _choices(condition)]
     runs: dict[int, JudgeRun] = {}
     for model in dict.fromkeys(choice.condition.model for choice in choices):
-        own = [at for at, choice in enumerate(choices) if choice.condition.model == model]
-        answers = _score_letters(model, [choices[at] for at in own])
-        runs |= {at: _letter_run(choices[at], row) for at, row in zip(own, answers, strict=True)}
-    return group_runs((choice.condition, "logits", runs[at]) for at, choice in enumerate(choices))
+        indices = [i for i, choice in enumerate(choices) if choice.condition.model == model]
+        answers = _score_letters(model, [choices[i] for i in indices])
+        runs |= {i: _letter_run(choices[i], row) for i, row in zip(indices, answers, strict=True)}
+    return group_runs((choice.condition, "logits", runs[i]) for i, choice in enumerate(choices))
 
 
 def _choices(condition: Condition) -> Iterator[LetterChoice]:
@@ -275,7 +263,7 @@ def _choices(condition: Condition) -> Iterator[LetterChoice]:
 
 
 def _score_letters(model: str, choices: Sequence[LetterChoice]) -> list[list[list[Completion]]]:
-    """Per choice and letter, each spelling's completion with its log-probabilities."""
+    """Return, per choice and letter, each spelling's completion with its log-probabilities."""
     pairs = [
         (choice.prompt, spelling.format(letter))
         for choice in choices
@@ -305,25 +293,23 @@ def _letter_run(choice: LetterChoice, answers: Sequence[Sequence[Completion]]) -
 
 
 def _log_probability(spellings: Sequence[Completion]) -> float | None:
-    """Log-probability that the answer begins with this letter; None: no single token is it.
+    """Return the log-probability that the answer begins with this letter; None: no single token.
 
-    Two spellings that are one token (as in vocabularies that put a space before every word) count
-    once.
+    Two spellings that are one token count once, as in vocabularies with a space before every word.
     """
     single = {
-        (one.tokens[0].id, one.tokens[0].logprob): one.tokens[0].logprob
-        for one in spellings
-        if len(one.tokens) == 1
+        (completion.tokens[0].id, completion.tokens[0].logprob): completion.tokens[0].logprob
+        for completion in spellings
+        if len(completion.tokens) == 1
     }
     return float(logsumexp(list(single.values()))) if single else None
 
 
-OF_THE_PROMPT = ("/template", "/template/verbalizers")  # where models point to for theirs
+MODEL_POINTERS = ("/template", "/template/verbalizers")  # pointers in the models' own errors
 PAIR = frozenset({"premise", "hypothesis"})
 SPELLINGS = ("{}", " {}")  # of an option's letter
-WHOLE = "{text}"
 EXPLAINED = {
-    "classifier": "a classifier was not made to read explanations (true ones lead it astray): name "
+    "classifier": "a classifier was not trained to read explanations (true ones mislead it): name "
     "a language model as the judge",
     "causal": "the prompt shows a premise and a hypothesis, and no explanations: use {text}",
 }
@@ -337,7 +323,7 @@ NO_PAIR = {
 
 @dataclass(frozen=True)
 class OptionExample:
-    """One example whose labels are the options."""
+    """An example whose labels are the options."""
 
     condition: Condition
     lettered: OptionLetters
@@ -346,36 +332,49 @@ class OptionExample:
 
 @dataclass(frozen=True)
 class OptionPredictions:
-    """By place of the request: why it has no P at all, what there is to doubt, and the hash of its
-    own prompt."""
+    """Predictions by the request's position: obstacles, warnings and the hash of its prompt."""
 
     runs: RunsOfConditions
     obstacles: dict[int, Obstacle]
-    doubts: dict[int, tuple[str, ...]]
+    warnings: dict[int, tuple[str, ...]]
     sha256: dict[int, str]
 
 
 def predict_options(conditions: Sequence[Condition]) -> OptionPredictions:
-    """Of the conditions that are read so; one call a model."""
-    asked = [one for condition in conditions for one in _expand_condition(condition)]
-    told: list[tuple[OptionExample, Judgement]] = []
-    for model in dict.fromkeys(one.condition.model for one in asked):
-        own = [one for one in asked if one.condition.model == model]
-        with pointing_to("/prompt", only=OF_THE_PROMPT):
-            judge = models().judge(model)
-            found = judge.judgements([one.example for one in own])
-        told += zip(own, found, strict=True)
-    runs = group_runs((one.condition, "logits", _option_run(one, judged)) for one, judged in told)
-    return OptionPredictions(
-        runs=runs,
-        obstacles=_obstacles(told, runs),
-        doubts=_cut_warnings(told),
-        sha256={one.condition.place: sha for one, found in told if (sha := found.prompt_sha256)},
+    """Predict the conditions whose options are labels, with one call per model."""
+    examples = [example for condition in conditions for example in _expand_condition(condition)]
+    judged: list[tuple[OptionExample, Judgement]] = []
+    for model in dict.fromkeys(example.condition.model for example in examples):
+        batch = [example for example in examples if example.condition.model == model]
+        with pointing_to("/prompt", only=MODEL_POINTERS):
+            judgements = models().judge(model).judgements([example.example for example in batch])
+        judged += zip(batch, judgements, strict=True)
+    runs = group_runs(
+        (example.condition, "logits", _option_run(example, judgement))
+        for example, judgement in judged
     )
+    obstacles: dict[int, Obstacle] = {}
+    read_shares: dict[int, float] = {}
+    hashes: dict[int, str] = {}
+    for example, judgement in judged:
+        condition, unread = example.condition, judgement.unread
+        position = condition.position
+        if unread and not any(run.valid for run in runs[position, condition.explained, "logits"]):
+            obstacles.setdefault(position, Obstacle(unread.code, unread.detail))
+        read_shares[position] = min(read_shares.get(position, 1.0), judgement.read_share)
+        if judgement.prompt_sha256:
+            hashes[position] = judgement.prompt_sha256
+    names = {condition.position: condition.model for condition in conditions}
+    warnings: dict[int, tuple[str, ...]] = {
+        position: (text_cut(names[position], share),)
+        for position, share in read_shares.items()
+        if share < 1
+    }
+    return OptionPredictions(runs, obstacles, warnings, hashes)
 
 
 def is_classification(condition: Condition) -> bool:
-    """Whether the options are labels of the judge, so that nothing is written."""
+    """True if the options are labels of the judge, so that nothing is generated."""
     return condition.kind == "classifier" or condition.request.prompt is not None
 
 
@@ -397,7 +396,7 @@ def _expand_condition(condition: Condition) -> Iterator[OptionExample]:
 
 
 def _pair(condition: Condition) -> Example:
-    """Premise and hypothesis. Raises BadInput where there is more to read than these."""
+    """Return premise and hypothesis. Raises BadInput if the request has explanations or no pair."""
     request, kind = condition.request, condition.kind
     if condition.explained:
         pointer = "/explanations" if request.explanations else "/rationale"
@@ -412,65 +411,41 @@ def _pair(condition: Condition) -> Example:
 
 
 def _option_prompt(condition: Condition) -> PromptKeys | None:
-    """The request's, about these options."""
-    asked = condition.request.prompt
-    if asked is None:
+    prompt = condition.request.prompt
+    if prompt is None:
         return None
-    own: dict[str, object] = {}
-    if asked.user is None:
-        own["user"] = WHOLE
-    if asked.style is None and not condition.judge.chat:
-        own["style"] = "raw"
-    if asked.verbalizers is None:
+    defaults: dict[str, object] = {}
+    if prompt.user is None:
+        defaults["user"] = "{text}"
+    if prompt.style is None and not condition.judge.chat:
+        defaults["style"] = "raw"
+    if prompt.verbalizers is None:
         keys = [option.key for option in condition.request.options]
-        own["verbalizers"] = {key: tuple(one.format(key) for one in SPELLINGS) for key in keys}
-    return PromptKeys.model_validate(asked.model_dump(exclude_unset=True) | own)
+        defaults["verbalizers"] = {
+            key: tuple(spelling.format(key) for spelling in SPELLINGS) for key in keys
+        }
+    return PromptKeys.model_validate(prompt.model_dump(exclude_unset=True) | defaults)
 
 
-def _option_run(asked: OptionExample, judged: Judgement) -> JudgeRun:
-    columns = _columns(asked, judged.labels)
-    mass = 1.0 if judged.mass is None else round(judged.mass, 9)
-    if judged.probabilities is None:
+def _option_run(example: OptionExample, judgement: Judgement) -> JudgeRun:
+    columns = _columns(example, judgement.labels)
+    mass = 1.0 if judgement.mass is None else round(judgement.mass, 9)
+    if judgement.probabilities is None:
         return JudgeRun(None, valid=False, mass=mass)
-    share = np.array(judged.among_labels(), dtype=np.float64)[columns]
+    share = np.array(judgement.among_labels(), dtype=np.float64)[columns]
     return JudgeRun(fractional_ranks(share), share, mass=mass)
 
 
-def _columns(asked: OptionExample, labels: Sequence[str]) -> list[int]:
-    """Columns of the request's options, in their order, among the judge's labels."""
-    names, request = [label.casefold() for label in labels], asked.condition.request
+def _columns(example: OptionExample, labels: Sequence[str]) -> list[int]:
+    """Return the indices of the request's options among the judge's labels."""
+    names, request = [label.casefold() for label in labels], example.condition.request
     texts = [option.text.casefold() for option in request.options]
     if sorted(names) == sorted(texts):
         return [names.index(text) for text in texts]
-    letters = [asked.lettered.letter(option.key).casefold() for option in request.options]
+    letters = [example.lettered.letter(option.key).casefold() for option in request.options]
     if sorted(names) == sorted(letters):
         return [names.index(letter) for letter in letters]
     raise BadInput(
-        f"the options are not the labels of {asked.condition.model!r}: {', '.join(labels)}",
+        f"the options are not the labels of {example.condition.model!r}: {', '.join(labels)}",
         pointer="/options" if request.prompt is None else "/prompt/verbalizers",
     )
-
-
-def _obstacles(
-    told: Sequence[tuple[OptionExample, Judgement]], runs: RunsOfConditions
-) -> dict[int, Obstacle]:
-    """Of requests of which one side has no answer that was read."""
-    found: dict[int, Obstacle] = {}
-    for one, judged in told:
-        own, why = one.condition, judged.unread
-        if why and not any(run.valid for run in runs[own.place, own.explained, "logits"]):
-            found.setdefault(own.place, Obstacle(why.code, why.detail))
-    return found
-
-
-def _cut_warnings(told: Sequence[tuple[OptionExample, Judgement]]) -> dict[int, tuple[str, ...]]:
-    """Of requests whose text was not read to its end."""
-    least: dict[int, float] = {}
-    models_of: dict[int, str] = {}
-    for one, judged in told:
-        place = one.condition.place
-        least[place] = min(least.get(place, 1.0), judged.read_share)
-        models_of[place] = one.condition.model
-    return {
-        place: (text_cut(models_of[place], share),) for place, share in least.items() if share < 1
-    }

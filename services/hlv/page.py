@@ -1,4 +1,4 @@
-"""HLV's page: how humans and a judge rank the options, and how far the explanations help."""
+"""HLV's page: how humans and a judge rank the options, and how much the explanations help."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TEMPLATE = "hlv/page.html"
 
 @dataclass(frozen=True, slots=True)
 class OptionRank(OptionRow):
-    """An option and what humans said of it: by value and by rank."""
+    """An option with the humans' value and rank."""
 
     value: float | None
     rank: float | None
@@ -57,17 +57,17 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class CeilingLine:
-    """One measure of people before themselves, and where the first way of asking stands."""
+    """One measure of the people's agreement with themselves, and the first method's position."""
 
     name: str
-    found: HlvCeilingOf
-    explained: float | None  # 0: as the uniform judge, 1: as near as people come
+    ceiling: HlvCeilingOf
+    explained: float | None  # 0: as the uniform judge, 1: as the people
     baseline: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class HlvView:
-    """All that the template shows beside the report."""
+    """What the template shows in addition to the report."""
 
     chance: str | None
     question: list[MarkedText]
@@ -89,7 +89,7 @@ def view(request: HlvRequest | None, report: HlvResult) -> HlvView:
         rationale=pieces(request.rationale, ()) if request and request.rationale else [],
         explanations=request.explanations if request else (),
         options=options,
-        methods=tuple(method_view(report.gold, keys, one) for one in report.components.methods),
+        methods=tuple(method_view(report.gold, keys, row) for row in report.components.methods),
         ceilings=tuple(_ceilings(report)),
         controls=tuple(
             Control(measure.name, measure.of(uniform), measure.of(majority))
@@ -100,13 +100,13 @@ def view(request: HlvRequest | None, report: HlvResult) -> HlvView:
 
 
 def _ceilings(report: HlvResult) -> Iterator[CeilingLine]:
-    found = report.ceiling.metrics if report.ceiling else {}
+    ceilings = report.ceiling.metrics if report.ceiling else {}
     first = report.components.methods[:1]
     for measure in MEASURES:
-        if (one := found.get(measure.field)) is not None:
+        if (ceiling := ceilings.get(measure.field)) is not None:
             sides = [side for method in first for side in (method.explained, method.baseline)]
             shares = [side.normalised.get(measure.field) if side else None for side in sides]
-            yield CeilingLine(measure.name, one, *(shares or (None, None)))
+            yield CeilingLine(measure.name, ceiling, *(shares or (None, None)))
 
 
 def _options(request: HlvRequest | None, report: HlvResult) -> tuple[OptionRank, ...]:
@@ -128,7 +128,8 @@ WITH, WITHOUT = "with explanations", "without"
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of the report: its field, where in `Measured` it stands, and what is better."""
+    """A number of the report: its field, the block of `HlvMeasured` that has it, and what is
+    better."""
 
     field: str
     name: str
@@ -136,13 +137,13 @@ class Measure:
     better: str
 
     def of(self, side: HlvMeasured | None) -> float | None:
-        """Its value; None where it is undefined or was not measured."""
-        held = side if self.block is None else getattr(side, self.block, None)
-        found: float | None = getattr(held, self.field, None)
-        return found
+        """Return the value; None if it is undefined or was not measured."""
+        block = side if self.block is None else getattr(side, self.block, None)
+        value: float | None = getattr(block, self.field, None)
+        return value
 
     def is_available(self, sides: Sequence[HlvMeasured | None]) -> bool:
-        """Whether one of these has the block that it stands in."""
+        """True if one of `sides` has the block of this measure."""
         return self.block is None or any(getattr(side, self.block, None) for side in sides)
 
 
@@ -175,52 +176,52 @@ class MeasureLine:
 
 @dataclass(frozen=True, slots=True)
 class MethodView:
-    """One way of asking, as the page shows it."""
+    """One method, as the page shows it."""
 
     title: str
     result: HlvMethodResult
     ranks: Chart | None
     values: Chart | None
-    not_drawn: str  # why there is no picture of values; "" where there is one
+    not_drawn: str  # why there is no chart of values; "" if there is one
     lines: tuple[MeasureLine, ...]
 
 
-def method_view(gold: HlvGold, keys: Sequence[str], one: HlvMethodResult) -> MethodView:
-    """keys: of the options, in the order in which they are shown."""
-    unit = COMPARABLE.get((gold.kind, one.method))
-    values = _values(gold, keys, one, unit) if unit else None
-    why = (
+def method_view(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult) -> MethodView:
+    """Return the view of one method; `keys` are the options in the order shown."""
+    unit = COMPARABLE.get((gold.kind, result.method))
+    values = _values(gold, keys, result, unit) if unit else None
+    reason = (
         "no answer could be read"
         if unit
         else f"humans gave a {gold.kind}, and this way of asking answers with something else"
     )
     return MethodView(
-        title=METHODS[one.method],
-        result=one,
-        ranks=_ranks(gold, keys, one),
+        title=METHODS[result.method],
+        result=result,
+        ranks=_ranks(gold, keys, result),
         values=values,
-        not_drawn="" if values else why,
-        lines=tuple(_lines(one)),
+        not_drawn="" if values else reason,
+        lines=tuple(_lines(result)),
     )
 
 
-def _ranks(gold: HlvGold, keys: Sequence[str], one: HlvMethodResult) -> Chart | None:
-    """Humans stand in the middle, so that either side can be compared with them."""
+def _ranks(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult) -> Chart | None:
+    """Draw humans in the middle, so that either side can be compared with them."""
     columns = [("humans", _select_keys(gold.ranks, keys))]
-    if one.explained is not None and one.explained.ranks:
-        columns.append((WITH, _select_keys(one.explained.ranks, keys)))
-    if one.baseline is not None and one.baseline.ranks:
-        columns.insert(0, (WITHOUT, _select_keys(one.baseline.ranks, keys)))
+    if result.explained is not None and result.explained.ranks:
+        columns.append((WITH, _select_keys(result.explained.ranks, keys)))
+    if result.baseline is not None and result.baseline.ranks:
+        columns.insert(0, (WITHOUT, _select_keys(result.baseline.ranks, keys)))
     if len(columns) == 1:
         return None
     return slope(columns, title="Ranks", summary=_in_words(columns))
 
 
-def _values(gold: HlvGold, keys: Sequence[str], one: HlvMethodResult, unit: str) -> Chart | None:
+def _values(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult, unit: str) -> Chart | None:
     series = [("humans", _select_keys(gold.values or {}, keys))]
-    for name, side in ((WITH, one.explained), (WITHOUT, one.baseline)):
-        if side is not None and side.values:
-            series.append((name, _select_keys(side.values, keys)))
+    for name, measured in ((WITH, result.explained), (WITHOUT, result.baseline)):
+        if measured is not None and measured.values:
+            series.append((name, _select_keys(measured.values, keys)))
     if len(series) == 1:
         return None
     caption = Caption("Humans and the judge", _in_words(series), unit)
@@ -232,19 +233,18 @@ def _select_keys(values: Mapping[str, float], keys: Sequence[str]) -> dict[str, 
 
 
 def _in_words(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
-    said = [
+    sentences = [
         f"{name}: " + ", ".join(f"{key} {round(value, 2):g}" for key, value in values.items())
         for name, values in rows
     ]
-    return ". ".join(said) + "."
+    return ". ".join(sentences) + "."
 
 
-def _lines(one: HlvMethodResult) -> Iterator[MeasureLine]:
-    sides = one.explained, one.baseline
+def _lines(result: HlvMethodResult) -> Iterator[MeasureLine]:
     for measure in MEASURES:
-        if measure.is_available(sides):
-            gain: float | None = getattr(one.gain, measure.field, None)
-            values = measure.of(one.explained), measure.of(one.baseline)
+        if measure.is_available((result.explained, result.baseline)):
+            gain: float | None = getattr(result.gain, measure.field, None)
+            values = measure.of(result.explained), measure.of(result.baseline)
             word = _word(gain) if measure.field in HlvGain.model_fields else ""
             yield MeasureLine(measure.name, measure.better, *values, gain, word)
 
@@ -260,59 +260,48 @@ GAINS: Bounds = (-2.0, 2.0)
 SIDES = {
     "explained": "with explanations",
     "baseline": "without explanations",
-    "majority": "who knows people's first choice only",
+    "majority": "a judge that knows only people's first choice",
 }
 
 
 def design(report: Record) -> Iterator[Block]:
-    """The charts of a batch report."""
+    """Yield the charts of a batch report."""
     paired = records(report, "paired")
-    for one in paired:
-        method = one.get("method")
-        sides = {words: record(one, side) for side, words in SIDES.items()}
+    for pair in paired:
+        method = pair.get("method")
+        sides = {words: record(pair, condition) for condition, words in SIDES.items()}
         note = "The same texts on both lines. Dashed: a judge that ranks at random."
         yield forest(
             f"Agreement with people ({method})", sides, bounds=CORRELATIONS, level=0.0, note=note
         )
+        # Tables of results show the gains of the first method; link the bars only to those.
+        gain = record(record(record(report, "parts"), "kendall_gain"), "mean")
+        is_complete = len(paired) == 1 and gain.get("of") == pair.get("items")
         yield histogram_bars(
-            f"What explanations change ({method})", record(one, "gains"), "items",
-            mark=(0.0, "no change"), part="kendall_gain" if _is_whole(one, report) else "",
+            f"What explanations change ({method})", record(pair, "gains"), "items",
+            mark=(0.0, "no change"), part="kendall_gain" if is_complete else "",
             note="Right of the middle bar: closer to people.",
         )  # fmt: skip
         changes = {
-            "closer to people with explanations": integer(one, "closer"),
-            "tied: no change": integer(one, "equal"),
-            "farther from people": integer(one, "farther"),
+            "closer to people with explanations": integer(pair, "closer"),
+            "tied: no change": integer(pair, "equal"),
+            "farther from people": integer(pair, "farther"),
         }
         tones = dict(zip(changes, (GOOD, NEUTRAL, BAD), strict=True))
         title = f"Items, by what explanations change ({method})"
         yield stacked_bar(title, changes, tones=tones)
-    gains = {str(one.get("method")): record(one, "gain") for one in paired}
+    gains = {str(pair.get("method")): record(pair, "gain") for pair in paired}
     yield forest("Gain by method", gains, bounds=GAINS, level=0.0)
-    yield from _side_by_side(report)
-
-
-def _is_whole(one: Record, report: Record) -> bool:
-    """Whether these gains are those that tables of results show: of the first method."""
-    gain = record(record(record(report, "parts"), "kendall_gain"), "mean")
-    return len(records(report, "paired")) == 1 and gain.get("of") == one.get("items")
-
-
-def _side_by_side(report: Record) -> Iterator[Block]:
-    """All methods on one scale; what judges that read nothing have is below them."""
-    tables = {
-        _judge(table): table for table in records(report, "tables") if table.get("judged") in SIDES
-    }
-    found = {
+    tables = {}
+    for table in records(report, "tables"):
+        if table.get("judged") in SIDES:
+            words = SIDES[str(table.get("judged"))]
+            tables[f"{table['method']}, {words}" if table.get("method") else words] = table
+    means = {
         name: record(record(record(table, "metrics"), "tau_b"), "mean")
         for name, table in tables.items()
     }
-    yield forest("Methods side by side (Kendall's tau-b)", found, bounds=CORRELATIONS, level=0.0)
+    yield forest("Methods side by side (Kendall's tau-b)", means, bounds=CORRELATIONS, level=0.0)
     tied = {"people": record(report, "gold_tied")}
     tied |= {name: record(table, "tied") for name, table in tables.items()}
     yield forest("Pairs of options that are ranked alike", tied)
-
-
-def _judge(table: Record) -> str:
-    words = SIDES[str(table.get("judged"))]
-    return f"{table['method']}, {words}" if table.get("method") else words

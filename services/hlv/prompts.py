@@ -1,9 +1,9 @@
-"""The judge's prompts, and its written answers as rankings and scores, without a silent default.
+"""The judge's prompts, and readers of its rankings and ratings.
 
-Source: Chen et al., EMNLP 2025, Tables 6, 9 and 10, Appendix D. A prompt holds the question, the
-options and, under one of two conditions, the explanations; never what humans said. The explanation
-block is ours (the paper prints none): the baseline is the same prompt without it. `*_as_released`
-follow Evaluation/ of mainlp/CoT2EL, which scans single characters. Letters are the options' keys.
+Source: Chen et al., EMNLP 2025, Tables 6, 9 and 10, Appendix D. A prompt has the question, the
+options and, in one of two conditions, the explanations; never the humans' answers. The wording of
+the explanation block is ours, since the paper prints none. `*_as_released` follow Evaluation/ of
+mainlp/CoT2EL, which scans single characters. Letters are the options' keys.
 """
 
 from __future__ import annotations
@@ -74,33 +74,31 @@ class OptionLetters:
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """In order."""
         return tuple(option.key for option in self.options)
 
     def letter(self, key: str) -> str:
-        """The letter of the request's option."""
-        return next(letter for letter, own in self.keys.items() if own == key)
+        """Return the letter under which the option `key` is shown."""
+        return next(letter for letter, option in self.keys.items() if option == key)
 
 
 def rotate_options(options: Sequence[Option], by: int) -> OptionLetters:
-    """The option at place i + by stands at place i, under the letter of place i."""
-    turned = [options[(place + by) % len(options)] for place in range(len(options))]
+    """Show the text of option i + by under the letter of option i."""
+    rotated = [options[(index + by) % len(options)] for index in range(len(options))]
+    pairs = list(zip(options, rotated, strict=True))
     return OptionLetters(
-        tuple(
-            Option(key=own.key, text=other.text) for own, other in zip(options, turned, strict=True)
-        ),
-        {own.key: other.key for own, other in zip(options, turned, strict=True)},
+        tuple(Option(key=letter.key, text=option.text) for letter, option in pairs),
+        {letter.key: option.key for letter, option in pairs},
     )
 
 
 def rationale(request: HlvRequest, lettered: OptionLetters) -> str:
-    """The explanation block; empty where the request has none."""
+    """Return the explanation block, or "" if the request has no explanations."""
     lines = [request.rationale] if request.rationale else []
     for option in lettered.options:
         lines += [
-            f"- {STANCE[one.stance]} {option.key}. {option.text}: {one.explanation}"
-            for one in request.explanations
-            if one.label == lettered.keys[option.key]
+            f"- {STANCE[explanation.stance]} {option.key}. {option.text}: {explanation.explanation}"
+            for explanation in request.explanations
+            if explanation.label == lettered.keys[option.key]
         ]
     return "\n".join(["Rationales:", *lines, CONSIDER]) if lines else ""
 
@@ -133,31 +131,31 @@ def choice_prompt(request: HlvRequest, lettered: OptionLetters, block: str) -> s
 
 
 def as_prompt(text: str, *, chat: bool) -> Prompt:
-    """A user's turn, or raw text. Raises BadInput where it is too long to be sent."""
+    """Return the text as a user's turn, or raw. Raises BadInput if it is too long to send."""
     check_length(text)
     return Prompt(turns=(Turn(role="user", content=text),)) if chat else Prompt(text=text)
 
 
 def check_length(text: str) -> None:
-    """Raises BadInput where a prompt is too long to be sent."""
+    """Raise BadInput if a prompt is too long to send."""
     if len(text) > MAX_TEXT:
         raise BadInput(
             f"question, options and explanations make a prompt of {len(text):,} characters; "
-            f"{MAX_TEXT:,} at most",
+            f"shorten them to {MAX_TEXT:,} at most",
             pointer="/explanations",
         )
 
 
 def parse_ranking(raw: str, keys: Sequence[str]) -> list[str]:
-    """The options in the order of their first mention; empty: no ranking can be read.
+    """Return the options in the order of their first mention; empty: no ranking.
 
-    A mention is a letter of `keys` that stands alone. Where a colon introduces a list of letters
-    ("the ranking is: C B A"), only what follows that colon counts; of several such lists the
-    longest, of equally long ones the last. Several lists of one letter are no list ("1: C, 2: A").
+    A mention is a letter of `keys` that stands alone. After a colon that introduces a list of
+    letters ("the ranking is: C B A"), only the text that follows counts. The longest list counts,
+    and the last of equally long ones. Several lists of one letter are no list ("1: C, 2: A").
     """
     lists = [
-        (len(set(LETTER.findall(found["letters"])) & set(keys)), found.start("letters"))
-        for found in COLON_LIST.finditer(raw)
+        (len(set(LETTER.findall(match["letters"])) & set(keys)), match.start("letters"))
+        for match in COLON_LIST.finditer(raw)
     ]
     longest, begin = max(lists, default=(0, 0))
     listing = raw[begin:] if longest > 1 or (longest == 1 == len(lists)) else raw
@@ -165,26 +163,26 @@ def parse_ranking(raw: str, keys: Sequence[str]) -> list[str]:
 
 
 def parse_ranking_as_released(raw: str, keys: Sequence[str]) -> list[str]:
-    """Any character that is a key, letters of words included, in the order of first occurrence."""
+    """Return every character that is a key, those of words included, by first occurrence."""
     return list(dict.fromkeys(letter for letter in raw.upper() if letter in keys))
 
 
 def ranks_of(order: Sequence[str], keys: Sequence[str]) -> Floats:
-    """(n,) ranks of the keys, 1 = best; those that are not mentioned tie for last."""
-    places = [order.index(key) if key in order else len(order) for key in keys]
-    return fractional_ranks(np.array(places, dtype=np.float64), higher_is_better=False)
+    """Return (n,) ranks of the keys, 1 = best; keys that are not mentioned tie for last."""
+    positions = [order.index(key) if key in order else len(order) for key in keys]
+    return fractional_ranks(np.array(positions, dtype=np.float64), higher_is_better=False)
 
 
 def parse_rating(raw: str) -> int | None:
-    """The first standalone integer from 1 to 5; None where there is none.
+    """Return the first standalone integer from 1 to 5, or None.
 
-    The name of the scale itself ("from 1 to 5", "5-point") is no rating, and neither is 10 or 4.5.
+    The name of the scale ("from 1 to 5", "5-point") is no rating, and neither is 10 or 4.5.
     """
-    found = INTEGER.search(SCALE_MENTION.sub(" ", raw))
-    return int(found[0]) if found else None
+    match = INTEGER.search(SCALE_MENTION.sub(" ", raw))
+    return int(match[0]) if match else None
 
 
 def parse_rating_as_released(raw: str) -> int:
-    """The first character where it is a digit, else 1: "Rating: 4" is 1, "9 of 10" is 9."""
+    """Return the first character if it is a digit, else 1: "Rating: 4" is 1, "9 of 10" is 9."""
     start = raw.strip()[:1]
     return int(start) if start.isascii() and start.isdigit() else 1

@@ -1,7 +1,7 @@
-"""What HLV reports. Part of the contract: pydantic only.
+"""The report of HLV. Part of the contract: pydantic only.
 
-Source: Chen et al., EMNLP 2025, Appendix E and Tables 11-13. Null within a block means undefined,
-with the reason in `warnings`; a block is null where the humans or the judge have no such values.
+Source: Chen et al., EMNLP 2025, Appendix E and Tables 11-13. A null within a block is undefined,
+with the reason in `warnings`. A block is null where the humans or the judge have no such values.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Distance = Annotated[float, Field(ge=0)]
 
 
 class HlvGold(Message):
-    """What humans said, averaged over sources."""
+    """The humans' answers, averaged over sources."""
 
     kind: Literal["distribution", "scores", "ranking"]
     values: dict[Key, float] | None = Field(description="probabilities or mean ratings")
-    ranks: dict[Key, float] = Field(description="1 = best; ties share the mean of their places")
+    ranks: dict[Key, float] = Field(description="1 = best; ties share the mean of their positions")
     sources: int
 
 
 class HlvDivergences(Message):
-    """Between two distributions over the options; lower = more alike."""
+    """Divergences between two distributions over the options; lower = more alike."""
 
     kl_model_gold: Distance | None = Field(description="D(model ‖ gold), nats")
     kl_gold_model: Distance | None = Field(description="D(gold ‖ model), nats")
@@ -42,7 +42,7 @@ class HlvDivergences(Message):
 
 
 class HlvErrors(Message):
-    """Between two rows of scores, in units of the human scale."""
+    """Errors between two rows of scores, in units of the human scale."""
 
     rmse: Distance
     mae: Distance
@@ -50,7 +50,7 @@ class HlvErrors(Message):
 
 
 class HlvMeasured(Message):
-    """One judge's answers against what humans said."""
+    """One judge's answers compared with the humans'."""
 
     ranks: dict[Key, float] = Field(description="mean over runs, ranked again")
     values: dict[Key, float] | None = Field(description="mean distribution, or mean scores")
@@ -60,49 +60,49 @@ class HlvMeasured(Message):
     spearman_without_ties: AsPrinted | None = Field(description="as printed (Eq. 14)")
     distribution: HlvDivergences | None
     scalar: HlvErrors | None
-    runs: int = Field(ge=0, description="answers that were averaged")
-    invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
+    runs: int = Field(ge=0, description="number of answers averaged")
+    invalid_runs: int = Field(default=0, ge=0, description="number of unreadable answers")
     label_mass: float | None = Field(
         default=None, ge=0, le=1.0001, description="probability of all letters as the first token"
     )
     normalised: dict[Annotated[str, Word], float | None] = Field(
         default_factory=dict,
-        description="metric → (value - chance) / (ceiling - chance): 0 as the uniform judge, 1 as "
-        "near as people come to themselves; null where these are hardly better than chance; empty "
-        "without a ceiling",
+        description="metric → (value - chance) / (ceiling - chance): 0 = the uniform judge, 1 = "
+        "the agreement of people with themselves. Null where that is hardly better than chance; "
+        "empty without a ceiling",
     )
 
 
 class HlvCeilingOf(Message):
-    """One metric of people before themselves, in its own unit."""
+    """How well people agree with themselves by one metric, in its unit."""
 
     high: float = Field(
-        description="mean of a judge that is the distribution which the annotators were drawn from"
+        description="mean for a judge that is the distribution which the annotators were drawn from"
     )
     low: float | None = Field(
-        description="mean of one half of the annotators before the other; correlations stepped up "
-        "to all of them (Spearman-Brown); null where no source has two votes"
+        description="mean for one half of the annotators against the other; correlations are "
+        "stepped up to all (Spearman-Brown). Null where no source has two votes"
     )
-    chance: float = Field(description="of the uniform judge; of correlations 0")
+    chance: float = Field(description="value of the uniform judge; 0 for correlations")
     least_room: float = Field(
-        ge=0, description="between chance and `high`; with less nothing is normalised"
+        ge=0, description="smallest distance of `high` from chance at which values are normalised"
     )
     higher_is_better: bool
 
 
 class HlvCeiling(Message):
-    """How near people come to themselves: what no judge can be expected to exceed."""
+    """How well people agree with themselves: the most that a judge can be expected to reach."""
 
-    annotators: int = Field(ge=2, description="votes, ratings or rankings that were given")
+    annotators: int = Field(ge=2, description="number of votes, ratings or rankings")
     resamples: int = Field(ge=1, description="draws behind each number")
     metrics: dict[Annotated[str, Word], HlvCeilingOf]
 
 
 class HlvGain(Message):
-    """How much the explanations bring the judge closer to humans; positive = closer.
+    """How much closer the explanations bring the judge to humans; positive = closer.
 
-    Differences of the same numbers with and without explanations, with the sign turned for
-    distances and errors; null where one of the two is.
+    Differences of the numbers with and without explanations, with the sign turned for distances and
+    errors. Null if one of the two is null.
     """
 
     tau_b: Change | None = None
@@ -117,29 +117,31 @@ class HlvGain(Message):
 
 
 class HlvMethodResult(Message):
-    """One way of asking for a ranking."""
+    """Results of one method."""
 
     method: Method
     explained: HlvMeasured | None = Field(
         description="with explanations; null where none were given"
     )
-    baseline: HlvMeasured | None = Field(description="the same judge without")
+    baseline: HlvMeasured | None = Field(description="the same judge without explanations")
     gain: HlvGain | None = Field(description="null where one of the two is missing")
 
 
 class HlvComponents(Message):
-    """The headline method in the variant's own form of the coefficients; the rest is below."""
+    """The first method's coefficients in the form that the variant uses."""
 
     kendall: Correlation | None = Field(description="tau-b; tau-a for variant `paper`")
     spearman: AsPrinted | None
-    kendall_baseline: Correlation | None = Field(description="of the explanation-free judge")
+    kendall_baseline: Correlation | None = Field(
+        description="Kendall of the judge without explanations"
+    )
     spearman_baseline: AsPrinted | None
     kendall_gain: Change | None
     spearman_gain: float | None
     kendall_normalised: float | None = Field(
         default=None,
-        description="the headline's Kendall between chance, 0, and what people reach, 1; null "
-        "without a ceiling",
+        description="Kendall of the first method between chance, 0, and the people's agreement, 1; "
+        "null without a ceiling",
     )
     methods: tuple[HlvMethodResult, ...]
 
@@ -148,49 +150,52 @@ class HlvBaselines(Message):
     """Judges that read nothing."""
 
     uniform: HlvMeasured = Field(
-        description="every option alike: its rank correlation is undefined"
+        description="equal probability for every option; its rank correlation is undefined"
     )
     majority: HlvMeasured = Field(description="an oracle that knows the humans' first choice only")
 
 
 class HlvResult(Report):
-    """The result."""
+    """The result of HLV."""
 
     range: tuple[float, float] = Field(description="[-2, 2] for a gain, [-1, 1] for an agreement")
     score_of: Literal["gain", "agreement"] = Field(
-        description="`gain`: what explanations add to Kendall's tau; `agreement`: the tau itself, "
-        "where there are no explanations or no baseline"
+        description="`gain`: the change of Kendall's tau; `agreement`: the tau, if there "
+        "are no explanations or no baseline"
     )
     components: HlvComponents
     evidence: tuple[Evidence, ...] = ()
     gold: HlvGold
     ceiling: HlvCeiling | None = Field(
-        default=None, description="null with its reason in `warnings`, and in earlier results"
+        default=None, description="null with its reason in `warnings`; null in results before 1.1"
     )
     control: HlvBaselines
 
     @property
     def unasked(self) -> frozenset[str]:
-        """An agreement has nothing beside which to put it, so no gain; and no baseline where the
-        judge was not asked without explanations."""
+        """Fields that are null by design: gains of an agreement, baselines that were not run."""
         methods = self.components.methods
         gains = ("kendall_gain", "spearman_gain") if self.score_of == "agreement" else ()
-        alone = ("kendall_baseline", "spearman_baseline")
-        return frozenset((*gains, *(alone if methods and methods[0].baseline is None else ())))
+        without_baseline = methods and methods[0].baseline is None
+        baselines = ("kendall_baseline", "spearman_baseline") if without_baseline else ()
+        return frozenset((*gains, *baselines))
 
 
 class HlvEstimate(Message):
     """A number over items."""
 
-    mean: Interval = Field(description="over items where it is defined; pooled ones over all pairs")
-    undefined: int = Field(ge=0, description="items where it is undefined")
+    mean: Interval = Field(
+        description="over the items where it is defined; pooled metrics over all pairs"
+    )
+    undefined: int = Field(ge=0, description="number of items where it is undefined")
     undefined_as_zero: float | None = Field(
-        default=None, description="the mean with these as 0; of correlations only"
+        default=None, description="mean with undefined items as 0; correlations only"
     )
 
 
 class HlvTable(Message):
-    """One way of judging: `gain` is explained minus baseline, item by item, positive = closer."""
+    """One method and condition; `gain` is explained minus baseline, item by item, positive =
+    closer."""
 
     method: Method | None = Field(description="null for judges that read nothing")
     judged: Judged
@@ -199,53 +204,53 @@ class HlvTable(Message):
     metrics: dict[str, HlvEstimate]
     tied: Interval | None = Field(
         default=None,
-        description="share of an item's pairs of options that are ranked alike, mean over items; "
-        "null of gains, and in earlier reports",
+        description="share of pairs of options with equal ranks, mean over items; null for gains "
+        "and in earlier reports",
     )
     normalised: dict[str, Interval] = Field(
         default_factory=dict,
-        description="metric → over all items together, sum of (value - chance) / sum of (ceiling - "
-        "chance): 0 as the uniform judge, 1 as near as people come to themselves; null where these "
-        "are hardly better than chance",
+        description="metric → sum of (value - chance) / sum of (ceiling - chance) over all items: "
+        "0 = the uniform judge, 1 = the agreement of people with themselves. Null where that is "
+        "hardly better than chance",
     )
 
 
 class HlvCeilings(Message):
-    """One metric of people before themselves, over the items whose annotators are known."""
+    """How well people agree with themselves by one metric, over items with known annotators."""
 
-    high: Interval = Field(description="a judge that is the distribution they were drawn from")
-    low: Interval = Field(description="one half of them before the other")
+    high: Interval = Field(description="a judge that is the distribution people were drawn from")
+    low: Interval = Field(description="one half of the people against the other")
     chance: Interval = Field(description="the uniform judge")
 
 
 class HlvPaired(Message):
-    """One method with and without explanations, on the items where both agreements are defined."""
+    """One method with and without explanations, over items where both agreements are defined."""
 
     method: Method
-    items: Count = Field(description="pairs; those where one is undefined are left out")
+    items: Count = Field(description="number of items; those with an undefined side are left out")
     explained: Interval = Field(description="Kendall's tau in the variant's own form, [-1, 1]")
-    baseline: Interval = Field(description="the same of the judge without explanations")
+    baseline: Interval = Field(description="the same for the judge without explanations")
     gain: Interval = Field(description="explained - baseline, item by item, [-2, 2]")
     closer: Count = Field(description="items where explanations bring the judge closer to people")
     equal: Count = Field(description="items where they change nothing")
     farther: Count
-    gains: ValueHistogram = Field(description="21 bins: no change is in the middle one")
+    gains: ValueHistogram = Field(description="21 bins; no change falls into the middle bin")
 
 
 class HlvBatchReport(BatchReport):
-    """Every judge beside the uniform one and the majority oracle."""
+    """Every method and condition, with the uniform judge and the majority oracle."""
 
     score_of: Literal["gain", "agreement", "mixed"] | None = Field(
-        description="what the mean score is of; `mixed`: results of both kinds, and no mean; null: "
+        description="meaning of the mean score; `mixed`: results of both kinds, so no mean; null: "
         "no results"
     )
     ceilings: dict[str, HlvCeilings] = Field(
-        default_factory=dict, description="metric → what people themselves reach"
+        default_factory=dict, description="metric → agreement of people with themselves"
     )
     tables: tuple[HlvTable, ...]
     paired: tuple[HlvPaired, ...] = Field(
-        default=(), description="methods that were asked both ways; empty in earlier reports"
+        default=(), description="methods with and without explanations; empty in earlier reports"
     )
     gold_tied: Interval | None = Field(
-        default=None, description="as `tied`, of the people's ranking; null in earlier reports"
+        default=None, description="`tied` for the people's ranking; null in earlier reports"
     )

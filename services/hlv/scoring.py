@@ -1,7 +1,7 @@
-"""A judge's runs, their average, and every number of Appendix E against the humans' answers. Pure.
+"""Averages a judge's runs, and compares them with the humans' answers by every number of Appendix
+E.
 
-Source: Chen et al., EMNLP 2025, section 3 and Appendices D and E: rankings, scores and
-distributions are averaged.
+Source: Chen et al., EMNLP 2025, section 3 and Appendices D and E. Pure.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from shared.contracts.messages import ModelKind
 
 MethodRuns = dict[Method, list["JudgeRun"]]
 ConditionRun = tuple["Condition", Method, "JudgeRun"]
-RunsOfConditions = dict[tuple[int, bool, Method], list["JudgeRun"]]  # place, explained, method
+RunsOfConditions = dict[tuple[int, bool, Method], list["JudgeRun"]]  # position, explained, method
 
 
 @dataclass(frozen=True)
 class JudgeRun:
-    """One answer. `values`: (n,) probabilities or scores, NaN where an option's is missing."""
+    """One answer; `values` are (n,) probabilities or scores, NaN where an option has none."""
 
     ranks: Floats | None  # (n,); None where the run does not rank every option
     values: Floats | None = None
     valid: bool = True
-    mass: float | None = None  # of the options' letters as first token, [0, 1]
+    mass: float | None = None  # probability of all letters as the first token
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class AveragePrediction:
 
 
 def average(runs: Sequence[JudgeRun], options: int) -> AveragePrediction | None:
-    """The mean of the runs; None where an option has no value in any of them.
+    """Return the mean of the runs; None if an option has no value in any of them.
 
-    An unreadable ranking counts as all tied; a run that rates only some options counts in the mean
+    An unreadable ranking counts as all tied. A run that rates only some options counts in the mean
     scores, not in the mean ranks.
     """
     ranked = [run.ranks for run in runs if run.ranks is not None]
@@ -67,7 +67,7 @@ def average(runs: Sequence[JudgeRun], options: int) -> AveragePrediction | None:
 
 
 def _mean(rows: Sequence[Floats], options: int) -> Floats | None:
-    """(n,) means over the runs that have a value; None where some option has none."""
+    """Return (n,) means over the runs that have a value; None if some option has none."""
     table = np.stack(list(rows)).reshape(len(rows), options)
     if np.isnan(table).all(axis=0).any():
         return None
@@ -78,7 +78,7 @@ def _mean(rows: Sequence[Floats], options: int) -> Floats | None:
 class Condition:
     """One request, with its explanations or without them."""
 
-    place: int  # of the request in its batch
+    position: int  # of the request in its batch
     explained: bool
     model: str
     kind: ModelKind
@@ -87,16 +87,18 @@ class Condition:
 
 
 def group_runs(runs: Iterable[ConditionRun]) -> RunsOfConditions:
-    """Runs by place, side and method, in the order in which they come."""
-    found: RunsOfConditions = {}
+    """Group runs by position, condition and method; each group keeps the order of `runs`."""
+    runs_of_conditions: RunsOfConditions = {}
     for condition, method, run in runs:
-        found.setdefault((condition.place, condition.explained, method), []).append(run)
-    return found
+        runs_of_conditions.setdefault((condition.position, condition.explained, method), []).append(
+            run
+        )
+    return runs_of_conditions
 
 
 @dataclass(frozen=True)
 class HumanGold:
-    """The humans' answers, (n,) in the order of the options."""
+    """The humans' answers: (n,) arrays in the order of the options."""
 
     kind: Literal["distribution", "scores", "ranking"]
     values: Floats | None
@@ -104,7 +106,7 @@ class HumanGold:
 
 
 def human_gold(request: HlvRequest) -> HumanGold:
-    """Section 3: the mean over sources, and the ranking that follows from it."""
+    """Return the mean over sources and its ranking (section 3)."""
     keys, human = _keys(request), request.human
     if human.votes is not None:
         values = kernel.mean_distribution([row(source, keys) for source in human.sources])
@@ -117,9 +119,9 @@ def human_gold(request: HlvRequest) -> HumanGold:
 
 
 def runs_from_request(answers: HlvAnswers, request: HlvRequest) -> MethodRuns:
-    """Answers that the caller brings, by method."""
+    """Return the request's `predictions` by method."""
     keys = _keys(request)
-    found: MethodRuns = {
+    runs_by_method: MethodRuns = {
         "rank": [JudgeRun(rank_positions(source, keys)) for source in answers.rankings],
         "logits": [
             *(_from_distribution(row(source, keys)) for source in answers.distributions),
@@ -130,22 +132,22 @@ def runs_from_request(answers: HlvAnswers, request: HlvRequest) -> MethodRuns:
             for scores in (row(source, keys) for source in answers.scores)
         ],
     }
-    return {method: runs for method, runs in found.items() if runs}
+    return {method: runs for method, runs in runs_by_method.items() if runs}
 
 
 def row(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
-    """(n,) values; a missing option has 0."""
+    """Return (n,) values in the order of `keys`; a missing option has 0."""
     return np.array([source.get(key, 0.0) for key in keys], dtype=np.float64)
 
 
 def rank_positions(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
-    """(n,) fractional ranks of places; missing options tie for last."""
-    given = np.array([source.get(key, np.inf) for key in keys], dtype=np.float64)
-    return kernel.fractional_ranks(given, higher_is_better=False)
+    """Return (n,) fractional ranks of positions; missing options tie for last."""
+    positions = np.array([source.get(key, np.inf) for key in keys], dtype=np.float64)
+    return kernel.fractional_ranks(positions, higher_is_better=False)
 
 
 def normalisation(request: HlvRequest) -> str:
-    """In force: the request's, else the variant's own."""
+    """Return the request's normalisation, or the variant's."""
     return request.normalisation or VARIANTS[request.variant].normalisation
 
 
@@ -160,7 +162,8 @@ def _from_logits(logits: Floats, request: HlvRequest) -> JudgeRun:
     share = kernel.absolute_share(logits)
     if share is None:
         raise DegenerateInput(
-            "every logit is 0: |logit| / sum is undefined", pointer="/predictions"
+            "every logit is 0, so |logit| / sum is undefined; send other logits or use softmax",
+            pointer="/predictions",
         )
     return JudgeRun(kernel.fractional_ranks(logits), share)
 
@@ -178,7 +181,7 @@ ERRORS = ("rmse", "mae")
 def score_predictions(
     request: HlvRequest, gold: HumanGold, method: Method, answers: AveragePrediction | None
 ) -> HlvMeasured:
-    """answers: None where nothing could be read."""
+    """Compare `answers` with the humans'; all null if `answers` is None (nothing was readable)."""
     if answers is None:
         return HlvMeasured(
             ranks={},
@@ -207,37 +210,36 @@ def score_predictions(
 
 
 def score_values(request: HlvRequest, gold: HumanGold, values: Floats) -> HlvMeasured:
-    """A judge that always says these (n,) probabilities, on the scale of humans."""
+    """Score a judge that always answers these (n,) probabilities, mapped to the humans' scale."""
     ranks = kernel.fractional_ranks(values)
     if gold.kind != "scores":
-        return score_predictions(
-            request, gold, "logits", AveragePrediction(ranks, values, 1, 0, None)
-        )
+        prediction = AveragePrediction(ranks, values, 1, 0, None)
+        return score_predictions(request, gold, "logits", prediction)
     scale = request.human.scale
     spread = values.max() - values.min()
-    place = (values - values.min()) / spread if spread else np.full(values.size, 0.5)
-    scores = scale.low + place * (scale.high - scale.low)
+    relative = (values - values.min()) / spread if spread else np.full(values.size, 0.5)
+    scores = scale.low + relative * (scale.high - scale.low)
     return score_predictions(request, gold, "score", AveragePrediction(ranks, scores, 1, 0, None))
 
 
 def gain(explained: HlvMeasured | None, baseline: HlvMeasured | None) -> HlvGain | None:
-    """With explanations minus without, turned so that positive is closer to humans."""
+    """Return explained minus baseline, with the sign of distances and errors turned: positive =
+    closer."""
     if explained is None or baseline is None:
         return None
-    found = {name: _diff(explained, baseline, name) for name in CORRELATIONS}
-    found |= _diff_fields(explained.distribution, baseline.distribution, DIVERGENCES)
-    found |= _diff_fields(explained.scalar, baseline.scalar, ERRORS)
-    return HlvGain(**found)
+    gains = {name: _diff(explained, baseline, name) for name in CORRELATIONS}
+    gains |= _diff_fields(explained.distribution, baseline.distribution, DIVERGENCES)
+    gains |= _diff_fields(explained.scalar, baseline.scalar, ERRORS)
+    return HlvGain(**gains)
 
 
 def epsilon(request: HlvRequest) -> float:
-    """In force: the request's, else the variant's own."""
-    own = VARIANTS[request.variant].epsilon
-    return own if request.epsilon is None else request.epsilon
+    """Return the request's epsilon, or the variant's."""
+    return VARIANTS[request.variant].epsilon if request.epsilon is None else request.epsilon
 
 
 def by_key(request: HlvRequest, values: Floats) -> dict[str, float]:
-    """option → value."""
+    """Return option → value."""
     keys = (option.key for option in request.options)
     return dict(zip(keys, values.tolist(), strict=True))
 
@@ -245,38 +247,40 @@ def by_key(request: HlvRequest, values: Floats) -> dict[str, float]:
 def _divergences(
     request: HlvRequest, gold: HumanGold, method: Method, model: Floats | None
 ) -> HlvDivergences | None:
-    """Null where humans gave no votes, or the judge no probabilities."""
+    """Return None unless humans gave votes and the judge probabilities."""
     human = gold.values
     if gold.kind != "distribution" or method != "logits" or human is None or model is None:
         return None
     clip = epsilon(request)
-    of_jsd = clip if VARIANTS[request.variant].clips_jsd else 0.0
+    jsd_clip = clip if VARIANTS[request.variant].clips_jsd else 0.0
     return HlvDivergences(
         kl_model_gold=kernel.kullback_leibler(model, human, clip),
         kl_gold_model=kernel.kullback_leibler(human, model, clip),
-        jsd=kernel.jensen_shannon(human, model, base=BASES[request.log_base], epsilon=of_jsd),
+        jsd=float(
+            kernel.jensen_shannon(human, model, base=BASES[request.log_base], epsilon=jsd_clip)
+        ),
         tvd=min(1.0, float(kernel.total_variation(human, model))),
     )
 
 
-def _errors(gold: HumanGold, method: Method, given: Floats | None) -> HlvErrors | None:
-    """Null where humans gave no ratings, or the judge none."""
+def _errors(gold: HumanGold, method: Method, ratings: Floats | None) -> HlvErrors | None:
+    """Return None unless both gave ratings."""
     human = gold.values
-    if gold.kind != "scores" or method != "score" or human is None or given is None:
+    if gold.kind != "scores" or method != "score" or human is None or ratings is None:
         return None
     return HlvErrors(
-        rmse=float(kernel.root_mean_square(human, given)),
-        mae=float(kernel.mean_absolute(human, given)),
-        r2=kernel.determination(human, given),
+        rmse=float(kernel.root_mean_square(human, ratings)),
+        mae=float(kernel.mean_absolute(human, ratings)),
+        r2=kernel.determination(human, ratings),
     )
 
 
-def _diff(one: Any, other: Any, name: str) -> float | None:
-    a, b = getattr(one, name), getattr(other, name)
-    return None if a is None or b is None else float(a - b)
+def _diff(a: Any, b: Any, name: str) -> float | None:
+    minuend, subtrahend = getattr(a, name), getattr(b, name)
+    return None if minuend is None or subtrahend is None else float(minuend - subtrahend)
 
 
-def _diff_fields(one: Any, other: Any, names: tuple[str, ...]) -> dict[str, float | None]:
-    if one is None or other is None:
+def _diff_fields(explained: Any, baseline: Any, names: tuple[str, ...]) -> dict[str, float | None]:
+    if explained is None or baseline is None:
         return dict.fromkeys(names)
-    return {name: _diff(other, one, name) for name in names}
+    return {name: _diff(baseline, explained, name) for name in names}

@@ -20,8 +20,8 @@ EPSILON = 1e-10  # as released
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HlvVariant:
     normalisation: Normalisation = "softmax"  # of logits
-    epsilon: float = EPSILON  # both sides of KL are clipped to it
-    clips_jsd: bool = False  # the Jensen-Shannon distance too
+    epsilon: float = EPSILON  # both distributions of KL are clipped to it
+    clips_jsd: bool = False  # also clip in the Jensen-Shannon distance
     kendall: Literal["tau_a", "tau_b"] = "tau_b"  # corrected for ties
     spearman: Literal["spearman", "spearman_without_ties"] = "spearman"
     mentioned: Callable[[str, Sequence[str]], list[str]] = prompts.parse_ranking

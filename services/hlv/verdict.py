@@ -1,4 +1,4 @@
-"""An HLV report in a sentence or two, with how little one item proves."""
+"""The verdict on an HLV report, with how little one item proves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shared.contracts.messages import Check, Finding
 
 Ranks = Mapping[str, float]
 
-FEWEST_PAIRS = 2  # that change their order before a gain or a loss is more than one step
+FEWEST_PAIRS = 2  # changed pairs; a gain or loss with fewer is one step of a coarse scale
 
 
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
@@ -29,50 +29,52 @@ CLOSER = "closer-to-humans"
 
 def finding(report: HlvResult) -> Finding:
     """Return the verdict: do the explanations bring the judge closer to the humans' labels?"""
-    return conclude([_closer(report)], {CLOSER})
+    return conclude([_check_closer(report)], {CLOSER})
 
 
-def _closer(report: HlvResult) -> Check:
+def _check_closer(report: HlvResult) -> Check:
     score = report.score
     if score is None:
         unknown = undefined(CLOSER, report, "score")
         return unknown or not_tested(CLOSER, "answer-unread", "There is no rank to compare.")
     if report.score_of == "agreement":
-        said = f"The judge agrees with humans at Kendall's tau {_signed(score)}."
-        return not_tested(CLOSER, "no-baseline", said)
-    parts, moved = report.components, changed(report)
-    way = f"Kendall's tau goes from {_signed(parts.kendall_baseline)} to {_signed(parts.kendall)}"
-    said = f"{way}, a gain of {_signed(score)}{_pairs(moved)}."
-    if not score or moved is None or moved[0] < FEWEST_PAIRS:
-        return inconclusive(CLOSER, "no-clear-difference", said)
+        message = f"The judge agrees with humans at Kendall's tau {_signed(score)}."
+        return not_tested(CLOSER, "no-baseline", message)
+    components, pairs = report.components, changed(report)
+    change = f"from {_signed(components.kendall_baseline)} to {_signed(components.kendall)}"
+    message = f"Kendall's tau goes {change}, a gain of {_signed(score)}"
+    if pairs is not None:
+        noun = "pair" if pairs[1] == 1 else "pairs"
+        message += f"; {pairs[0]} of {pairs[1]} {noun} of options changed order"
+    message += "."
+    if not score or pairs is None or pairs[0] < FEWEST_PAIRS:
+        return inconclusive(CLOSER, "no-clear-difference", message)
     if score > 0:
-        return passed(CLOSER, said)
-    return failed(CLOSER, "away-from-humans", said)
+        return passed(CLOSER, message)
+    return failed(CLOSER, "away-from-humans", message)
 
 
 def changed(report: HlvResult) -> tuple[int, int] | None:
-    """Pairs of options that the explanations put into another order, and all pairs, by the first
-    way of asking; None where one side has no ranks."""
+    """Return the pairs of options that explanations reorder, and all pairs, by the first method.
+
+    None where a condition has no ranks.
+    """
     first = next(iter(report.components.methods), None)
     if first is None:
         return None
-    one, other = _ranks(first.baseline), _ranks(first.explained)
-    pairs = list(combinations(sorted(one.keys() & other.keys()), 2))
+    baseline, explained = _ranks(first.baseline), _ranks(first.explained)
+    pairs = list(combinations(sorted(baseline.keys() & explained.keys()), 2))
     if not pairs:
         return None
-    return sum(_order(one, *pair) != _order(other, *pair) for pair in pairs), len(pairs)
-
-
-def _pairs(moved: tuple[int, int] | None) -> str:
-    if moved is None:
-        return ""
-    some, every = moved
-    return f"; {some} of {every} {'pair' if every == 1 else 'pairs'} of options changed order"
+    return sum(_order(baseline, *pair) != _order(explained, *pair) for pair in pairs), len(pairs)
 
 
 def chance(report: HlvResult) -> str:
-    """What no effect, and a judge that knows only the first choice, would have."""
-    oracle = f"A judge that knows only the humans' first choice {_baseline_text(report)}."
+    """Return how to read the score: what no effect and a majority oracle would reach."""
+    majority = report.control.majority
+    tau = majority.tau_a if report.provenance.variant == "paper" else majority.tau_b
+    result = "has no tau here" if tau is None else f"reaches a tau of {_signed(tau)}"
+    oracle = f"A judge that knows only the humans' first choice {result}."
     if report.score_of == "gain":
         return (
             "The score is the gain: explanations without effect would have 0. A single item proves "
@@ -85,14 +87,7 @@ def chance(report: HlvResult) -> str:
     )
 
 
-def _baseline_text(report: HlvResult) -> str:
-    printed = report.provenance.variant == "paper"
-    oracle = report.control.majority.tau_a if printed else report.control.majority.tau_b
-    return "has no tau here" if oracle is None else f"reaches a tau of {_signed(oracle)}"
-
-
 def _signed(value: float | None) -> str:
-    """With its sign, since the sign is what matters."""
     if value is None:
         return "undefined"
     return f"{value:+.2f}".replace("-", "\N{MINUS SIGN}") if round(value, 2) else "0"
@@ -102,6 +97,5 @@ def _ranks(side: HlvMeasured | None) -> Ranks:
     return {} if side is None else side.ranks
 
 
-def _order(ranks: Ranks, one: str, other: str) -> int:
-    """Sign of their difference; 0 for a tie."""
-    return (ranks[one] > ranks[other]) - (ranks[one] < ranks[other])
+def _order(ranks: Ranks, a: str, b: str) -> int:
+    return (ranks[a] > ranks[b]) - (ranks[a] < ranks[b])

@@ -1,8 +1,8 @@
-"""What models answered last, in front of their batcher: every distinct input is computed once.
+"""A cache of models' answers in front of their batcher: every distinct input is computed once.
 
-The cache is bounded in entries and in bytes: the least recently used goes first. Nothing of a text
-is kept but its SHA-256. Calls that wait for the device share its passes as every model's rows do
-(`services.inference.weights.batcher`); equal inputs among them go through the model once.
+The cache is bounded in entries and bytes, and drops the least recently used. It stores only SHA-256
+hashes of texts. Calls that wait for the device share its passes
+(`services.inference.weights.batcher`), and equal inputs among them are computed once.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ BATCH_INPUTS = Histogram(
     buckets=[4**power for power in range(8)],
 )
 RUN_SECONDS = Histogram(
-    "touchstone_similarity_seconds", "Of a batch", ["model"], buckets=(0.001, *SECONDS)
+    "touchstone_similarity_seconds", "Seconds per batch", ["model"], buckets=(0.001, *SECONDS)
 )
 
 ENTRIES = 200_000
 BYTES = 256 * 2**20
-ENTRY_BYTES = 400  # what an entry takes beside its numbers: key, array object, links (measured)
-MOST_WAITING = 4_096  # inputs of a call that wait as tokens: they take more memory than texts
+ENTRY_BYTES = 400  # of an entry without its numbers: key, array object, links (measured)
+MOST_WAITING = 4_096  # inputs tokenized ahead; tokens take more memory than texts
 
 Vector = NDArray[np.float32]
 Input = str | tuple[str, str]
@@ -52,24 +52,24 @@ Tokenized = TypeVar("Tokenized")
 
 
 class InputEncoder(Protocol[Tokenized]):
-    """What computes vectors. budget: padded tokens of one pass."""
+    """Computes vectors."""
 
     @property
     def use(self) -> ModelUse:
-        """Name, hash, device and dtype: a part of the cache's keys."""
+        """The model; part of the cache's keys."""
 
     @property
     def budget(self) -> int:
         """Padded tokens of one pass."""
 
     def tokenize(self, inputs: Sequence[Input]) -> list[Tokenized]:
-        """Each input as the model reads it; for any number of threads."""
+        """Tokenize each input. Thread-safe."""
 
     def width(self, row: Tokenized) -> int:
-        """Padded tokens of a row; rows of one width may share a pass."""
+        """Return the padded tokens of a row; rows of equal width may share a pass."""
 
     def run(self, rows: list[Tokenized]) -> list[Vector]:
-        """For each row of one width (D,) numbers; from one thread only."""
+        """Return (D,) numbers for each row of one width. Call from one thread only."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ class CacheRow(Generic[Tokenized]):
 
 
 class EncoderMetrics:
-    """An encoder's batches, for Prometheus."""
+    """Prometheus metrics of an encoder's batches."""
 
     def __init__(self, model: str) -> None:
         self._model = model
 
     def set_queue_size(self, rows: int) -> None:
-        """Not measured."""
+        """Does nothing: not measured."""
 
     def batch(self, rows: int) -> None:
         BATCH_INPUTS.labels(self._model).observe(rows)
@@ -95,7 +95,7 @@ class EncoderMetrics:
 
 
 class CachedVectors(Generic[Tokenized]):
-    """A model's answers: from the cache, or from a pass that calls share."""
+    """A model's answers, from the cache or from a pass that calls share."""
 
     def __init__(self, encoder: InputEncoder[Tokenized], kind: ModelKind, cache: Cache) -> None:
         self._encoder, self._kind, self._cache = encoder, kind, cache
@@ -113,48 +113,48 @@ class CachedVectors(Generic[Tokenized]):
         )
 
     def vectors(self, inputs: Sequence[Input]) -> dict[Input, Vector]:
-        """The (D,) answer of each distinct input; for any number of threads."""
-        asked = {key_of(self._encoder.use, each): each for each in dict.fromkeys(inputs)}
-        found = self._known(asked)
-        missing = [key for key in asked if key not in found]
+        """Return the (D,) answer of each distinct input. Thread-safe."""
+        by_key = {key_of(self._encoder.use, text): text for text in dict.fromkeys(inputs)}
+        vectors = self._cached(by_key)
+        missing = [key for key in by_key if key not in vectors]
         for start in range(0, len(missing), MOST_WAITING):
             keys = missing[start : start + MOST_WAITING]
             with self._metrics.measure("tokenize"):
-                rows = self._encoder.tokenize([asked[key] for key in keys])
+                rows = self._encoder.tokenize([by_key[key] for key in keys])
             [answers] = wait_all([self._batcher.submit(list(map(CacheRow, keys, rows)))])
-            found |= zip(keys, answers, strict=True)
-        return {each: found[key] for key, each in asked.items()}
+            vectors |= zip(keys, answers, strict=True)
+        return {text: vectors[key] for key, text in by_key.items()}
 
     def _width(self, row: CacheRow[Tokenized]) -> int:
         return self._encoder.width(row.row)
 
     def _run(self, rows: list[CacheRow[Tokenized]]) -> list[Vector]:
-        """From the cache what came there while the rows waited, from the model the rest."""
-        found = self._known(row.key for row in rows)
-        missing = {row.key: row.row for row in rows if row.key not in found}
+        # other calls may have filled the cache while the rows waited
+        vectors = self._cached(row.key for row in rows)
+        missing = {row.key: row.row for row in rows if row.key not in vectors}
         if missing:
             computed = self._encoder.run(list(missing.values()))
             CACHE_MISSES.labels(self._kind).inc(len(missing))
             answers = dict(zip(missing, computed, strict=True))
             self._cache.put(answers)
-            found |= answers
-        return [found[row.key] for row in rows]
+            vectors |= answers
+        return [vectors[row.key] for row in rows]
 
-    def _known(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
-        found = self._cache.known(keys)
-        CACHE_HITS.labels(self._kind).inc(len(found))
-        return found
+    def _cached(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
+        vectors = self._cache.known(keys)
+        CACHE_HITS.labels(self._kind).inc(len(vectors))
+        return vectors
 
 
 def key_of(use: ModelUse, texts: Input) -> bytes:
-    """SHA-256 of the model (weights, dtype, device, name) and the text or the ordered pair."""
+    """Return the SHA-256 of the model's use and the text or ordered pair."""
     parts = (use.model_dump_json(), *((texts,) if isinstance(texts, str) else texts))
     digests = (hashlib.sha256(part.encode("utf-8")).digest() for part in parts)
     return hashlib.sha256(b"".join(digests)).digest()
 
 
 class Cache:
-    """Key → (D,) numbers, for any number of threads."""
+    """Maps keys to (D,) numbers. Thread-safe."""
 
     def __init__(self, entries: int = ENTRIES, size: int = BYTES) -> None:
         self._most, self._largest = entries, size
@@ -167,23 +167,23 @@ class Cache:
 
     @property
     def size(self) -> int:
-        """Bytes, what an entry takes beside its numbers included."""
+        """Bytes, with the overhead of entries."""
         return self._bytes
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
-        """Those of the keys that are here; they are the last to go now."""
+        """Return the cached vectors of these keys, and mark them as recently used."""
         with self._lock:
-            found = {key: self._kept[key] for key in keys if key in self._kept}
-            for key in found:
+            vectors = {key: self._kept[key] for key in keys if key in self._kept}
+            for key in vectors:
                 self._kept.move_to_end(key)
-        return found
+        return vectors
 
     def put(self, answers: dict[bytes, Vector]) -> None:
-        """Take these in, and drop the oldest until the bounds hold."""
+        """Add answers, then drop the oldest entries until the bounds hold."""
         with self._lock:
             for key, vector in answers.items():
                 self._drop(key)
-                vector.setflags(write=False)  # many callers read it
+                vector.setflags(write=False)  # shared by many callers
                 self._kept[key] = vector
                 self._bytes += vector.nbytes + ENTRY_BYTES
             while self._kept and (len(self._kept) > self._most or self._bytes > self._largest):

@@ -1,7 +1,4 @@
-"""What the similarity service is asked: how similar the texts of pairs are, and at what cost.
-
-Pydantic only: the gateway reads it. Every text is read, as far as the model reads.
-"""
+"""The contract of the similarity service. Pydantic only, since the gateway reads it."""
 
 from __future__ import annotations
 
@@ -22,15 +19,15 @@ Score = Annotated[float, Field(ge=0, le=1)]
 
 
 class SimilarityRequest(JobRequest):
-    """Pairs of texts, and which model compares them."""
+    """Pairs of texts, and the model that compares them."""
 
     pairs: Annotated[tuple[Pair, ...], Field(min_length=1, max_length=MOST)] = Field(
-        description="a cross-encoder reads `a` before `b`; to a bi-encoder the order is the same"
+        description="a cross-encoder reads `a` before `b`; a bi-encoder ignores the order"
     )
 
 
 class SimilarityResult(Message):
-    """One number a pair, in the order of the request."""
+    """One number per pair, in the order of the request."""
 
     similarities: tuple[Score, ...] = Field(description="in [0, 1]; higher: more similar")
     model: ModelUse
@@ -46,7 +43,8 @@ _TOWN = {
 
 
 def cost(request: SimilarityRequest, reads: int) -> Sequence[Work]:
-    """The distinct texts: a bi-encoder reads each once, a cross-encoder oftener."""
+    """Return the cost of the distinct texts, as a bi-encoder reads them; a cross-encoder reads
+    more."""
     texts = {text for pair in request.pairs for text in (pair.a, pair.b)}
     tokens = sum(min(reads, words_of(text)) for text in texts)
     sizes = (

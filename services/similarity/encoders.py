@@ -1,10 +1,9 @@
-"""How similar two texts are, in [0, 1], by sentence-transformers models in this process.
+"""Similarity of two texts in [0, 1], by sentence-transformers models in this process.
 
-Bi-encoder: g(a, b) = max(0, cos(e(a), e(b))), with e the embedding of one text, pooled as the
-model's own modules say. Symmetric, and 1 for two equal texts.
-Cross-encoder: g(a, b) = sigmoid(f(a, b)), with f the logit of a model that reads both texts
-together (one output, activation Sigmoid). Neither symmetric nor 1 for equal texts.
-Source: Reimers & Gurevych, Sentence-BERT, arXiv:1908.10084; section 4 for cross-encoders.
+Bi-encoder: g(a, b) = max(0, cos(e(a), e(b))), with e the pooled embedding of one text. Symmetric,
+and 1 for two equal texts. Cross-encoder: g(a, b) = sigmoid(f(a, b)), with f the logit of a model
+that reads both texts together. Neither symmetric nor 1 for equal texts. Source: Reimers & Gurevych,
+Sentence-BERT, arXiv:1908.10084; section 4 for cross-encoders.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from shared.models.ports import Floats, Similarity
 from shared.queue.job_context import check_each
 
 KINDS: tuple[ModelKind, ...] = ("similarity", "cross-encoder")
-# Rows of one width share a pass, and a row's width depends on its own length only: on a CPU it is
-# the length itself, so nothing is ever padded; on a GPU, where many small passes cost more than
-# padding does, it is the next multiple of 16.
+# Rows of one width share a pass. A row's width depends on its own length only. On a CPU it is the
+# length, so nothing is padded. On a GPU it is the next multiple of 16, since many small passes cost
+# more than padding.
 WIDTH_STEP = {"cpu": 1, "cuda": 16}  # tokens
 PADDED_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # of one forward pass
 TOKENIZED_TOGETHER = 512  # inputs
@@ -42,7 +41,7 @@ MASK = "attention_mask"
 
 
 class LocalSimilarityModels:
-    """The similarities of the catalogue, with one cache, for any number of threads."""
+    """The catalogue's similarity models, with one cache. Thread-safe."""
 
     def __init__(
         self,
@@ -51,17 +50,16 @@ class LocalSimilarityModels:
         states: ModelStates | None = None,
         patience: float | None = None,
     ) -> None:
-        """`states`: where the models' states are kept. `patience`: seconds to wait for another
-        thread that loads a model; as long as it takes if absent."""
+        """`patience`: seconds to wait for another thread that loads a model; None: no limit."""
         self._catalogue = catalogue
         self._cache = Cache() if cache is None else cache
         self._loaded: LoadedModels[Similarity] = LoadedModels(states, patience)
 
     def similarity(self, name: str) -> Similarity:
-        """The bi-encoder or cross-encoder of this name.
+        """Return the bi-encoder or cross-encoder of this name.
 
-        Raises BadInput for an unknown name or a model of another kind, ModelNotReady where it is
-        being loaded or cannot be.
+        Raises BadInput for an unknown name or another kind of model, ModelNotReady if it is not
+        loaded.
         """
         entry = self._catalogue.of_kind(name, *KINDS)
         return self._loaded.get(name, lambda: self._load(entry), entry.idle_seconds)
@@ -73,7 +71,7 @@ class LocalSimilarityModels:
 
 
 class BiEncoder:
-    """The port `shared.models.ports.Similarity` over one embedding a distinct text."""
+    """The port `shared.models.ports.Similarity`, with one embedding per distinct text."""
 
     def __init__(self, weights: LoadedEncoder, cache: Cache) -> None:
         self._weights = weights
@@ -81,29 +79,29 @@ class BiEncoder:
 
     @property
     def use(self) -> ModelUse:
-        """Name, revision, hash, device and dtype, for the provenance."""
         return self._weights.use
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
-        """(N,) cosines in [0, 1], negative ones as 0; 1: the model sees no difference."""
+        """Return (N,) cosines in [0, 1], negative ones as 0."""
         if not pairs:
             return np.zeros(0)
-        found = self._cached.vectors([text for pair in pairs for text in (pair.a, pair.b)])
-        cosines = [np.dot(found[pair.a].astype(float), found[pair.b]) for pair in pairs]
+        vectors = self._cached.vectors([text for pair in pairs for text in (pair.a, pair.b)])
+        cosines = [np.dot(vectors[pair.a].astype(float), vectors[pair.b]) for pair in pairs]
         return np.clip(np.array(cosines, dtype=np.float64), 0, 1)
 
     def _normalize(self, embeddings: Vector) -> Vector:
-        """(N, D) embeddings, each made of length 1."""
-        found = embeddings.astype(np.float64)
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        vectors = embeddings.astype(np.float64)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not lengths.all():
-            raise ScoringError(f"{self.use.name!r} embeds a text as zero: it has no direction")
-        directions: Vector = (found / lengths).astype(np.float32)
+            raise ScoringError(
+                f"{self.use.name!r} embeds a text as zero, so its cosine is undefined"
+            )
+        directions: Vector = (vectors / lengths).astype(np.float32)
         return directions
 
 
 class CrossEncoder:
-    """The port `shared.models.ports.Similarity` over one forward pass a distinct ordered pair."""
+    """The port `shared.models.ports.Similarity`, with one forward pass per ordered pair."""
 
     def __init__(self, weights: LoadedEncoder, cache: Cache) -> None:
         self._weights = weights
@@ -111,18 +109,17 @@ class CrossEncoder:
 
     @property
     def use(self) -> ModelUse:
-        """Name, revision, hash, device and dtype, for the provenance."""
         return self._weights.use
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
-        """(N,) scores in [0, 1]; higher: more similar. The order within a pair matters."""
+        """Return (N,) scores in [0, 1]. The order within a pair matters."""
         ordered = [(pair.a, pair.b) for pair in pairs]
-        found = self._cached.vectors(ordered)
-        return sigmoid(np.array([found[pair][0] for pair in ordered], dtype=np.float64))
+        vectors = self._cached.vectors(ordered)
+        return sigmoid(np.array([vectors[pair][0] for pair in ordered], dtype=np.float64))
 
 
 def sigmoid(logits: Floats) -> Floats:
-    """1 / (1 + e^-x), without overflow on either side."""
+    """Return 1 / (1 + e^-x), without overflow."""
     small = np.exp(-np.abs(logits))
     shares: Floats = np.where(logits >= 0, 1, small) / (1 + small)
     return shares
@@ -130,28 +127,30 @@ def sigmoid(logits: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class EncoderInput:
-    """A text or a pair as the model reads it."""
+    """A tokenized text or pair."""
 
-    tokens: dict[str, torch.Tensor]  # feature → (length,), nothing padded
-    rest: dict[str, Any]  # features that are not of a token
+    tokens: dict[str, torch.Tensor]  # feature → (length,), without padding
+    shared: dict[str, Any]  # features that are not per token
 
 
 class SentenceEncoder:
-    """Inputs to vectors by a sentence-transformers model, each row as if it were alone.
+    """Encodes inputs by a sentence-transformers model, each row as if it were alone.
 
-    The model's own `preprocess` makes tokens of them: its prompt, lower case and cut included.
+    The model's `preprocess` tokenizes, with its prompt, lower case and truncation.
     """
 
     def __init__(
-        self, weights: LoadedEncoder, finish: Callable[[Vector], Vector] = lambda found: found
+        self, weights: LoadedEncoder, finish: Callable[[Vector], Vector] = lambda outputs: outputs
     ) -> None:
-        """`finish`: what becomes of the model's raw (N, D) outputs."""
+        """`finish` maps the model's (N, D) outputs to vectors."""
         self._weights, self._finish = weights, finish
         self._model = weights.model
         self._device = torch.device(weights.use.device)
         self._prompt = self._model.prompts.get(self._model.default_prompt_name)
         self._padding = {"input_ids": self._model.tokenizer.pad_token_id or 0}
-        self._tokenizing = Lock()  # a fast tokenizer keeps its truncation in itself
+        self._tokenizing = (
+            Lock()
+        )  # a fast tokenizer stores its truncation, so it is not thread-safe
         self.budget = PADDED_TOKENS[self._device.type]
 
     @property
@@ -159,49 +158,50 @@ class SentenceEncoder:
         return self._weights.use
 
     def tokenize(self, inputs: Sequence[Input]) -> list[EncoderInput]:
-        """The inputs as tokens, cut to what the model reads; for any number of threads."""
+        """Return the tokens of each input, truncated to the model's length. Thread-safe."""
         starts = check_each(range(0, len(inputs), TOKENIZED_TOGETHER))
-        parts = (list(inputs[start : start + TOKENIZED_TOGETHER]) for start in starts)
-        return [row for part in parts for row in self._preprocess(part)]
+        batches = (list(inputs[start : start + TOKENIZED_TOGETHER]) for start in starts)
+        return [row for batch in batches for row in self._preprocess(batch)]
 
     def _preprocess(self, inputs: list[Input]) -> list[EncoderInput]:
         with self._tokenizing:
             features = self._model.preprocess(inputs, prompt=self._prompt)
-        read = features[MASK].bool()  # (N, longest)
+        mask = features[MASK].bool()  # (N, longest)
         per_token = {
             name: value
             for name, value in features.items()
-            if isinstance(value, torch.Tensor) and value.shape == read.shape
+            if isinstance(value, torch.Tensor) and value.shape == mask.shape
         }
-        rest = {name: features[name] for name in features.keys() - per_token.keys()}
+        shared = {name: features[name] for name in features.keys() - per_token.keys()}
         return [
-            EncoderInput(
-                {name: value[place][read[place]] for name, value in per_token.items()}, rest
-            )
-            for place in range(len(inputs))
+            EncoderInput({name: value[i][mask[i]] for name, value in per_token.items()}, shared)
+            for i in range(len(inputs))
         ]
 
     def width(self, row: EncoderInput) -> int:
-        """Tokens of the row, padding included."""
+        """Return the tokens of the row, with padding."""
         return padded_width(len(row.tokens[MASK]), WIDTH_STEP[self._device.type])
 
     @torch.inference_mode()
     def run(self, rows: list[EncoderInput]) -> list[Vector]:
-        """For each row of one width (D,): an embedding, or (1,) a logit.
+        """Return for each row of one width a (D,) embedding or a (1,) logit.
 
-        Raises ScoringError where the model answers with NaN or infinity.
+        Raises ScoringError if the model returns NaN or infinity.
         """
         width = self.width(rows[0])
         features = {name: self._stack(name, rows, width) for name in rows[0].tokens}
-        out = self._model(features | rows[0].rest)[self._weights.output]
-        found: Vector = out.float().reshape(len(rows), -1).cpu().numpy()
-        if not np.isfinite(found).all():
-            raise ScoringError(f"{self.use.name!r} does not answer with numbers in {out.dtype}")
-        return [row.copy() for row in self._finish(found)]
+        out = self._model(features | rows[0].shared)[self._weights.output]
+        outputs: Vector = out.float().reshape(len(rows), -1).cpu().numpy()
+        if not np.isfinite(outputs).all():
+            raise ScoringError(
+                f"{self.use.name!r} returns NaN or infinity in {out.dtype}; use another dtype"
+            )
+        return [row.copy() for row in self._finish(outputs)]
 
     def _stack(self, name: str, rows: list[EncoderInput], width: int) -> torch.Tensor:
-        """(N, width) of one feature."""
         fill = self._padding.get(name, 0)
         tokens = [row.tokens[name] for row in rows]
-        padded = [pad(each, (0, width - len(each)), value=fill) for each in tokens]
+        padded = [
+            pad(row_tokens, (0, width - len(row_tokens)), value=fill) for row_tokens in tokens
+        ]
         return torch.stack(padded).to(self._device)

@@ -1,10 +1,9 @@
-"""Two exact shortcuts for BERT's and RoBERTa's cross-encoders: nothing is approximated.
+"""Two exact shortcuts for cross-encoders of BERT and RoBERTa.
 
-The last layer is computed for the one token that the head reads: the others matter there as keys
-and values only, so that of its 12 d² multiplications a token, 2 d² stay. The first layer's queries,
-keys and values are computed once for each distinct token of a batch: before it a token is its word,
-its position and its segment, whatever else is in the batch, and a reason against its variants
-repeats nearly all of them.
+The last layer is computed only for the one token that the head reads. The other tokens matter there
+as keys and values, so 2 d² of 12 d² multiplications per token remain. The first layer's queries,
+keys and values are computed once per distinct token of a batch: before it, a token is its word,
+position and segment, and a reason and its variants share nearly all of them.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ READ_FIRST_TOKEN = (
 
 
 class FirstTokenLayer(nn.Module):
-    """An encoder layer of these models that answers (N, 1, d) instead of (N, T, d)."""
+    """An encoder layer that returns (N, 1, d) instead of (N, T, d)."""
 
     def __init__(self, layer: Any) -> None:
         super().__init__()
@@ -39,7 +38,7 @@ class FirstTokenLayer(nn.Module):
     def forward(
         self, hidden: torch.Tensor, mask: torch.Tensor | None = None, *_rest: Any, **_more: Any
     ) -> torch.Tensor:
-        """hidden: (N, T, d). mask: (N, 1, T, T), what each token may look at; None: everything."""
+        """hidden: (N, T, d). mask: (N, 1, T, T), the visible tokens of each token; None: all."""
         inner = self.attention.self
         heads = (*hidden.shape[:1], -1, inner.num_attention_heads, inner.attention_head_size)
         first = hidden[:, :1]
@@ -51,15 +50,15 @@ class FirstTokenLayer(nn.Module):
                 (inner.value, hidden),
             )
         )
-        seen = mask[:, :, :1] if mask is not None else None
-        found = scaled_dot_product_attention(query, key, value, seen, scale=inner.scaling)
-        attended = self.attention.output(found.transpose(1, 2).flatten(2), first)
+        visible = mask[:, :, :1] if mask is not None else None
+        values = scaled_dot_product_attention(query, key, value, visible, scale=inner.scaling)
+        attended = self.attention.output(values.transpose(1, 2).flatten(2), first)
         answer: torch.Tensor = self.output(self.intermediate(attended), attended)
         return answer
 
 
 def read_first_token_only(network: Any) -> None:
-    """Shorten the last layer, where the network is one of those whose head reads one token."""
+    """Shorten the last layer of networks whose head reads one token."""
     if isinstance(network, READ_FIRST_TOKEN) and network.config._attn_implementation == "sdpa":  # noqa: SLF001
         layers = network.base_model.encoder.layer
         layers[-1] = FirstTokenLayer(layers[-1])
@@ -67,22 +66,22 @@ def read_first_token_only(network: Any) -> None:
 
 @dataclass
 class Repeats:
-    """Of the batch in the model now, its N · T tokens in a row."""
+    """The distinct tokens of the current batch, with its N · T tokens in a row."""
 
-    examples: torch.Tensor | None = None  # (D,) where each distinct token stands once
-    which: torch.Tensor | None = None  # (N · T,) which of the distinct ones each token is
+    examples: torch.Tensor | None = None  # (D,) an index of each distinct token
+    which: torch.Tensor | None = None  # (N · T,) the number of each token's distinct token
 
-    def record(self, embeddings: Any, _args: Any, given: dict[str, Any]) -> None:
-        """Called before the embeddings with their arguments."""
-        words, segments = given.get("input_ids"), given.get("token_type_ids")
-        if words is None or words.is_cuda or given.get("position_ids") is not None:
-            self.examples = self.which = None  # on a GPU: not measured, so not done
+    def record(self, embeddings: Any, _args: Any, kwargs: dict[str, Any]) -> None:
+        """Runs as a hook before the embeddings."""
+        words, segments = kwargs.get("input_ids"), kwargs.get("token_type_ids")
+        if words is None or words.is_cuda or kwargs.get("position_ids") is not None:
+            self.examples = self.which = None  # not on a GPU: not measured
             return
         length = words.shape[1]
-        place = torch.arange(length).expand_as(words)
-        # RoBERTa counts positions without padding, which a text can also contain as a word
+        positions = torch.arange(length).expand_as(words)
+        # RoBERTa skips padding when it counts positions, and a text can contain the padding word
         counted = (words != embeddings.word_embeddings.padding_idx).cumsum(1)
-        code = (words * length + place) * (length + 1) + counted
+        code = (words * length + positions) * (length + 1) + counted
         if segments is not None:
             code = code * embeddings.token_type_embeddings.num_embeddings + segments
         distinct, self.which = code.flatten().unique(return_inverse=True)
@@ -91,7 +90,7 @@ class Repeats:
 
 
 class OncePerToken(nn.Module):
-    """A linear layer on (N, T, d) tokens, some of which repeat."""
+    """A linear layer on (N, T, d) tokens that repeat."""
 
     def __init__(self, layer: nn.Linear, repeats: Repeats) -> None:
         super().__init__()
@@ -99,7 +98,7 @@ class OncePerToken(nn.Module):
         self._repeats = repeats
 
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
-        """(N, T, d) to (N, T, e)."""
+        """Map (N, T, d) to (N, T, e)."""
         examples, which = self._repeats.examples, self._repeats.which
         if examples is None or which is None:
             return linear(hidden, self.weight, self.bias)
@@ -108,8 +107,10 @@ class OncePerToken(nn.Module):
 
 
 def optimize_layers(network: Any) -> None:
-    """Both shortcuts: for `load_encoder`. A single layer is computed for the first token alone, so
-    only the first of several has the second one."""
+    """Apply both shortcuts, for `load_encoder`.
+
+    A network of one layer gets only the first, since that layer is its last.
+    """
     read_first_token_only(network)
     if isinstance(network, READ_FIRST_TOKEN) and network.config.num_hidden_layers > 1:
         repeats = Repeats()

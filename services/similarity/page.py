@@ -1,4 +1,4 @@
-"""Similarities as the page of any result shows them: a row for each pair of texts."""
+"""The page of similarities: a row per pair of texts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from shared.reports.pages.page_text import ResponseTable, counted
 
 
 def answer(request: SimilarityRequest | None, report: SimilarityResult) -> ResponseTable:
-    """Both texts of a pair name its row."""
+    """Return the table; both texts of a pair name its row."""
     pairs = () if request is None else request.pairs
     return ResponseTable(
-        lead=f"How similar the texts of {counted(len(report.similarities), 'pair')} are, by "
+        lead=f"Similarity of the texts of {counted(len(report.similarities), 'pair')}, by "
         f"{report.model.name}: 0 to 1.",
         field="similarities",
         subjects=tuple(f"{pair.a} · {pair.b}" for pair in pairs),

@@ -1,4 +1,4 @@
-"""The similarity service: pairs of texts, compared by one model of this process."""
+"""The similarity service: compares pairs of texts by one model of this process."""
 
 from __future__ import annotations
 
@@ -15,12 +15,9 @@ from shared.process.settings import SERVICE_VERSION
 
 
 class SimilarityService(Service):
-    """Pairs of texts, compared by one model."""
-
     contract = CONTRACT
 
     def score(self, request: SimilarityRequest) -> SimilarityResult:
-        """One number a pair, and which model gave them."""
         model = models().similarity(request.model or DEFAULT_MODEL)
         return SimilarityResult(
             similarities=tuple(model.similarities(request.pairs).tolist()),
@@ -30,4 +27,4 @@ class SimilarityService(Service):
 
 
 SERVICE = SimilarityService()
-calls = register_model_task("similarity")  # of the metrics' workers
+calls = register_model_task("similarity")  # the Celery task for the metrics' workers

@@ -1,4 +1,4 @@
-"""Many statements: what they lack, and how far they are copies of each other. Pure."""
+"""A report over many statements: missing items, and copies of each other. Pure."""
 
 from __future__ import annotations
 
@@ -15,50 +15,44 @@ from shared.reports.estimates import UNIT, BatchStatistics
 Row = Scored[SorRequest, SorResult]
 Statistics = BatchStatistics[BatchReportRequest]
 
-COPY = 0.8  # similarity from which a statement is a copy of another
+COPY = 0.8  # similarity at which a statement counts as a copy
 LISTED = 50
 
 
 def batch_report(rows: Sequence[Row], over: Statistics) -> SorBatchReport:
-    """Means with intervals; similarities between all statements of the batch."""
+    """Return means with intervals, and similarities between all statements of the batch."""
     parts = [row.report.components for row in rows]
     keys = over.keys()
-    controls = [row.report.control for row in rows]
-    alike = compute_similarity(
+    rates = [row.report.control.win_rate if row.report.control else None for row in rows]
+    similar = compute_similarity(
         [("\n".join(row.request.documents().values()), row.request.text) for row in rows]
     )
-    known = [
-        (one.similarity, number, one.nearest)
-        for number, one in enumerate(alike)
-        if one.similarity and one.nearest is not None
+    nearest = [
+        (item.similarity, index, item.nearest)
+        for index, item in enumerate(similar)
+        if item.similarity and item.nearest is not None
     ]
-    best = sorted(known, key=lambda each: (-each[0], each[1]))[:LISTED]
+    copies = [None if s.similarity is None else float(s.similarity >= COPY) for s in similar]
     return SorBatchReport(
         **over.envelope(),
         completeness=over.mean("completeness", [p.completeness for p in parts], keys, UNIT),
         specificity=over.mean("specificity", [p.specificity for p in parts], keys, UNIT),
         missing={item: _missing(item, rows, over) for item in ITEMS},
-        beats_other_posts=over.mean(
-            "other posts", [one.win_rate if one else None for one in controls], keys, UNIT
-        ),
-        boilerplate=over.mean("boilerplate", [one.shared for one in alike], keys, UNIT),
-        nearest_similarity=over.mean("nearest", [one.similarity for one in alike], keys, UNIT),
+        beats_other_posts=over.mean("other posts", rates, keys, UNIT),
+        boilerplate=over.mean("boilerplate", [s.shared for s in similar], keys, UNIT),
+        nearest_similarity=over.mean("nearest", [s.similarity for s in similar], keys, UNIT),
         faithfulness=over.mean("faithfulness", [p.faithfulness for p in parts], keys, UNIT),
-        copies=over.share(
-            [(None if one.similarity is None else float(one.similarity >= COPY)) for one in alike],
-            keys,
-        ),
+        copies=over.share(copies, keys),
         most_alike=tuple(
-            SorLikeness(job=rows[number].job_id, nearest=rows[other].job_id, similarity=similarity)
-            for similarity, number, other in best
+            SorLikeness(job=rows[index].job_id, nearest=rows[other].job_id, similarity=similarity)
+            for similarity, index, other in sorted(nearest, key=lambda n: (-n[0], n[1]))[:LISTED]
         ),
     )
 
 
 def _missing(item: SorItemName, rows: Sequence[Row], over: Statistics) -> Interval:
-    """Over the statements whose form has a place for it."""
-    asked = [
+    scored = [
         row for row in rows if any(i.name == item and i.value is not None for i in row.report.items)
     ]
-    values = [float(item in row.report.missing) for row in asked]
-    return over.share(values, over.keys(asked))
+    values = [float(item in row.report.missing) for row in scored]
+    return over.share(values, over.keys(scored))

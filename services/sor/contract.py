@@ -1,8 +1,7 @@
-"""Statement of reasons: does it say what Article 17 DSA asks for, and of this post?
+"""Statement of reasons: does it have what Article 17 DSA asks for, and is it about this post?
 
 Source: Regulation (EU) 2022/2065, Article 17; the DSA Transparency Database's documentation,
-version 2. Messages only.
-See docs/methods/sor.md.
+version 2. See docs/methods/sor.md.
 """
 
 from __future__ import annotations
@@ -27,62 +26,62 @@ from shared.contracts.service import (
 )
 
 MOST_POSTS = 200
-READER_TOKENS = 1_500  # of its prompt, and of an answer
+READER_TOKENS = 1_500  # of the reader's prompt and answer
 SECONDS_A_CHARACTER = 1e-5  # of post, statement and policy
 SECONDS_A_CHARACTER_READ = 1e-4  # of the statement, by the trained reader
 Post = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 
 class SorRequest(ExplainableRequest):
-    """A post and the statement of reasons about it: plain text, or the database's fields."""
+    """A post and the statement of reasons about it, as plain text or as the database's fields."""
 
     explained_field: ClassVar[str | None] = None  # `statement`, or `fields`
 
     text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="the post that was decided on"
+        min_length=1, max_length=MAX_TEXT, description="the post that the decision is about"
     )
     statement: Annotated[Explanation | None, Input] = Field(
         default=None,
-        description="as its reader got it; or an explanation as fields, which is written out first",
+        description="the statement as its recipient got it, or an explanation as fields",
     )
     fields: Annotated[SorFields | None, Input] = Field(
         default=None,
-        description="instead, as the DSA Transparency Database takes them (version 2)",
+        description="alternatively, fields of the DSA Transparency Database (version 2)",
     )
     policy: Annotated[str | None, Input] = Field(
         default=None,
         max_length=MAX_TEXT,
-        description="the rules that the statement refers to: the clause is looked up there",
+        description="the rules that the statement refers to, in which its clause is searched",
     )
     other_posts: Annotated[tuple[Post, ...], Input] = Field(
         default=(),
         max_length=MOST_POSTS,
-        description="posts that this one is compared with; absent: the service's own",
+        description="posts to compare this one with; absent: built-in posts",
     )
 
     reader: Literal["auto", "rules", "llm"] = Field(
         default="auto",
-        description="who reads a plain statement: `rules`: the trained reader, in English and "
-        "German; `llm`: the `reader_model`; `auto`: the trained reader where it learned the "
-        "language, else `reader_model` where one is named",
+        description="reader of a plain statement. `rules`: the trained reader, for English and "
+        "German. `llm`: the `reader_model`. `auto`: the trained reader if it knows the language, "
+        "else `reader_model` if present",
     )
     reader_model: ModelName | None = Field(
         default=None,
-        description="the configured language model that reads; what it quotes must stand in the "
-        "statement word for word",
+        description="configured language model that reads; its quotes must occur in the statement "
+        "word for word",
     )
     label: Annotated[str | None, Parameter] = Field(
         default=None,
         min_length=1,
         max_length=200,
-        description="the decision, as `model` names it; absent: the one that it gives the post",
+        description="the decision, as a label of `model`; absent: the model's label for the post",
     )
     faithfulness_draws: int = Field(
         default=99,
         ge=19,
         le=999,
-        description="other words of the post, in runs of the same lengths, that the facts are "
-        "compared with; with a `model`",
+        description="with a `model`: other words of the post, in runs of the same lengths, to "
+        "compare the facts with",
     )
 
     @field_validator("statement")
@@ -95,21 +94,18 @@ class SorRequest(ExplainableRequest):
     @model_validator(mode="after")
     def _one_form(self) -> Self:
         forms = (self.statement, self.fields, self.explain)
-        if sum(one is not None for one in forms) != 1:
-            raise ValueError(
-                "a statement of reasons is needed, once: `statement` as it was written, `fields` "
-                "of a database's row, or `explain`, by which a model writes it"
-            )
+        if sum(form is not None for form in forms) != 1:
+            raise ValueError("give exactly one of `statement`, `fields` and `explain`")
         if self.variant != "robust":
-            raise ValueError("there is no published method: the only `variant` is `robust`")
+            raise ValueError("there is no published method; set `variant` to `robust`")
         if self.reader == "llm" and (self.reader_model is None or self.fields is not None):
-            raise ValueError("the reader `llm` needs a `reader_model`, and a plain `statement`")
+            raise ValueError("the reader `llm` needs a `reader_model` and a plain `statement`")
         if self.label is not None and self.model is None and self.explain is None:
-            raise ValueError("`label` is one of a `model`: name that, too")
+            raise ValueError("`label` is a label of `model`; name the model too")
         return self
 
     def documents(self) -> dict[str, str]:
-        """`statement`, or field → its text."""
+        """Return `statement` or field → its text."""
         if self.fields is not None:
             return self.fields.texts()
         return {"statement": written_out(self.statement or "")}
@@ -152,40 +148,40 @@ _FIELDS = {
 
 
 def cost(request: SorRequest, reads: int) -> Sequence[Work]:
-    """Every text is read once."""
+    """Return the cost; every text is read once."""
     statement = tuple(request.documents().values())
     texts = (request.text, request.policy or "", *statement, *request.other_posts)
     every = Size("characters", sum(map(len, texts)), "/text")
     read = Size("characters of the statement", sum(map(len, statement)), "/statement")
-    own = [
+    works = [
         Work((every,), "characters", seconds_each=SECONDS_A_CHARACTER),
         Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER_READ),
     ]
     if request.reader_model is not None and request.reader != "rules":
-        words = sum(map(words_of, request.documents().values()))
-        asked = Size("tokens of the reader's prompt and answer", words + READER_TOKENS)
-        own.append(Work((asked,), certain=False))
-    if request.model is None:
-        return own
-    edited = Size("texts without words", 2 + request.faithfulness_draws, "/faithfulness_draws")
-    tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
-    return [*own, Work((edited, tokens), certain=False)]
+        tokens = sum(map(words_of, statement)) + READER_TOKENS
+        size = Size("tokens of the reader's prompt and answer", tokens)
+        works.append(Work((size,), certain=False))
+    if request.model is not None:
+        edited = Size("texts without words", 2 + request.faithfulness_draws, "/faithfulness_draws")
+        tokens = max(1, min(words_of(request.text), reads))
+        works.append(Work((edited, Size("tokens of `text`", tokens, "/text")), certain=False))
+    return works
 
 
 def needs(request: SorRequest) -> tuple[str, ...]:
-    """A judge, where a model is named."""
+    """Return `judge` if a model is named."""
     return () if request.model is None else ("judge",)
 
 
-def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """As if the explanation were what the poster gets to read."""
-    return {"text": found.inputs.get("text"), "statement": found.explanation}
+def elicited(explanation: ElicitedExplanation) -> dict[str, Any]:
+    """Return the explanation as if it were the statement to the poster."""
+    return {"text": explanation.inputs.get("text"), "statement": explanation.explanation}
 
 
 CONTRACT = MetricContract(
     name="sor",
     version="2.0",
-    summary="Does a statement of reasons say what Article 17 DSA asks for, and of this very post?",
+    summary="Does a statement of reasons have what Article 17 DSA asks for, about this very post?",
     request=SorRequest,
     report=SorResult,
     model_kinds=("classifier", "causal"),
@@ -200,12 +196,12 @@ CONTRACT = MetricContract(
         "fields of the database": _FIELDS,
     },
     batch_report=SorBatchReport,
-    batch_summary="What statements of reasons lack, and how far they are copies of each other",
+    batch_summary="What statements of reasons lack, and how many are copies of each other",
     batch_needs_text=True,
     batch_intervals=16,
     form=(
         FormField(name="text", label="Post"),
-        FormField(name="statement", label="Statement of reasons", hint="as its reader got it"),
+        FormField(name="statement", label="Statement of reasons", hint="as its recipient got it"),
         FormField(
             name="policy",
             label="Policy",

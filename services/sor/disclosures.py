@@ -1,7 +1,7 @@
-"""What each sentence of a statement of reasons discloses, read by the trained reader.
+"""The items that each sentence of a statement of reasons discloses, by the trained reader.
 
-Source: Regulation (EU) 2022/2065, Article 17(3). The sentences of all texts are asked about at
-once; `training/reader/README.md` says how the reader was trained.
+Source: Regulation (EU) 2022/2065, Article 17(3). The sentences of all texts are read in one call.
+`training/reader/README.md` describes the training.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from services.sor.report import ITEMS, ROUTES, SorItemName, SorRoute
-from shared.models.ports import Floats
 from shared.readers.model import DISCLOSED, LABELS, ask
 from shared.readers.verdict import LONGEST
 from shared.text.sentences import Span, sentences
@@ -18,44 +17,46 @@ from shared.text.sentences import Span, sentences
 
 @dataclass(frozen=True, slots=True)
 class ItemMatch:
-    """An item, and the span of the statement that discloses it. route: of `redress`."""
+    """An item, and the span of the statement that discloses it."""
 
     item: SorItemName
     span: Span
-    route: SorRoute | None = None
+    route: SorRoute | None = None  # of `redress`
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSentence:
-    """A sentence of a normalised text, and the labels of the reader that it was given."""
+    """A sentence of a normalised text, with the reader's labels."""
 
     span: Span
     labels: frozenset[str]
 
     @property
     def is_rule(self) -> bool:
-        """True if it tells a rule, and nothing of the post or of what was done to it."""
+        """True if the sentence states a rule and nothing about the post or the measure."""
         return "ground" in self.labels and self.labels.isdisjoint(("facts", "restriction"))
 
 
 def read_sentences(texts: Sequence[str]) -> list[list[ReadSentence]]:
-    """Read normalised texts, in one call. Raises Unavailable where the reader is away."""
+    """Read normalised texts in one call. Raises Unavailable if the reader is not available."""
     spans = [sentences(text) for text in texts]
-    asked = [
+    inputs = [
         f"reasons: {text[start : min(end, start + LONGEST)]}"
-        for text, own in zip(texts, spans, strict=True)
-        for start, end in own
+        for text, text_spans in zip(texts, spans, strict=True)
+        for start, end in text_spans
     ]
-    labels = iter([_labels(row) for row in ask("reasons", asked)])
-    return [[ReadSentence(span, next(labels)) for span in own] for own in spans]
-
-
-def _labels(row: Floats) -> frozenset[str]:
-    rows = zip(LABELS["reasons"], row, strict=True)
-    return frozenset(label for label, p in rows if label != "none" and p >= DISCLOSED)
+    labels = iter(
+        frozenset(
+            label
+            for label, p in zip(LABELS["reasons"], row, strict=True)
+            if label != "none" and p >= DISCLOSED
+        )
+        for row in ask("reasons", inputs)
+    )
+    return [[ReadSentence(span, next(labels)) for span in text_spans] for text_spans in spans]
 
 
 def matches(name: str, span: Span) -> Iterable[ItemMatch]:
-    """The item that a label of the reader stands for; of `none` and of `facts` there is none."""
+    """Yield the item of a label of the reader; `none` and `facts` have no item."""
     yield from (ItemMatch("redress", span, route) for route in ROUTES if route == name)
     yield from (ItemMatch(item, span) for item in ITEMS if item == name != "facts")

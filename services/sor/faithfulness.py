@@ -1,15 +1,14 @@
-"""Do the facts that a statement names carry the decision? A model's own, by the matched null.
+"""Does the model's decision rest on the facts that a statement names? A test by the matched null.
 
-The words of the post that the statement quotes or uses are taken away: P of the label falls where
-the model's decision rests on them. So many words elsewhere, in runs of the same lengths, are taken
-away too: facts that carry the decision move it more than those. Deletion as in DeYoung et al.
-(2020), ERASER, ACL, section 4.2 (comprehensiveness); placements and p as everywhere
-(`shared.statistics`). All requests about one model share its call.
+The words of the post that the statement quotes or uses are deleted, and the drop of P of the label
+is measured. Random words of the post, in runs of the same lengths, are deleted too: facts that
+carry the decision cause a larger drop. Deletion as in DeYoung et al. (2020), ERASER, ACL, section
+4.2 (comprehensiveness). All requests to one model share its call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -33,123 +32,126 @@ from shared.statistics.seeds import generator
 from shared.text.language import ModelLanguages, find_language, requested_language
 
 COMPONENT = "faithfulness"
-NAMES_NOTHING = "the statement names no words of the post that could be taken away"
-NO_OTHER_PLACE = "the post has no other words for those that the statement names"
+NAMES_NOTHING = "the statement names no words of the post"
+NO_OTHER_PLACE = "the post has no other words to compare with those that the statement names"
 
 
 class FactsTested(NamedTuple):
-    """What was found of one request. use: None where its model was not asked."""
+    """The result for one request."""
 
-    found: SorFaithfulness | None = None
-    use: ModelUse | None = None
+    result: SorFaithfulness | None = None
+    use: ModelUse | None = None  # None: the model was not called
     reason: NullReason | None = None
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class MaskedPost:
-    """A post and what is taken away: (1 + M) sets of its words, those of the facts first. others:
-    how many sets there are besides."""
+    """A post and the sets of words to delete."""
 
     post: PostWords
-    taken: Sequence[Places]
-    others: int
+    taken: Sequence[Places]  # 1 + M sets of words, the facts' first
+    others: int  # number of other sets, of which M were drawn
 
     @property
     def texts(self) -> list[str]:
-        """The post, then without each of the sets."""
+        """The post, and the post without each of the sets."""
         return [self.post.text, *(without_words(self.post, places) for places in self.taken)]
 
 
 def words_of_facts(post: PostWords, read: ReadStatement) -> Places:
-    """Numbers of the post's words that the statement quotes or uses, ascending."""
+    """Return the indices of the post's words that the statement quotes or uses."""
     facts = read.facts
-    spans = [*(one.post for one in facts.quotes), *(one.post for one in facts.shared)]
+    spans = [*(quote.post for quote in facts.quotes), *(word.post for word in facts.shared)]
     return tuple(
-        number
-        for number, word in enumerate(post.words)
+        index
+        for index, word in enumerate(post.words)
         if any(word.start < end and start < word.end for start, end in spans)
     )
 
 
 def without_words(post: PostWords, places: Places) -> str:
-    """The post's text without these words; what they leave is one blank."""
-    gone, kept, end = set(places), [], 0
-    for number, word in enumerate(post.words):
-        if number in gone:
-            kept.append(post.text[end : word.start])
+    """Return the post's text without these words, with single spaces."""
+    removed, parts, end = set(places), [], 0
+    for index, word in enumerate(post.words):
+        if index in removed:
+            parts.append(post.text[end : word.start])
             end = word.end
-    return " ".join("".join([*kept, post.text[end:]]).split())
+    return " ".join("".join([*parts, post.text[end:]]).split())
 
 
 def masked_post(request: SorRequest, read: ReadStatement) -> MaskedPost | str:
-    """Or why there is none."""
+    """Return the sets of words to delete, or the reason why there are none."""
     post = PostWords.of(request.text)
-    named = words_of_facts(post, read)
-    if not named:
+    facts = words_of_facts(post, read)
+    if not facts:
         return NAMES_NOTHING
-    space = Runs(len(post.words), tuple(end - start for start, end in runs_of(named)))
+    space = Runs(len(post.words), tuple(end - start for start, end in runs_of(facts)))
     if space.count < 2:
         return NO_OTHER_PLACE
-    random = generator(request.seed, "sor", "faithfulness", post.joined, list(named))
-    drawn = list(islice(others(space, named, random, request.faithfulness_draws),
-                        request.faithfulness_draws))  # fmt: skip
-    return MaskedPost(post, [named, *drawn], space.count - 1)
+    random = generator(request.seed, "sor", "faithfulness", post.joined, list(facts))
+    draws = request.faithfulness_draws
+    drawn = list(islice(others(space, facts, random, draws), draws))
+    return MaskedPost(post, [facts, *drawn], space.count - 1)
 
 
 def ask_models(requests: Sequence[SorRequest], read: Sequence[ReadStatement]) -> list[FactsTested]:
-    """One each, in order; of requests without a model nothing."""
-    found: dict[int, FactsTested] = {}
+    """Return one result per request, in order; empty results for requests without a model."""
+    results = [FactsTested() for _ in requests]
     by_model: dict[str, list[int]] = {}
-    for place, request in enumerate(requests):
+    for index, request in enumerate(requests):
         if request.model is not None:
-            by_model.setdefault(request.model, []).append(place)
-    for name, places in by_model.items():
+            by_model.setdefault(request.model, []).append(index)
+    for name, indices in by_model.items():
         judge = models().judge(name)
-        wanted = {place: _wanted(judge, name, requests[place], read[place]) for place in places}
-        asked = {place: one for place, one in wanted.items() if isinstance(one, MaskedPost)}
-        texts = [Example(text=text) for one in asked.values() for text in one.texts]
-        judged = iter(judge.judgements(texts) if texts else ())
-        for place, one in wanted.items():
-            if isinstance(one, MaskedPost):
-                told = [next(judged) for _ in one.texts]
-                found[place] = _tested(judge, requests[place], one, told)
+        masked: dict[int, MaskedPost] = {}
+        for index in indices:
+            post = _masked_post(judge, name, requests[index], read[index])
+            if isinstance(post, MaskedPost):
+                masked[index] = post
             else:
-                found[place] = FactsTested(reason=one)
-    return [found.get(place, FactsTested()) for place in range(len(requests))]
+                results[index] = FactsTested(reason=post)
+        examples = [Example(text=text) for post in masked.values() for text in post.texts]
+        judgements = iter(judge.judgements(examples) if examples else ())
+        for index, post in masked.items():
+            row = [next(judgements) for _ in post.texts]
+            results[index] = _test(judge, requests[index], post, row)
+    return results
 
 
-def _wanted(
+def _masked_post(
     judge: Judge, name: str, request: SorRequest, read: ReadStatement
 ) -> MaskedPost | NullReason:
     language = find_language(request.text, requested_language(request))
     untrained = ModelLanguages(name, judge.languages).obstacle(language, "post")
     if untrained is not None and not request.accept_untrained_languages:
         return _reason(untrained.code, untrained.detail)
-    found = masked_post(request, read)
-    return _reason("quote-not-found", found) if isinstance(found, str) else found
+    masked = masked_post(request, read)
+    return _reason("quote-not-found", masked) if isinstance(masked, str) else masked
 
 
 def _reason(code: ReasonCode, detail: str) -> NullReason:
     return NullReason(component=COMPONENT, code=code, detail=detail)
 
 
-def _tested(
-    judge: Judge, request: SorRequest, masked: MaskedPost, judged: Sequence[Judgement]
+def _test(
+    judge: Judge, request: SorRequest, masked: MaskedPost, judgements: Sequence[Judgement]
 ) -> FactsTested:
-    unread = next((one.unread for one in judged if one.unread is not None), None)
+    unread = next((row.unread for row in judgements if row.unread is not None), None)
     if unread is not None:
         return FactsTested(use=judge.use, reason=_reason(unread.code, unread.detail))
-    first = judged[0]
+    first = judgements[0]
     label = request.label or predict_label(
         first.labels, first.probabilities or (), judge.use.thresholds
     )
     if label not in first.labels:
-        known = ", ".join(first.labels)
-        raise BadInput(f"{judge.use.name} has no such label; it has {known}", pointer="/label")
-    p = [(one.probabilities or ())[one.labels.index(label)] for one in judged]
+        labels = ", ".join(first.labels)
+        raise BadInput(f"{judge.use.name} has no such label; it has {labels}", pointer="/label")
+    p = [(row.probabilities or ())[row.labels.index(label)] for row in judgements]
     drops = p[0] - np.array(p[1:], np.float64)
     observed, null = float(drops[0]), drops[1:]
+    language = find_language(request.text, requested_language(request))
+    languages = ModelLanguages(judge.use.name, judge.languages)
     return FactsTested(
         SorFaithfulness(
             label=label,
@@ -157,21 +159,12 @@ def _tested(
             p_without=p[1],
             drop=observed,
             words=len(masked.taken[0]),
-            null=_null(observed, null, masked),
+            null=SorMaskNull(
+                placements=masked.others if masked.others <= 10**15 else None,
+                exact=null.size == masked.others,
+                **ranks.null_fields(observed, null),
+            ),
         ),
         judge.use,
-        warnings=tuple(_warnings(judge, request)),
-    )
-
-
-def _warnings(judge: Judge, request: SorRequest) -> Iterator[str]:
-    language = find_language(request.text, requested_language(request))
-    yield from ModelLanguages(judge.use.name, judge.languages).get_warnings(language, "post")
-
-
-def _null(observed: float, null: np.ndarray, masked: MaskedPost) -> SorMaskNull:
-    return SorMaskNull(
-        placements=masked.others if masked.others <= 10**15 else None,
-        exact=null.size == masked.others,
-        **ranks.null_fields(observed, null),
+        warnings=tuple(languages.get_warnings(language, "post")),
     )

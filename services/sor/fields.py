@@ -1,9 +1,9 @@
-"""The fields of a statement of reasons as the DSA Transparency Database takes them.
+"""The fields of a statement of reasons in the DSA Transparency Database.
 
 Source: documentation of the database's submission API, version 2, in force since 1 July 2025
 (transparency.dsa.ec.europa.eu, "API documentation", "Additional explanation for statement
-attributes"; github.com/digital-services-act/transparency-database). Codes are taken as they come:
-the schema adds values, and none but their presence is scored. Lengths are the schema's.
+attributes"; github.com/digital-services-act/transparency-database). Any code is accepted, since the
+schema adds values and only their presence is scored. Lengths are the schema's.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from shared.contracts.messages import Message
 
 
 def _check_moment(text: str) -> str:
-    """Return the text if it is a date, with or without a time. Raises ValueError otherwise."""
     try:
-        if text[4:5] == text[7:8] == "-":  # not `20260302`, nor a week
+        if text[4:5] == text[7:8] == "-":  # neither `20260302` nor a week
             datetime.fromisoformat(text)
             return text
     except ValueError:
         pass
-    raise ValueError("must be a date that exists, as in 2026-03-02 or 2026-03-02T08:00:00Z")
+    raise ValueError("must be a date that exists, such as 2026-03-02 or 2026-03-02T08:00:00Z")
 
 
 def _read_cell(cell: Any) -> Any:
-    """Return a list as a tuple, also one that a cell of the daily dumps has as JSON."""
+    """Return a list as a tuple, also from JSON in a cell of the daily dumps."""
     if isinstance(cell, str) and cell.startswith("["):
         try:
             cell = json.loads(cell)
@@ -40,7 +39,7 @@ def _read_cell(cell: Any) -> Any:
 
 def _check_no_flag(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError("must be a code of the database, as in Yes or No")
+        raise ValueError("must be a code of the database, such as Yes or No")
     return value
 
 
@@ -71,9 +70,10 @@ FREE_TEXT = ("decision_facts", *GROUNDS, *EXPLANATIONS)
 
 
 class SorFields(Message):
-    """Attributes of one statement, version 2 of the schema. Absent ones are not filled in.
+    """Attributes of one statement, version 2 of the schema.
 
-    A row of the daily dumps is taken too: a list may be a JSON string, an empty cell is absent.
+    A row of the daily dumps is accepted too: a list may be a JSON string, and an empty cell is
+    absent.
     """
 
     decision_visibility: Codes | Code | None = None
@@ -122,10 +122,9 @@ class SorFields(Message):
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
         if not any(getattr(self, name) for name in type(self).model_fields):
-            raise ValueError("no field of the statement has a value")
+            raise ValueError("no field has a value; fill in at least one")
         return self
 
     def texts(self) -> dict[str, str]:
-        """Field → its text, those of the schema that people write."""
-        found = {name: getattr(self, name) for name in FREE_TEXT}
-        return {name: text for name, text in found.items() if text}
+        """Return field → text, for the schema's free-text fields."""
+        return {name: text for name in FREE_TEXT if (text := getattr(self, name))}

@@ -1,4 +1,4 @@
-"""Words that say nothing of a post: function words, months, and words of every statement."""
+"""Words that say nothing about a post: function words, months, and words of every statement."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`sor`: what a statement of reasons discloses, and whether it is of this post. The trained reader
-is asked; a model that is named, whether its decision rests on the facts.
+"""`sor`: the items that a statement of reasons discloses, and whether it is about this post.
 
 Source: Regulation (EU) 2022/2065, Article 17.
 """
@@ -7,7 +6,7 @@ Source: Regulation (EU) 2022/2065, Article 17.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -59,8 +58,8 @@ from shared.text.language import (
     requested_language,
 )
 
-FEWEST_WORDS = 5  # of a statement that there is something to say of
-NAMED = 0.5  # specificity from which the facts are named
+FEWEST_WORDS = 5  # of a statement that can be scored
+NAMED = 0.5  # specificity at which the facts count as named
 NOTHING = SorComponents(
     completeness=None,
     specificity=None,
@@ -76,14 +75,11 @@ NOTHING = SorComponents(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SorCollected(Collected):
-    """read: the statement beside its post. tested: what the named model says of the facts. null:
-    (M,) weight of its facts beside other posts, of them null_words: (M,) content words."""
-
     read: ReadStatement
     reader: SorReaderUse | None
-    tested: FactsTested
-    null: tuple[int, ...]
-    null_words: tuple[int, ...]
+    tested: FactsTested  # of the request's model
+    null: tuple[int, ...]  # (M,) weight of the facts for other posts
+    null_words: tuple[int, ...]  # (M,) their content words
 
 
 class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
@@ -95,37 +91,37 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
     def collect(self, requests: Sequence[SorRequest]) -> list[SorCollected]:
         posts = [PostWords.of(request.text, stems_of(request)) for request in requests]
         readings = read_by_model(requests, parse_statements(requests, posts))
-        tested = ask_models(requests, [one.read for one in readings])
+        tested = ask_models(requests, [reading.read for reading in readings])
         rows = zip(requests, posts, readings, tested, strict=True)
-        return [_collect_one(*row) for row in check_each(rows)]
+        return [_collect(*row) for row in check_each(rows)]
 
     def coverage(self, request: SorRequest) -> LanguageCoverage:
-        """The trained reader reads English and German statements, a language model others where
-        one is named; the post may be in any language. A statement in an undecided language is read
-        as English, unless it was sent so."""
-        sent = requested_language(request)
+        """Check the statement's language only; the post may be in any.
+
+        The trained reader reads English and German, a `reader_model` other languages. A statement
+        in an undetected language is read as English.
+        """
+        requested = requested_language(request)
         statement = "\n".join(request.documents().values())
-        post, found = find_language(request.text, sent), find_language(statement, sent)
+        language = find_language(statement, requested)
+        languages = Languages(text=find_language(request.text, requested), explanation=language)
         by_model = is_read_by_model(request)
         if request.fields is None and not by_model and len(words(statement)) < FEWEST_WORDS:
-            few = f"the statement has fewer than {FEWEST_WORDS} words"
-            return LanguageCoverage(
-                Languages(text=post, explanation=found), (Obstacle("no-words", few),)
-            )
-        languages = Languages(text=post, explanation=found)
+            detail = f"the statement has fewer than {FEWEST_WORDS} words"
+            return LanguageCoverage(languages, (Obstacle("no-words", detail),))
         if not by_model:
             unread = language_obstacle(request)
             return LanguageCoverage(languages, (unread,) if unread else ())
-        known = reader_languages(request)
-        untrained = known.obstacle(found, "statement")
+        reader = reader_languages(request)
+        untrained = reader.obstacle(language, "statement")
         if untrained is not None and not request.accept_untrained_languages:
             return LanguageCoverage(languages, (untrained,))
-        return LanguageCoverage(languages, (), tuple(known.get_warnings(found, "statement")))
+        return LanguageCoverage(languages, (), tuple(reader.get_warnings(language, "statement")))
 
     def report(self, request: SorRequest, collected: SorCollected) -> SorResult:
-        read = collected.read
+        read, tested = collected.read, collected.tested
         components = _components(self.variant(request), collected)
-        items = _items(read, components)
+        items = {**read.items, "facts": components.specificity}
         return SorResult(
             **self.envelope(request, collected, _warnings(request, collected)),
             score=kernel.harmonic(components.completeness, components.specificity),
@@ -137,8 +133,8 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
             evidence=tuple(evidence_of(request, read)),
             control=_control(request, collected),
             reader=collected.reader,
-            faithfulness=collected.tested.found,
-            reasons=() if collected.tested.reason is None else (collected.tested.reason,),
+            faithfulness=tested.result,
+            reasons=() if tested.reason is None else (tested.reason,),
         )
 
     def undefined(self, request: SorRequest, collected: Collected) -> SorResult:
@@ -158,13 +154,16 @@ class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
         return batch_report(rows, over)
 
 
-def _collect_one(
+def _collect(
     request: SorRequest, post: PostWords, reading: StatementReading, tested: FactsTested
 ) -> SorCollected:
-    read = reading.read
+    read, stem_of = reading.read, stems_of(request)
     uses = [models().classifier(READER.name).use if is_read(request) else None]
     uses += [tested.use, reading.use]
-    beside = [read.match_post(other) for other in _select_pool(request, post)]
+    pool: Iterable[PostWords] = load_posts("de" if stem_of is german_stem else "en")
+    if request.other_posts:
+        pool = (PostWords.of(text, stem_of) for text in request.other_posts)
+    others = [read.match_post(other) for other in pool if other.joined != post.joined]
     return SorCollected(
         models=tuple(dict.fromkeys(use for use in uses if use is not None)),
         warnings=reading.warnings,
@@ -172,47 +171,33 @@ def _collect_one(
         read=read,
         reader=reading.reader,
         tested=tested,
-        null=tuple(facts.weight for facts in beside),
-        null_words=tuple(len(facts.shared) for facts in beside),
+        null=tuple(facts.weight for facts in others),
+        null_words=tuple(len(facts.shared) for facts in others),
     )
-
-
-def _select_pool(request: SorRequest, post: PostWords) -> Iterator[PostWords]:
-    """Posts of the request, else our own of its statement's language; never the post itself."""
-    stem_of = stems_of(request)
-    own = load_posts("de" if stem_of is german_stem else "en")
-    sent = (PostWords.of(text, stem_of) for text in request.other_posts)
-    pool = sent if request.other_posts else own
-    return (other for other in pool if other.joined != post.joined)
 
 
 @lru_cache(maxsize=2)
 def load_posts(language: str = "en") -> tuple[PostWords, ...]:
-    """Fifty mild posts of our own writing, of many kinds."""
+    """Return the built-in posts: fifty mild posts of many kinds."""
     file = Path(__file__).parent / "data" / f"other_posts.{language}.json"
     stem_of = german_stem if language == "de" else english_stem
     return tuple(PostWords.of(text, stem_of) for text in json.loads(file.read_text("utf-8")))
 
 
-def _components(row: SorVariant, collected: SorCollected) -> SorComponents:
-    read, facts = collected.read, collected.read.facts
-    by_point = kernel.points(read.items)
+def _components(variant: SorVariant, collected: SorCollected) -> SorComponents:
+    read, facts, tested = collected.read, collected.read.facts, collected.tested.result
     chance = kernel.mean(collected.null_words) or 0.0
     return SorComponents(
         completeness=kernel.mean(read.items.values()),
         specificity=kernel.specificity(
-            facts.quotations, len(facts.shared), max(1, min(row.enough, facts.words)), chance
+            facts.quotations, len(facts.shared), max(1, min(variant.enough, facts.words)), chance
         ),
-        **by_point,
+        **kernel.points(read.items),
         quotes=facts.quotations,
         quotes_not_found=len(facts.missing),
         post_words=len(facts.shared),
-        faithfulness=collected.tested.found and collected.tested.found.null.win_rate,
+        faithfulness=tested and tested.null.win_rate,
     )
-
-
-def _items(read: ReadStatement, components: SorComponents) -> dict[SorItemName, float | None]:
-    return {**read.items, "facts": components.specificity}
 
 
 def _is_missing(name: SorItemName, value: float | None) -> bool:
@@ -220,7 +205,7 @@ def _is_missing(name: SorItemName, value: float | None) -> bool:
 
 
 def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:
-    """All the other posts there are: the test is exact."""
+    """Compare with all other posts, so the test is exact."""
     if not collected.null:
         return None
     observed, null = float(collected.read.facts.weight), np.array(collected.null, np.float64)
@@ -238,17 +223,17 @@ def _warnings(request: SorRequest, collected: SorCollected) -> Iterator[str]:
     if tested.reason is not None:
         yield f"faithfulness: {tested.reason.detail}"
     if not read.facts.words:
-        yield "the post has no content words: it can be quoted only"
+        yield "the post has no content words: it can only be quoted"
     if read.facts.missing:
-        lost = len(read.facts.missing)
-        stand = "quotation stands" if lost == 1 else "quotations stand"
-        yield f"{lost} {stand} neither in the post nor in a rule"
+        count = len(read.facts.missing)
+        verb = "quotation is" if count == 1 else "quotations are"
+        yield f"{count} {verb} neither in the post nor in a rule"
     if read.ground_in_policy is False:
-        yield "the clause that is named was not found in `policy`"
+        yield "the clause that the statement names is not in `policy`"
     if request.fields is not None:
         yield "redress is not scored: the database's schema has no field for it"
     if not collected.null:
-        yield "no control: there is no other post"
+        yield "no control: there are no other posts"
 
 
 SERVICE = Sor()

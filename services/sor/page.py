@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.sor.contract import SorRequest
-from services.sor.report import POINTS, SorEvidence, SorItemName, SorPoint, SorResult, SorRoute
+from services.sor.report import POINTS, SorItemName, SorPoint, SorResult, SorRoute
 from services.sor.verdict import NAMES, chance
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import histogram
@@ -16,7 +16,7 @@ from shared.reports.pages.report_design import Block, Record, forest, record
 TEMPLATE = "sor/page.html"
 OF_THE_POST = ("quote", "word")
 MARKS = {
-    "quote": "stands in the post",
+    "quote": "quoted from the post",
     "word": "a word of the post",
     "quote_not_found": "not found",
 }
@@ -36,18 +36,18 @@ ROUTE_NAMES: dict[SorRoute, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ItemLine:
-    """One thing that Article 17(3) asks for. found: passages that say it; empty where not kept."""
+    """One item of Article 17(3)."""
 
     point: str
     name: str
     value: float | None
     missing: bool
-    found: tuple[str, ...]
+    passages: tuple[str, ...]  # that state it; empty if texts are not kept
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedField:
-    """The statement, or one field of it, with what stands in the post marked."""
+    """The statement or one of its fields, with the words from the post marked."""
 
     name: str
     text: list[MarkedText]
@@ -55,7 +55,7 @@ class MarkedField:
 
 @dataclass(frozen=True, slots=True)
 class SorView:
-    """All that the template shows beside the report."""
+    """What the template shows in addition to the report."""
 
     chance: str | None
     kept: bool
@@ -67,11 +67,16 @@ class SorView:
 
 
 def view(request: SorRequest | None, report: SorResult) -> SorView:
-    """Without texts where they are gone."""
+    """Return the view of this report, without texts if they were erased."""
+    marks = [
+        Mark(row.post_start, row.post_end, row.kind, "named in the statement")
+        for row in report.evidence
+        if row.kind in OF_THE_POST and row.post_start is not None and row.post_end is not None
+    ]
     return SorView(
         chance=chance(report),
         kept=request is not None,
-        post=pieces(request.text, _in_post(report)) if request else [],
+        post=pieces(request.text, marks) if request else [],
         fields=tuple(_fields(request, report)) if request else (),
         lines=tuple(_lines(report)),
         routes=", ".join(ROUTE_NAMES[route] for route in report.routes) or "none",
@@ -82,22 +87,12 @@ def view(request: SorRequest | None, report: SorResult) -> SorView:
 def _fields(request: SorRequest, report: SorResult) -> Iterator[MarkedField]:
     for name, text in request.documents().items():
         marks = [
-            Mark(one.start, one.end, CLASSES[one.kind], MARKS[one.kind])
-            for one in report.evidence
-            if one.field == name
-            and one.kind in MARKS
-            and one.start is not None
-            and one.end is not None
+            Mark(row.start, row.end, CLASSES[row.kind], MARKS[row.kind])
+            for row in report.evidence
+            if row.field == name and row.kind in MARKS
+            if row.start is not None and row.end is not None
         ]
         yield MarkedField(name.replace("_", " "), pieces(text, marks))
-
-
-def _in_post(report: SorResult) -> list[Mark]:
-    return [
-        Mark(one.post_start, one.post_end, one.kind, "named in the statement")
-        for one in report.evidence
-        if one.kind in OF_THE_POST and one.post_start is not None and one.post_end is not None
-    ]
 
 
 def _lines(report: SorResult) -> Iterator[ItemLine]:
@@ -111,14 +106,9 @@ def _lines(report: SorResult) -> Iterator[ItemLine]:
 
 
 def _line(report: SorResult, name: SorItemName, point: str, value: float | None) -> ItemLine:
-    found = dict.fromkeys(one.text for one in _passages(report, name) if one.text)
-    return ItemLine(point, NAMES[name], value, name in report.missing, tuple(found)[:3])
-
-
-def _passages(report: SorResult, name: SorItemName) -> list[SorEvidence]:
-    if name == "facts":
-        return [one for one in report.evidence if one.kind == "quote"]
-    return [one for one in report.evidence if one.kind == name]
+    kind = "quote" if name == "facts" else name
+    texts = dict.fromkeys(row.text for row in report.evidence if row.kind == kind and row.text)
+    return ItemLine(point, NAMES[name], value, name in report.missing, tuple(texts)[:3])
 
 
 def _null(report: SorResult) -> Chart | None:
@@ -127,7 +117,7 @@ def _null(report: SorResult) -> Chart | None:
         return None
     observed = report.components.post_words + 3 * report.components.quotes
     caption = Caption(
-        title="The same statement beside other posts",
+        title="The same statement for other posts",
         summary=f"It names {observed} of this post; of {control.draws} other posts "
         f"{control.mean:.2f} on average (words, a quotation counts as three).",
         unit="words",
@@ -136,12 +126,12 @@ def _null(report: SorResult) -> Chart | None:
 
 
 def design(report: Record) -> Iterator[Block]:
-    """The charts of a batch report."""
+    """Yield the charts of a batch report."""
     parts = {
-        "says what is asked for": record(report, "completeness"),
+        "has the required items": record(report, "completeness"),
         "is about its post": record(report, "specificity"),
     }
-    yield forest("What the statements say", parts)
+    yield forest("Scores of the statements", parts)
     missing = record(report, "missing")
     lacking = {str(item).replace("_", " "): record(missing, item) for item in missing}
     yield forest("Statements that lack", lacking, note="Lower is better.")
@@ -149,7 +139,7 @@ def design(report: Record) -> Iterator[Block]:
     yield forest("Against other posts", fits, level=0.5)
     copies = {
         "runs of words that others have": record(report, "boilerplate"),
-        "likeness to the nearest other": record(report, "nearest_similarity"),
-        "copies (0.8 alike)": record(report, "copies"),
+        "similarity to the nearest other": record(report, "nearest_similarity"),
+        "copies (similarity of 0.8)": record(report, "copies"),
     }
     yield forest("Copies of each other", copies, note="Lower is better.")

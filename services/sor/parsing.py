@@ -1,7 +1,7 @@
-"""A statement of reasons, read: its items, the facts of its post, the ways of redress.
+"""Reading a statement of reasons: its items, the facts of its post, the ways of redress.
 
-The trained reader reads sentences of the normalised text. Of the database's fields, what has a code
-or a date is disclosed by that.
+The trained reader reads sentences of the normalised text. Of the database's fields, a code or a
+date discloses its item.
 """
 
 from __future__ import annotations
@@ -20,87 +20,83 @@ from shared.text.language import Obstacle, find_language, requested_language, ru
 from shared.text.normalized import NormalizedText, normalize
 from shared.text.sentences import Span
 
-READ = ("en", "de")  # languages of statements that the trained reader learned
-SUBSTANCE = 3  # words that say something, in an explanation at least
-OF_FACTS = ("statement", "decision_facts", *EXPLANATIONS)  # texts that tell of the post
+READ = ("en", "de")  # languages of the trained reader
+SUBSTANCE = 3  # content words of an explanation at least
+OF_FACTS = ("statement", "decision_facts", *EXPLANATIONS)  # texts about the post
 
 
 @dataclass(frozen=True)
 class ReadText:
-    """The statement, or one field of it, as it was sent, and what was read in its normalised text.
-    disclosed: where it is plain text."""
+    """The statement or one of its fields, and what was read in its normalised text."""
 
     field: str
     text: str
     normalized: NormalizedText
     sentences: Sequence[ReadSentence]
     facts: PostFacts
-    words: StatementWords | None = None  # where it tells of the post
-    disclosed: Sequence[ItemMatch] = ()
+    words: StatementWords | None = None  # if the text is about the post
+    disclosed: Sequence[ItemMatch] = ()  # in plain text
 
 
 @dataclass(frozen=True)
 class ReadStatement:
-    """items: all but `facts`, [0, 1]; None: the form has no place for it. quotes_only: single words
-    of the post are no facts, since nobody knows which words of this language say something."""
+    """A statement and its items."""
 
     texts: Sequence[ReadText]
-    items: Mapping[SorItemName, float | None]
+    items: Mapping[SorItemName, float | None]  # all but `facts`, [0, 1]; None: no such field
     routes: frozenset[SorRoute]
     ground_in_policy: bool | None
-    quotes_only: bool = False
+    quotes_only: bool = False  # words of the post are no facts: content words are unknown
 
     @property
     def facts(self) -> PostFacts:
-        return self._counted(merge_facts([one.facts for one in self.texts]))
+        return self._restrict(merge_facts([text.facts for text in self.texts]))
 
     def match_post(self, post: PostWords) -> PostFacts:
-        """The facts that it would name of another post."""
-        found = [facts_of(one.words, post) for one in self.texts if one.words]
-        return self._counted(merge_facts(found))
+        """Return the facts that the statement would name for another post."""
+        facts = [facts_of(text.words, post) for text in self.texts if text.words]
+        return self._restrict(merge_facts(facts))
 
-    def _counted(self, facts: PostFacts) -> PostFacts:
+    def _restrict(self, facts: PostFacts) -> PostFacts:
         return replace(facts, shared=()) if self.quotes_only else facts
 
 
-def merge_facts(found: Sequence[PostFacts]) -> PostFacts:
-    """Of several texts: a word of the post counts once."""
-    shared = {word.stem: word for one in reversed(found) for word in reversed(one.shared)}
+def merge_facts(facts: Sequence[PostFacts]) -> PostFacts:
+    """Merge the facts of several texts; a word of the post counts once."""
+    shared = {word.stem: word for row in reversed(facts) for word in reversed(row.shared)}
     return PostFacts(
-        tuple(quote for one in found for quote in one.quotes),
+        tuple(quote for row in facts for quote in row.quotes),
         tuple(shared.values()),
-        tuple(span for one in found for span in one.missing),
-        max((one.words for one in found), default=0),
+        tuple(span for row in facts for span in row.missing),
+        max((row.words for row in facts), default=0),
     )
 
 
 def parse_statements(
     requests: Sequence[SorRequest], posts: Sequence[PostWords]
 ) -> list[ReadStatement]:
-    """Read statements beside their posts, with one call of the trained reader for all.
+    """Read statements with their posts, in one call of the trained reader.
 
-    It is asked about English and German. Raises Unavailable where it is away.
+    It reads English and German. Raises Unavailable if it is not available.
     """
     documents = [
         [(field, text, normalize(text)) for field, text in request.documents().items()]
         for request in requests
     ]
     rows = list(zip(requests, posts, documents, map(is_read, requests), strict=True))
-    answers = iter(
-        read_sentences([text.text for *_, own, known in rows if known for *_, text in own])
-    )
+    readable = [text.text for *_, texts, read in rows if read for *_, text in texts]
+    sentences = iter(read_sentences(readable))
     return [
-        _statement(request, post, own, [next(answers) if known else [] for _ in own])
-        for request, post, own, known in check_each(rows)
+        _statement(request, post, texts, [next(sentences) if read else [] for _ in texts])
+        for request, post, texts, read in check_each(rows)
     ]
 
 
 def language_obstacle(request: SorRequest) -> Obstacle | None:
-    """Why the trained reader does not read the statement."""
+    """Return why the trained reader does not read the statement, or None."""
     statement = "\n".join(request.documents().values())
-    sent = requested_language(request)
-    found = find_language(statement, sent)
-    return rules_obstacle(statement, found, READ, "the statement", "the trained reader learned")
+    language = find_language(statement, requested_language(request))
+    return rules_obstacle(statement, language, READ, "the statement", "the trained reader learned")
 
 
 def is_read(request: SorRequest) -> bool:
@@ -108,7 +104,7 @@ def is_read(request: SorRequest) -> bool:
 
 
 def stems_of(request: SorRequest) -> StemOf:
-    """By the language of the statement: a post in another one can be quoted only."""
+    """Return stems of the statement's language; a post in another one can only be quoted."""
     statement = "\n".join(request.documents().values())
     code = find_language(statement, requested_language(request)).code
     return german_stem if code.partition("-")[0] == "de" else english_stem
@@ -125,18 +121,19 @@ def _statement(
         _read_text(*document, post, sentences, stem_of, plain=request.fields is None)
         for document, sentences in zip(documents, read, strict=True)
     ]
-    routes = frozenset(one.route for text in texts for one in text.disclosed if one.route)
+    disclosed = [match for text in texts for match in text.disclosed]
+    routes = frozenset(match.route for match in disclosed if match.route)
     items: dict[SorItemName, float | None]
     if request.fields is not None:
         items = dict(_items_of_fields(request.fields, texts, stem_of))
     else:
-        said = {one.item for text in texts for one in text.disclosed}
-        items = {name: float(name in said) for name in ITEMS if name != "facts"}
+        stated = {match.item for match in disclosed}
+        items = {name: float(name in stated) for name in ITEMS if name != "facts"}
         items["redress"] = len(routes) / len(ROUTES)
-    known = _ground_in_policy(request.policy, texts, stem_of)
-    if known is False:
+    in_policy = _ground_in_policy(request.policy, texts, stem_of)
+    if in_policy is False:
         items["ground"] = 0.0
-    return ReadStatement(texts, items, routes, known)
+    return ReadStatement(texts, items, routes, in_policy)
 
 
 def _read_text(
@@ -152,23 +149,29 @@ def _read_text(
     prose = normalized.text
     statement = StatementWords.of(prose)
     quotes = match_quotes(statement, post)
-    facts, written = PostFacts((), (), (), 0), None
+    facts, content = PostFacts((), (), (), 0), None
     if field in OF_FACTS:
-        blank = mask_spans(prose, list(dict.fromkeys(quote.statement for quote in quotes[0])))
-        rules = [one.span for one in read if one.is_rule]
-        written = statement.with_content(mask_spans(blank, rules), stem_of)
-        grounds = [one.span for one in read if "ground" in one.labels]
-        facts = _drop_titles(facts_of(written, post, quotes), prose, grounds)
+        masked = mask_spans(prose, list(dict.fromkeys(quote.statement for quote in quotes[0])))
+        rules = [sentence.span for sentence in read if sentence.is_rule]
+        content = statement.with_content(mask_spans(masked, rules), stem_of)
+        grounds = [sentence.span for sentence in read if "ground" in sentence.labels]
+        facts = _drop_titles(facts_of(content, post, quotes), prose, grounds)
     disclosed = [
-        match for one in read if plain for name in one.labels for match in matches(name, one.span)
+        match
+        for sentence in read
+        if plain
+        for name in sentence.labels
+        for match in matches(name, sentence.span)
     ]
-    disclosed.sort(key=lambda one: (one.span, ITEMS.index(one.item), one.route or ""))
-    return ReadText(field, text, normalized, read, facts, written, disclosed)
+    disclosed.sort(key=lambda match: (match.span, ITEMS.index(match.item), match.route or ""))
+    return ReadText(field, text, normalized, read, facts, content, disclosed)
 
 
 def _drop_titles(facts: PostFacts, prose: str, grounds: Sequence[Span]) -> PostFacts:
-    """A quotation beside a ground is the name of a rule, unless it has an ellipsis or nearly quotes
-    the post: then four words in a row stand there."""
+    """Drop missing quotations in a ground, which are names of rules.
+
+    Kept are those with an ellipsis and those that nearly quote the post: four words in a row.
+    """
     missing = tuple(
         span
         for span in facts.missing
@@ -179,24 +182,29 @@ def _drop_titles(facts: PostFacts, prose: str, grounds: Sequence[Span]) -> PostF
     return replace(facts, missing=missing)
 
 
-def _within(span: Span, others: Sequence[Span]) -> bool:
-    return any(start <= span[0] and span[1] <= end for start, end in others)
+def _within(span: Span, outer: Sequence[Span]) -> bool:
+    return any(start <= span[0] and span[1] <= end for start, end in outer)
 
 
 def _items_of_fields(
     fields: SorFields, texts: Sequence[ReadText], stem_of: StemOf
 ) -> Iterator[tuple[SorItemName, float | None]]:
-    """All but `facts`. A ground has a number, or is read as one: "our rules" is none."""
+    """Yield all items but `facts`. A ground needs a number or the reader's label."""
     yield "restriction", _any_of(fields, RESTRICTIONS)
     yield "territorial_scope", float(bool(fields.territorial_scope))
     yield "duration", _any_of(fields, ("application_date", *ENDS))
     yield "automated_detection", float(bool(fields.automated_detection))
     yield "automated_decision", float(bool(fields.automated_decision))
     grounds = [text for text in texts if text.field in GROUNDS]
-    yield "ground", float(any(map(_names_ground, grounds)))
-    why = [text for text in texts if text.field in EXPLANATIONS]
-    said = [{*map(stem_of, words(text.normalized.text))} - {None} for text in why]
-    yield "explanation", float(any(len(stems) >= SUBSTANCE for stems in said))
+    has_ground = any(
+        any(map(str.isdigit, text.normalized.text))
+        or any("ground" in sentence.labels for sentence in text.sentences)
+        for text in grounds
+    )
+    yield "ground", float(has_ground)
+    explanations = [text for text in texts if text.field in EXPLANATIONS]
+    stems = [{*map(stem_of, words(text.normalized.text))} - {None} for text in explanations]
+    yield "explanation", float(any(len(row) >= SUBSTANCE for row in stems))
     yield "redress", None
 
 
@@ -204,38 +212,35 @@ def _any_of(fields: SorFields, names: Sequence[str]) -> float:
     return float(any(getattr(fields, name) for name in names))
 
 
-def _names_ground(text: ReadText) -> bool:
-    has_number = any(map(str.isdigit, text.normalized.text))
-    return has_number or any("ground" in one.labels for one in text.sentences)
-
-
 def _ground_in_policy(
     policy: str | None, texts: Sequence[ReadText], stem_of: StemOf
 ) -> bool | None:
-    """Return whether the policy has a number by which the ground is cited or, where no number is,
-    every second word of it. None without a policy or a ground."""
+    """True if the policy has a number of the cited ground or, without numbers, half of its words.
+
+    None without a policy or a ground.
+    """
     if not policy:
         return None
-    cited = [
-        text.normalized.text[slice(*one.span)]
+    grounds = [
+        text.normalized.text[slice(*sentence.span)]
         for text in texts
-        for one in text.sentences
-        if text.field in GROUNDS or (text.field == "statement" and "ground" in one.labels)
+        for sentence in text.sentences
+        if text.field in GROUNDS or (text.field == "statement" and "ground" in sentence.labels)
     ]
-    if not cited:
+    if not grounds:
         return None
-    known = _numbers_and_stems(policy, stem_of)
-    return any(_stands_in(known, *_numbers_and_stems(ground, stem_of)) for ground in cited)
+    policy_numbers, policy_stems = _numbers_and_stems(policy, stem_of)
+    for ground in grounds:
+        numbers, stems = _numbers_and_stems(ground, stem_of)
+        if numbers and numbers & policy_numbers:
+            return True
+        if not numbers and stems and 2 * len(stems & policy_stems) >= len(stems):
+            return True
+    return False
 
 
 def _numbers_and_stems(text: str, stem_of: StemOf) -> tuple[set[str], set[str]]:
-    found = words(text)
-    numbers = {word.folded for word in found if word.folded[0].isdigit()}
-    stems = {stem_of(word) for word in found if not word.folded[0].isdigit()}
+    text_words = words(text)
+    numbers = {word.folded for word in text_words if word.folded[0].isdigit()}
+    stems = {stem_of(word) for word in text_words if not word.folded[0].isdigit()}
     return numbers, {stem for stem in stems if stem is not None}
-
-
-def _stands_in(policy: tuple[set[str], set[str]], numbers: set[str], stems: set[str]) -> bool:
-    if numbers:
-        return bool(numbers & policy[0])
-    return bool(stems) and 2 * len(stems & policy[1]) >= len(stems)

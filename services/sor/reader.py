@@ -1,14 +1,13 @@
-"""What a statement says, read by a language model: where the trained reader did not learn its
-language, or if asked.
+"""Reads a statement with a language model, for other languages or on request.
 
-A model may invent: what it quotes must stand in the statement word for word, else the item counts
-as not said. Its answer replaces that of the trained reader, and is never merged with it. The facts
-of the post are found without it. The prompt is `readers/items.v1.toml`.
+A model may invent, so its quotes must occur in the statement word for word; otherwise the item
+counts as missing. Its answer replaces the trained reader's and is never merged with it. Facts of
+the post are found without it. The prompt is `readers/items.v1.toml`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,11 +26,11 @@ from shared.text.language import ModelLanguages, Obstacle
 from shared.text.normalized import normalize
 
 PROMPT = reader_prompt(Path(__file__).parent / "readers" / "items.v1.toml", "{statement}")
-INVENTED = "quote-not-found: {items}: what the reader quotes does not stand in the statement"
+INVENTED = "quote-not-found: {items}: the reader's quotes are not in the statement"
 
 
 class ItemQuotations(BaseModel):
-    """Item → the words that say it; more is ignored."""
+    """Item → the words that state it; other keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
     restriction: str | None = None
@@ -48,18 +47,17 @@ class ItemQuotations(BaseModel):
 
 @dataclass(frozen=True)
 class StatementReading:
-    """How a statement was read. reader, use: of a language model, None where none was asked;
-    obstacle: why nothing is known."""
+    """How a statement was read."""
 
     read: ReadStatement
-    reader: SorReaderUse | None = None
+    reader: SorReaderUse | None = None  # of a language model
     use: ModelUse | None = None
-    obstacle: Obstacle | None = None
+    obstacle: Obstacle | None = None  # why nothing is known
     warnings: tuple[str, ...] = ()
 
 
 def is_read_by_model(request: SorRequest) -> bool:
-    """`llm`; `auto`: where the trained reader does not know the language of a plain statement."""
+    """True for `llm`, and for `auto` if the trained reader does not know the language."""
     if request.reader_model is None or request.statement is None or request.reader == "rules":
         return False
     return request.reader == "llm" or language_obstacle(request) is not None
@@ -74,65 +72,50 @@ def reader_languages(request: SorRequest) -> ModelLanguages:
 def read_by_model(
     requests: Sequence[SorRequest], read: Sequence[ReadStatement]
 ) -> list[StatementReading]:
-    """As the trained reader read them, or as a language model does where one is to; in one call of
-    each model."""
-    asked = [place for place, one in enumerate(requests) if is_read_by_model(one)]
+    """Read with language models where they are to read; one call per model."""
+    indices = [index for index, request in enumerate(requests) if is_read_by_model(request)]
     with pointing_to("/reader_model", only=("/model",)):
-        answers = generate([_question(place, requests[place]) for place in asked])
-        uses = [models().writer(requests[place].reader_model or "").use for place in asked]
-    found = [StatementReading(one) for one in read]
-    for place, answer, use in zip(asked, answers, uses, strict=True):
-        found[place] = _reading(requests[place], read[place], answer, use)
-    return found
+        answers = generate([_question(index, requests[index]) for index in indices])
+        uses = [models().writer(requests[index].reader_model or "").use for index in indices]
+    readings = [StatementReading(statement) for statement in read]
+    for index, answer, use in zip(indices, answers, uses, strict=True):
+        readings[index] = _reading(requests[index], read[index], answer, use)
+    return readings
 
 
-def _question(place: int, request: SorRequest) -> PromptOfRequest:
+def _question(index: int, request: SorRequest) -> PromptOfRequest:
     [statement] = request.documents().values()
     schema = ItemQuotations.model_json_schema()
-    return PROMPT.question(place, request.reader_model or "", statement, {}, schema)
+    return PROMPT.question(index, request.reader_model or "", statement, {}, schema)
 
 
 def _reading(
     request: SorRequest, read: ReadStatement, completion: Completion, use: ModelUse
 ) -> StatementReading:
-    told = SorReaderUse(model=use.name, prompt=PROMPT.name, prompt_sha256=PROMPT.sha256)
+    reader = SorReaderUse(model=use.name, prompt=PROMPT.name, prompt_sha256=PROMPT.sha256)
     answer = answer_in(completion.text, ItemQuotations)
     if answer is None:
-        return StatementReading(read, told, use, UNREADABLE)
+        return StatementReading(read, reader, use, UNREADABLE)
     [text] = read.texts
-    quoted = {name: quote for name, quote in answer.model_dump().items() if quote}
-    found = tuple(_matches(text.normalized.text, quoted))
-    named = {one.route or one.item for one in found}
-    lost = sorted(set(quoted) - named)
-    warnings = (INVENTED.format(items=", ".join(lost)),) if lost else ()
-    return StatementReading(_replaced(request, read, found), told, use, warnings=warnings)
-
-
-def _matches(statement: str, quoted: dict[str, str]) -> Iterator[ItemMatch]:
-    """Of the quotations that stand in the normalised statement, where they first do."""
-    for name, quote in quoted.items():
-        said = normalize(quote).text
-        start = statement.find(said) if said else -1
+    quotes = {name: quote for name, quote in answer.model_dump().items() if quote}
+    disclosed: list[ItemMatch] = []
+    for name, quote in quotes.items():
+        words = normalize(quote).text
+        start = text.normalized.text.find(words) if words else -1
         if start >= 0:
-            yield from matches(name, (start, start + len(said)))
-
-
-def _replaced(
-    request: SorRequest, read: ReadStatement, found: tuple[ItemMatch, ...]
-) -> ReadStatement:
-    """Items, routes and evidence are the model's. Words count as facts in English and German: of
-    other languages nobody knows which words say something."""
-    routes = frozenset(one.route for one in found if one.route)
-    said = {one.item for one in found}
-    items = {name: float(name in said) for name in read.items} | {
-        "redress": len(routes) / len(ROUTES)
-    }
-    [text] = read.texts
-    return replace(
+            disclosed += matches(name, (start, start + len(words)))
+    invented = sorted(set(quotes) - {match.route or match.item for match in disclosed})
+    warnings = (INVENTED.format(items=", ".join(invented)),) if invented else ()
+    routes = frozenset(match.route for match in disclosed if match.route)
+    stated = {match.item for match in disclosed}
+    items = {name: float(name in stated) for name in read.items}
+    statement = replace(
         read,
-        texts=[replace(text, disclosed=found)],
-        items=items,
+        texts=[replace(text, disclosed=tuple(disclosed))],
+        items=items | {"redress": len(routes) / len(ROUTES)},
         routes=routes,
         ground_in_policy=None,
+        # content words are known in English and German only
         quotes_only=language_obstacle(request) is not None,
     )
+    return StatementReading(statement, reader, use, warnings=warnings)

@@ -1,4 +1,4 @@
-"""What `sor` reports. Part of the contract: pydantic only."""
+"""The report of `sor`. Part of the contract: pydantic only."""
 
 from __future__ import annotations
 
@@ -50,14 +50,16 @@ Part = Annotated[float, Field(ge=0, le=1)]
 
 
 class SorEvidence(Evidence):
-    """Where something stands. Offsets are into the statement or one of its fields; of a `quote` and
-    a `word` into the post too."""
+    """A passage of the statement or of one of its fields.
+
+    A `quote` and a `word` also have their place in the post.
+    """
 
     kind: SorEvidenceKind
     field: Annotated[str, Word] = Field(
-        description="what `start` and `end` are offsets into: `statement`, or a field of it"
+        description="the text of `start` and `end`: `statement`, or one of its fields"
     )
-    route: SorRoute | None = Field(default=None, description="of `redress`")
+    route: SorRoute | None = Field(default=None, description="the route of `redress`")
     post_start: Count | None = Field(default=None, description="offset into `text`")
     post_end: Count | None = Field(default=None, description="offset into `text`, exclusive")
 
@@ -66,57 +68,57 @@ class SorComponents(Message):
     """Parts, each in [0, 1], higher is better."""
 
     completeness: Part | None = Field(
-        description="mean of the items beside `facts`; what the form has no place for is left out"
+        description="mean of the items without `facts`; items that the form lacks do not count"
     )
     specificity: Part | None = Field(
-        description="whether the facts of this post are named: 1 where it is quoted, up to 0.95 "
-        "where its words are used, less what other posts would have"
+        description="does it name the facts of this post? 1 with a quotation, up to 0.95 for its "
+        "words, less the words that other posts would have"
     )
     measure: Part | None = Field(description="Article 17(3)(a): restriction, where, how long")
-    automated_means: Part | None = Field(description="Article 17(3)(c): in detection, in decision")
+    automated_means: Part | None = Field(description="Article 17(3)(c): detection, decision")
     grounds: Part | None = Field(
         description="Article 17(3)(d) or (e): the provision or clause, and why it applies"
     )
     redress: Part | None = Field(
         description="Article 17(3)(f): share of complaint, out-of-court settlement and court; null "
-        "for the database's fields, which have no place for it"
+        "for the database's fields, which lack it"
     )
-    quotes: Count = Field(description="quotations that stand in the post")
-    quotes_not_found: Count = Field(description="quotations that stand neither there nor in a rule")
-    post_words: Count = Field(description="different content words of the post that it uses")
+    quotes: Count = Field(description="quotations of the post")
+    quotes_not_found: Count = Field(description="quotations of neither the post nor a rule")
+    post_words: Count = Field(description="different content words of the post in the statement")
     faithfulness: Part | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="of a `model`: share of other words of the post that carry its decision less "
-        "than those that the statement names; chance is 0.5; no part of the score",
+        description="with a `model`: share of other words of the post that carry its decision less "
+        "than the words that the statement names; chance is 0.5; not part of the score",
     )
 
 
 class SorItem(Message):
-    """One thing that Article 17(3) asks for."""
+    """One item of Article 17(3)."""
 
     name: SorItemName
     value: Part | None = Field(
-        description="0: not there, or too vague to count; `facts` as `specificity`; `redress`: "
-        "share of its three ways; null: the form has no place for it"
+        description="0: missing or too vague; `facts` is `specificity`; `redress`: share of its "
+        "three ways; null: the form lacks it"
     )
 
 
 class SorNull(Null):
-    """The same statement beside other posts: `facts` is compared."""
+    """The same statement for other posts, compared by `facts`."""
 
     kind: Literal["other posts"] = "other posts"
     win_rate: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="share of the other posts whose facts it names less; ties count half",
+        description="share of other posts whose facts the statement names less; ties count half",
     )
-    pool: Literal["request", "own"] = Field(description="whose posts these are")
+    pool: Literal["request", "own"] = Field(description="source of the posts")
 
 
 class SorReaderUse(Message):
-    """The language model that read the statement in the place of the trained reader."""
+    """The language model that read the statement instead of the trained reader."""
 
     model: Annotated[str, Word]
     prompt: Annotated[str, Word] = Field(description="name and version")
@@ -124,7 +126,7 @@ class SorReaderUse(Message):
 
 
 class SorMaskNull(Null):
-    """As many words of the post elsewhere, in runs of the same lengths: the drop is compared."""
+    """Drops for random words of the post, in runs of the same lengths."""
 
     kind: Literal["other words"] = "other words"
     win_rate: float | None = Field(
@@ -136,55 +138,55 @@ class SorMaskNull(Null):
 
 
 class SorFaithfulness(Message):
-    """Whether the model's decision rests on the words of the post that the statement names."""
+    """Does the model's decision rest on the words of the post that the statement names?"""
 
-    label: Annotated[str, Word] = Field(description="of the request, else the model's own")
-    p: Part = Field(description="P of the label, of the whole post")
-    p_without: Part = Field(description="the same without the words that are named")
+    label: Annotated[str, Word] = Field(description="the request's label, or else the model's")
+    p: Part = Field(description="P of the label for the whole post")
+    p_without: Part = Field(description="P of the label without the named words")
     drop: float = Field(ge=-1, le=1, description="`p` - `p_without`; higher: they carry more of it")
-    words: Count = Field(description="words of the post that were taken away")
+    words: Count = Field(description="words of the post that were deleted")
     null: SorMaskNull
 
 
 class SorResult(ExplainableReport):
-    """Higher is better. No statement about legal compliance."""
+    """The result. Higher is better. It says nothing about legal compliance."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: SorComponents
     items: tuple[SorItem, ...]
-    missing: tuple[SorItemName, ...] = Field(description="items that are absent or too vague")
-    routes: tuple[SorRoute, ...] = Field(description="ways of redress that are named")
+    missing: tuple[SorItemName, ...] = Field(description="items that are missing or too vague")
+    routes: tuple[SorRoute, ...] = Field(description="ways of redress in the statement")
     ground_in_policy: bool | None = Field(
-        description="whether the named clause is found in `policy`; null without either"
+        description="true if `policy` has the named clause; null without either"
     )
     evidence: tuple[SorEvidence, ...]
-    control: SorNull | None = Field(description="the same facts beside other posts")
+    control: SorNull | None = Field(description="the same statement for other posts")
     reader: SorReaderUse | None = Field(
         default=None,
         exclude_if=lambda reader: reader is None,
-        description="what read the items, `facts` apart; absent: the trained reader",
+        description="reader of the items except `facts`; absent: the trained reader",
     )
     faithfulness: SorFaithfulness | None = Field(
         default=None,
-        exclude_if=lambda found: found is None,
-        description="whether the facts carry the decision of the request's `model`; absent without "
-        "one, and where `reasons` says why",
+        exclude_if=lambda value: value is None,
+        description="does the decision of `model` rest on the facts? Absent without a model, and "
+        "with a reason in `reasons`",
     )
 
 
 class SorLikeness(Message):
-    """A statement and the other of the batch that is most like it."""
+    """A statement and the most similar other statement of the batch."""
 
     job: Id
     nearest: Id
     similarity: Part = Field(
-        description="Jaccard: shared runs of three words over all, quotations and words of their "
-        "posts left out"
+        description="Jaccard similarity of runs of three words, without quotations and words of "
+        "their posts"
     )
 
 
 class SorBatchReport(BatchReport):
-    """Which items are missing how often, and how much of the statements is boilerplate."""
+    """How often each item is missing, and how much of the statements is boilerplate."""
 
     completeness: Interval
     specificity: Interval
@@ -196,14 +198,18 @@ class SorBatchReport(BatchReport):
     )
     boilerplate: Interval = Field(
         description="mean share of a statement's runs of three words that another statement of the "
-        "batch has too"
+        "batch has"
     )
-    nearest_similarity: Interval = Field(description="mean likeness to the nearest other")
+    nearest_similarity: Interval = Field(
+        description="mean similarity to the nearest other statement"
+    )
     faithfulness: Interval = Field(
-        description="mean share of other words that carry the decision less than the facts, of "
-        "results with a `model`; chance is 0.5"
+        description="with a `model`: mean share of other words that carry the decision less than "
+        "the facts; chance is 0.5"
     )
-    copies: Interval = Field(description="share of statements with another at least 0.8 alike")
+    copies: Interval = Field(
+        description="share of statements with another of similarity 0.8 or more"
+    )
     most_alike: tuple[SorLikeness, ...] = Field(
-        max_length=50, description="the 50 statements with the nearest other, most alike first"
+        max_length=50, description="the 50 most similar statements, most similar first"
     )

@@ -1,4 +1,4 @@
-"""The one variant: there is no published method to be followed as printed or as released."""
+"""The only variant, since no method has been published."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from shared.contracts.messages import Variant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SorVariant:
-    """enough: content words of the post that name its facts where nothing is quoted."""
-
-    enough: int = ENOUGH
+    enough: int = ENOUGH  # content words of the post that name its facts without a quotation
 
 
 ROBUST = SorVariant()
 VARIANTS: dict[Variant, SorVariant] = {
     "robust": ROBUST,
-    "paper": ROBUST,  # requests with another variant than `robust` are refused
+    "paper": ROBUST,  # requests with a variant other than `robust` are refused
     "reference": ROBUST,
 }

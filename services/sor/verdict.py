@@ -1,4 +1,4 @@
-"""A statement of reasons in a sentence or two: what it lacks, and whether it is of this post."""
+"""The verdict on a statement of reasons: what it lacks, and whether it is about this post."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES: dict[SorItemName, str] = {
     "explanation": "why that applies",
     "redress": "redress",
 }
-EVEN = 0.95  # share of other posts that the facts must beat to be this post's
+EVEN = 0.95  # share of other posts that the facts must fit less than this one
 
 
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
@@ -47,54 +47,48 @@ def finding(report: SorResult) -> Finding:
     """Return the verdict on the statement. It never says that a statement is lawful."""
     if report.score is None:
         unknown = undefined(FACTS, report, "score")
-        return conclude(
-            [unknown or not_tested(FACTS, "explanation-unfit", "Nothing was read.")], ()
-        )
+        check = unknown or not_tested(FACTS, "explanation-unfit", "Nothing was read.")
+        return conclude([check], ())
     items = sorted(report.items, key=lambda item: item.name != "facts")
-    checks = [_item(report, item) for item in items]
-    return conclude([*checks[:1], _this_post(report), *checks[1:]], {FACTS, THIS_POST})
+    checks = [_check_item(report, item) for item in items]
+    return conclude([*checks[:1], _check_post(report), *checks[1:]], {FACTS, THIS_POST})
 
 
-def _item(report: SorResult, item: SorItem) -> Check:
-    code = item.name.replace("_", "-")
-    name, what = f"states-{code}", NAMES[item.name]
+def _check_item(report: SorResult, item: SorItem) -> Check:
+    code, words = item.name.replace("_", "-"), NAMES[item.name]
+    name = f"states-{code}"
     if item.value is None:
-        return not_applicable(name, f"The form has no place for {what}.")
+        return not_applicable(name, f"The form has no place for {words}.")
     if item.name not in report.missing:
-        return passed(name, f"It names {what}.")
-    if item.name == "facts":
-        return failed(name, "facts-missing", _facts_missing(report))
-    return failed(name, f"{code}-missing", f"It does not name {what}.")
+        return passed(name, f"It names {words}.")
+    if item.name != "facts":
+        return failed(name, f"{code}-missing", f"It does not name {words}.")
+    count, message = report.components.post_words, "Boilerplate: it names no facts of this post."
+    if count or report.components.quotes:
+        noun = "one word" if count == 1 else f"{count} words"
+        message = f"It names too little of this post: {noun}, and no quotation."
+    return failed(name, "facts-missing", message)
 
 
-def _this_post(report: SorResult) -> Check:
+def _check_post(report: SorResult) -> Check:
     if "facts" in report.missing:
         return not_applicable(THIS_POST, "It names no facts to compare.")
     rate = report.control.win_rate if report.control else None
     if rate is None:
         return not_tested(THIS_POST, "too-few-rivals", "There is no other post to compare with.")
     if rate < EVEN:
-        said = "It names facts, but would name as many of other posts."
-        return inconclusive(THIS_POST, "fits-other-posts", said)
+        message = "It names facts, but would name as many of other posts."
+        return inconclusive(THIS_POST, "fits-other-posts", message)
     return passed(THIS_POST, "Its facts fit this post better than others.")
 
 
-def _facts_missing(report: SorResult) -> str:
-    """Boilerplate only where nothing at all of the post was found."""
-    named = report.components.post_words
-    if named or report.components.quotes:
-        words = "one word" if named == 1 else f"{named} words"
-        return f"It names too little of this post: {words}, and no quotation."
-    return "Boilerplate: it names no facts of this post."
-
-
 def chance(report: SorResult) -> str | None:
-    """How its facts fit other posts; None without a comparison."""
+    """Return how the facts fit other posts; None without a comparison."""
     control = report.control
     if control is None or control.win_rate is None:
         return None
-    whose = "of the request" if control.pool == "request" else "of our own"
+    posts = "other posts of the request" if control.pool == "request" else "built-in other posts"
     return (
         f"Its facts fit this post better than {significant(control.win_rate * 100)} % of "
-        f"{control.draws} other posts {whose} (chance: 50 %)."
+        f"{control.draws} {posts} (chance: 50 %)."
     )

@@ -1,4 +1,4 @@
-"""Words, stems and quotations of a statement of reasons, in time linear in its length."""
+"""Words, stems and quotations of a statement of reasons, in linear time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_QUOTATION = 2_000  # characters
 
 @dataclass(frozen=True, slots=True)
 class StatementWord:
-    """A word as written; `folded`: in lower case, without a possessive ending."""
+    """A word as written, and `folded`: in lower case, without a possessive ending."""
 
     start: int
     end: int
@@ -39,15 +39,15 @@ class StatementWord:
 
     @property
     def is_content(self) -> bool:
-        """Whether it says something of a post: no function word, no word of every statement."""
+        """True if the word says something about a post: neither a function nor a generic word."""
         if self.folded in FUNCTION_WORDS or self.folded in MONTHS or len(self.folded) < 2:
             return False
         return self.stem not in GENERIC_STEMS
 
 
 def quotations(text: str) -> list[Span]:
-    """Insides of quotation marks, in order; none runs over 2,000 characters."""
-    found: list[Span] = []
+    """Return the insides of quotation marks in order, of 2,000 characters at most."""
+    spans: list[Span] = []
     closing: dict[str, list[int]] = {}
     last = 0
     for opening in _OPENING.finditer(text):
@@ -55,19 +55,19 @@ def quotations(text: str) -> list[Span]:
         if opening.start() < last:
             continue
         if mark not in closing:
-            closing[mark] = [one.start() for one in _CLOSING[mark].finditer(text)]
+            closing[mark] = [match.start() for match in _CLOSING[mark].finditer(text)]
         ends = closing[mark]
-        place = bisect_left(ends, start)
-        if place == len(ends) or ends[place] - start > LONGEST_QUOTATION:
+        index = bisect_left(ends, start)
+        if index == len(ends) or ends[index] - start > LONGEST_QUOTATION:
             continue
-        last = ends[place] + 1
-        if text[start : ends[place]].strip():
-            found.append((start, ends[place]))
-    return found
+        last = ends[index] + 1
+        if text[start : ends[index]].strip():
+            spans.append((start, ends[index]))
+    return spans
 
 
 def mask_spans(text: str, spans: Sequence[Span]) -> str:
-    """The text with spaces in place of these characters: all offsets stay."""
+    """Return the text with spaces in place of these characters; all offsets stay."""
     parts, last = [], 0
     for start, end in spans:
         parts += [text[last:start], " " * (end - start)]
@@ -76,32 +76,28 @@ def mask_spans(text: str, spans: Sequence[Span]) -> str:
 
 
 def words(text: str) -> list[StatementWord]:
-    """Every word, number and section sign, in order."""
-    return [
-        StatementWord(match.start(), match.end(), match.group(), _normalize_word(match.group()))
-        for match in _WORD.finditer(text)
-    ]
-
-
-def _normalize_word(word: str) -> str:
-    folded = word.casefold().replace("\u2019", "'")
-    return folded.removesuffix("'s") or folded
+    """Return every word, number and section sign, in order."""
+    result = []
+    for match in _WORD.finditer(text):
+        word = match.group()
+        folded = word.casefold().replace("\u2019", "'")
+        folded = folded.removesuffix("'s") or folded
+        result.append(StatementWord(match.start(), match.end(), word, folded))
+    return result
 
 
 def stem(word: str) -> str:
-    """What the inflections of an English word have in common; crude, and the same for both
-    sides of a comparison."""
+    """Return the part that the inflections of an English word share; crude."""
     if len(word) < 4 or not word.isascii():
         return word
-    for ending, put, least in _ENDINGS:
+    for ending, replacement, least in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= least:
-            return _undoubled(word[: -len(ending)] + put) if not put else word[: -len(ending)] + put
-    return word.removesuffix("e") if len(word) > 4 else word
-
-
-def _undoubled(word: str) -> str:
-    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeious":
-        return word[:-1]
+            word = word[: -len(ending)]
+            if replacement:
+                return word + replacement
+            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeious":
+                return word[:-1]
+            break
     return word.removesuffix("e") if len(word) > 4 else word
 
 
@@ -112,7 +108,7 @@ _ENDINGS = (
     ("ss", "ss", 1), ("us", "us", 1), ("s", "", 3),
 )  # fmt: skip
 GENERIC_STEMS = frozenset(map(stem, GENERIC))
-StemOf = Callable[[StatementWord], str | None]  # None of a word that says nothing of a post
+StemOf = Callable[[StatementWord], str | None]  # None for words that say nothing about a post
 
 
 def english_stem(word: StatementWord) -> str | None:
@@ -120,7 +116,7 @@ def english_stem(word: StatementWord) -> str | None:
 
 
 def german_stem(word: StatementWord) -> str | None:
-    """What the inflections of a German word have in common; crude."""
+    """Return the part that the inflections of a German word share; crude."""
     folded = word.folded
     if len(folded) < 4 or not folded.isalpha() or folded in GERMAN_NO_CONTENT:
         return None

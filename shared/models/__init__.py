@@ -1,1 +1,1 @@
-"""Models behind ports: what a metric asks, who answers, and what is known of each model."""
+"""Models behind ports: protocols, bindings, and the catalogue of models."""

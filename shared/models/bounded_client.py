@@ -1,9 +1,9 @@
-"""HTTP answers that are bounded in time and in bytes, from the first byte of their head.
+"""Limits HTTP answers in time and in bytes, from the first byte of their head.
 
-httpx limits the seconds of each read, neither those of the whole answer nor its size. A server
-could send its head byte by byte, `100 Continue` without end, or a small body that unpacks to a
-large one. So the sockets below httpx count, and compressed bodies are refused: the request asks
-for none.
+httpx limits the seconds of each read, but neither the time of the whole answer nor its size. A
+server could send its head byte by byte, `100 Continue` without end, or a small body that unpacks to
+a large one. So the sockets below httpx count, and compressed bodies are refused: the request
+accepts none.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any
 import httpcore
 import httpx
 
-HEAD_BYTES = 131_072  # two reads of httpcore; h11 refuses a head of more than 100 kB
+HEAD_BYTES = 131_072  # two reads of httpcore; h11 rejects a head of more than 100 kB
 
 
 class AnswerRefused(httpx.HTTPError):
-    """An answer that is too large or compressed; its message says which."""
+    """The answer is too large or compressed, as its message says."""
 
 
 @dataclass
 class _Limit:
-    """What the answer to the request of this thread may still take."""
+    """What remains of the limits for the answer to this thread's request."""
 
     until: float  # monotonic seconds
     bytes_left: int
@@ -50,7 +50,7 @@ _limit: ContextVar[_Limit] = ContextVar("limit")
 
 
 def bounded_client(timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.Client:
-    """Return a client for `receive`, also through the proxies that the environment names."""
+    """Return a client for `receive`; it uses the proxies of the environment."""
     client = httpx.Client(
         timeout=timeout,
         limits=limits,
@@ -67,9 +67,9 @@ def bounded_client(timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.Client
 def receive(
     client: httpx.Client, request: httpx.Request, *, seconds: float, most_bytes: int
 ) -> httpx.Response:
-    """Return the whole answer. seconds: from the connection to the last byte.
+    """Return the whole answer within `seconds`, from the connection to the last byte.
 
-    Raises AnswerRefused, and what httpx raises.
+    Raises AnswerRefused and httpx's errors.
     """
     limit = _Limit(time.monotonic() + seconds, HEAD_BYTES, HEAD_BYTES)
     token = _limit.set(limit)
@@ -85,8 +85,6 @@ def receive(
 
 
 class _Stream(httpcore.NetworkStream):
-    """A socket whose reads count against the limit of the request."""
-
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream
 

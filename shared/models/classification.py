@@ -1,12 +1,11 @@
 """The ports over a classification server, `source = "classify:URL"`: judge and word rows.
 
-Spoken to: vLLM, SGLang, TEI, infinity, KServe v2. Raw logits are asked for wherever a server gives
-them, and become labels by the entry's mapping and by our own activation, as in process: TEI
-softmaxes every head of more than one output, multi-label ones too. Where a server activates, which
-is found by asking the same text both ways, its values are turned back to logits: log p of a
-softmax, log p / (1 - p) of sigmoids. It is believed only where its values fit the mapping: rows of
-sum 1 for a softmax, each in [0, 1] for sigmoids. Length is the server's affair: it refuses, and
-never cuts.
+Supports vLLM, SGLang, TEI, infinity and KServe v2. Raw logits are requested where a server has
+them, and mapped to labels with the entry's mapping and activation, as in process: TEI applies
+softmax to every head of several outputs, even multi-label ones. Where a server activates, which is
+detected by requesting the same text both ways, its values are turned back into logits: log p of a
+softmax, log p / (1 - p) of sigmoids. Values must fit the mapping: rows of sum 1 for a softmax, each
+in [0, 1] for sigmoids. Texts that are too long are rejected by the server and never cut.
 
 Source: specs "models" §4.4; vLLM docs, classify; SGLang docs, classify_models;
 text-embeddings-inference `router/src/http/types.rs`; infinity `fastapi_schemas/pymodels.py`.
@@ -37,13 +36,13 @@ from shared.models.server_records import ServerState
 from shared.models.word_rows import ServerModel
 from shared.queue.job_context import is_private
 
-AT_ONCE = 32  # texts of a request: TEI's default limit
+AT_ONCE = 32  # texts per request: TEI's default limit
 PROBES = ("The weather in the old town was lovely today", "no", "We lost the match again!")
-ROUNDING = 1e-3  # of a sum of probabilities in half precision
+ROUNDING = 1e-3  # tolerance of a sum of probabilities in half precision
 
 
 def get_classifier(entry: ModelEntry) -> ServedClassifier:
-    """The model of a `classify:` entry; one for all that ask, so that they share connections."""
+    """Return the model of a `classify:` entry, shared by all callers with its connections."""
     return _cached_classifier(entry.model_dump_json(exclude_unset=True))
 
 
@@ -53,10 +52,10 @@ def _cached_classifier(entry: str) -> ServedClassifier:
 
 
 class ServedClassifier(ServerModel):
-    """The port `shared.models.ports.Classifier`, as far as a server goes.
+    """The port `shared.models.ports.Classifier` over a server.
 
-    Raises Unavailable where the server is away, TextTooLong for a text that it refuses for its
-    length, ModelCannot for what it does not show, BadInput where its outputs fit no mapping.
+    Raises Unavailable if the server is away, TextTooLong if it rejects a text for its length,
+    ModelCannot for what it does not show, BadInput if its outputs fit no mapping.
     """
 
     def __init__(self, entry: ModelEntry) -> None:
@@ -73,8 +72,10 @@ class ServedClassifier(ServerModel):
 
     @property
     def use(self) -> ModelUse:
-        """For the provenance; the weights' hash, device and dtype are the server's affair. What its
-        labels mean is known once it was asked."""
+        """The model for the provenance; the server knows its weights' hash, device and dtype.
+
+        Labels are known after the first request.
+        """
         head = self._findings.known
         mapping = head.mapping if head else None
         return ModelUse(
@@ -99,30 +100,30 @@ class ServedClassifier(ServerModel):
         return self._read([Example(text=text) for text in texts]).probabilities
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """(N,) none: what is too long is refused."""
+        """Return False for each text, since texts that are too long are rejected."""
         return [False] * len(texts)
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """For each example (L,) probabilities."""
+        """Return (L,) probabilities for each example."""
         return list(self._read(examples).probabilities)
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """For each example P; a text that is too long is unread by itself."""
+        """Return P for each example; a text that is too long is unread."""
         if not examples:
             return []
         try:
-            found = self._read(examples)
+            readout = self._read(examples)
         except TextTooLong:
             if len(examples) == 1:
                 return [unread(self.labels, "text-too-long", TOO_LONG, reading="head")]
             half = len(examples) // 2
             return [*self.judgements(examples[:half]), *self.judgements(examples[half:])]
-        return of_head(found.probabilities, found.mass, self.labels)
+        return of_head(readout.probabilities, readout.mass, self.labels)
 
     def _read(self, examples: Sequence[Example]) -> LabelReadout:
         def ask() -> LabelReadout:
             head = self.head
-            texts = [self._text(one, head.protocol.reads_pairs) for one in examples]
+            texts = [self._text(example, head.protocol.reads_pairs) for example in examples]
             starts = range(0, len(texts), AT_ONCE)
             rows = [head.logits(texts[first : first + AT_ONCE]) for first in starts]
             logits = np.concatenate(rows) if rows else np.empty((0, len(head.mapping.outputs)))
@@ -131,7 +132,8 @@ class ServedClassifier(ServerModel):
         return self._findings.run(ask)
 
     def _text(self, example: Example, reads_pairs: bool) -> Text:
-        """As the entry's `input` says. Raises BadInput for what the server cannot read."""
+        """Return the input by the entry's `input`. Raises BadInput for what the server cannot
+        read."""
         if example.template is not None:
             raise BadInput("a classifier takes no template", pointer="/template")
         if example.prompt is not None:
@@ -147,8 +149,6 @@ class ServedClassifier(ServerModel):
 
 
 class _ServedHead:
-    """A server's outputs: its protocol, their order, whether they are logits."""
-
     def __init__(self, entry: ModelEntry, connection: Connection, served: str) -> None:
         self._connection, self._served, self._name = connection, served, entry.name
         kind = entry.protocol if entry.protocol != "auto" else find_protocol(connection)
@@ -161,23 +161,24 @@ class _ServedHead:
             not entry.kserve and np.allclose(raw.values, self._query(PROBES, raw=False).values)
         )
         self._softmaxes = raw.values.shape[1] > 1 and _is_normalized(raw.values)
-        self._own = raw.names
+        self._names = raw.names
         if kind == "tei":
-            self._own = names_of_tei(connection) or raw.names
+            self._names = names_of_tei(connection) or raw.names
         self.mapping = self._mapping(entry, raw)
-        self._columns = _order(self.mapping, self._own, raw.names)
+        self._columns = _order(self.mapping, self._names, raw.names)
 
     def logits(self, texts: Sequence[Text]) -> Floats:
-        """(N, K) in the mapping's order. Raises BadInput where activated values fit no mapping."""
+        """Return (N, K) in the mapping's order. Raises BadInput if activated values fit no
+        mapping."""
         values = self._query(texts, raw=True).values[:, self._columns]
         return self._to_logits(values) if self.activates else values
 
     def _query(self, texts: Sequence[Text], *, raw: bool) -> ServedOutputs:
         return self.protocol.predict(self._connection, self._served, texts, raw=raw)
 
-    def _mapping(self, entry: ModelEntry, answered: ServedOutputs) -> LabelMapping:
-        count = answered.values.shape[1]
-        names = self._own if self._own is not None else entry.outputs
+    def _mapping(self, entry: ModelEntry, sample: ServedOutputs) -> LabelMapping:
+        count = sample.values.shape[1]
+        names = self._names if self._names is not None else entry.outputs
         if names is None:
             raise BadInput(
                 f"the server of {entry.name!r} does not name its {count} outputs: set `outputs`",
@@ -189,27 +190,28 @@ class _ServedHead:
                 pointer="/model",
             )
         try:
-            # the entry's own names where they are the same ones
-            own = entry.outputs or ()
-            same = set(map(normalize_name, own)) == set(map(normalize_name, names))
-            return label_mapping(entry, Head(own if same else tuple(names)))
+            # prefer the entry's spelling of equal names
+            outputs = entry.outputs or ()
+            is_same = set(map(normalize_name, outputs)) == set(map(normalize_name, names))
+            return label_mapping(entry, Head(outputs if is_same else tuple(names)))
         except ValueError as error:
             raise BadInput(f"{entry.name!r}: {error}", pointer="/model") from error
 
     def _to_logits(self, values: Floats) -> Floats:
-        """The logits of activated values: exact but for a constant, which a softmax ignores."""
+        """Return the logits of activated values, exact but for a constant, which a softmax
+        ignores."""
         exclusive = self.mapping.activation == "softmax"
         inside = bool(np.all((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
         if not inside or (exclusive and not _is_normalized(values)):
             raise BadInput(
-                f"the server of {self._name!r} applies an activation of its own, and its values "
+                f"the server of {self._name!r} applies an activation, and its values "
                 f"are no {'softmax' if exclusive else 'sigmoids'}: set `activation` as it does",
                 pointer="/model",
             )
         if not exclusive and self._softmaxes:
             raise BadInput(
                 f"the server of {self._name!r} applies a softmax where its model has sigmoids, "
-                "and does not tell raw scores",
+                "and does not return raw scores",
                 pointer="/model",
             )
         shares = np.clip(values, 0.0, 1.0)
@@ -223,28 +225,28 @@ def _is_normalized(values: Floats) -> bool:
 
 
 def _order(
-    mapping: LabelMapping, own: Sequence[str] | None, answered: Sequence[str] | None
+    mapping: LabelMapping, names: Sequence[str] | None, answered: Sequence[str] | None
 ) -> list[int]:
-    """For each output of the mapping its column in an answer.
+    """Return the column of each output of the mapping in an answer.
 
-    By name; where the entry renames what the server calls LABEL_0, ..., by those numbers.
+    Columns match by name, or, if the entry renames LABEL_0, ..., by these numbers.
     """
     count = len(mapping.outputs)
     if answered is None:
         return list(range(count))
-    places = {normalize_name(name): place for place, name in enumerate(answered)}
-    wanted = [normalize_name(name) for name in mapping.outputs]
-    if set(wanted) == set(places):
-        return [places[name] for name in wanted]
-    if own is None or own == answered:
+    indices = {normalize_name(name): index for index, name in enumerate(answered)}
+    outputs = [normalize_name(name) for name in mapping.outputs]
+    if set(outputs) == set(indices):
+        return [indices[name] for name in outputs]
+    if names is None or names == answered:
         ends = {name: name.rpartition("_")[2] for name in answered}
         if not all(end.isdecimal() for end in ends.values()):
             raise BadInput(
                 f"the server names its outputs {', '.join(answered)}: name them so under `outputs`",
                 pointer="/model",
             )
-        own = sorted(answered, key=lambda name: int(ends[name]))
-    return [places[normalize_name(name)] for name in own]
+        names = sorted(answered, key=lambda name: int(ends[name]))
+    return [indices[normalize_name(name)] for name in names]
 
 
 Floats = NDArray[np.float64]
@@ -253,26 +255,21 @@ Text = str | tuple[str, str]  # a pair where the model reads pairs
 
 @dataclass(frozen=True)
 class ServedOutputs:
-    """names: (K,) of the outputs, where the answer has them; values: (N, K) in their order."""
-
-    names: tuple[str, ...] | None
-    values: Floats
+    names: tuple[str, ...] | None  # (K,) of the outputs, if the answer has them
+    values: Floats  # (N, K)
 
 
 @dataclass(frozen=True)
 class ClassificationProtocol:
-    """One kind of server. Raises AnswerUnread for an answer of another shape.
+    """One kind of server. Raises AnswerUnread for an answer of another shape."""
 
-    has_raw: whether it knows a way to say logits at all. reads_pairs: two texts as a pair.
-    """
-
-    has_raw: bool = True
+    has_raw: bool = True  # can return logits
     reads_pairs: bool = False
 
     def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
     ) -> ServedOutputs:
-        """The outputs for each text."""
+        """Return the outputs for each text."""
         raise NotImplementedError
 
 
@@ -313,14 +310,14 @@ class VllmClassify(ClassificationProtocol):
     ) -> ServedOutputs:
         body: Json = {"model": served, "input": list(texts)}
         if self.has_raw:
-            body |= {"use_activation": not raw, "activation": not raw}  # before 0.12: the second
+            body |= {"use_activation": not raw, "activation": not raw}  # `activation` before 0.12
         [answer] = connection.post_at_root(self.path, [body])
-        found = _read(_Data, answer).data
-        return ServedOutputs(None, _rows([one.probs for one in found], len(texts)))
+        rows = _read(_Data, answer).data
+        return ServedOutputs(None, _rows([row.probs for row in rows], len(texts)))
 
 
 class TeiPredict(ClassificationProtocol):
-    """`/predict` of text-embeddings-inference: named, the likeliest first."""
+    """`/predict` of text-embeddings-inference: named outputs, likeliest first."""
 
     def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
@@ -332,7 +329,7 @@ class TeiPredict(ClassificationProtocol):
 
 
 class InfinityClassify(ClassificationProtocol):
-    """`/classify` of infinity: named, the likeliest first; `raw_scores` may be ignored."""
+    """`/classify` of infinity: named outputs, likeliest first; `raw_scores` may be ignored."""
 
     def predict(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
@@ -345,7 +342,7 @@ class InfinityClassify(ClassificationProtocol):
 
 @dataclass(frozen=True, kw_only=True)
 class KserveInfer(ClassificationProtocol):
-    """`/v2/models/NAME/infer`: texts in, logits out, by the tensors' names."""
+    """`/v2/models/NAME/infer`: texts in, logits out, with the entry's tensor names."""
 
     tensors: KserveTensors
 
@@ -370,18 +367,18 @@ BY_NAME: Mapping[str, ClassificationProtocol] = {
 
 
 def find_protocol(connection: Connection) -> str:
-    """The server's kind, by what it says of itself. Raises BadInput where it says nothing."""
+    """Return the server's kind from its own endpoints. Raises BadInput if it does not state it."""
     for path in ("/info", "/models", "/v1/models"):
         try:
-            said = connection.get_at_root(path)
+            answer = connection.get_at_root(path)
         except BadInput:
             continue
-        kind = said.get("model_type") if isinstance(said, dict) else None
+        kind = answer.get("model_type") if isinstance(answer, dict) else None
         if isinstance(kind, dict) and "classifier" in kind:
             return "tei"
-        owners = {str(one.get("owned_by")) for one in listed_models(said)}
-        if known := sorted(owners & BY_NAME.keys()):
-            return known[0]
+        owners = {str(model.get("owned_by")) for model in listed_models(answer)}
+        if kinds := sorted(owners & BY_NAME.keys()):
+            return kinds[0]
     raise BadInput(
         "the server does not say of which kind it is: if its address is right, set `protocol` to "
         f"{', '.join(BY_NAME)} or kserve-v2",
@@ -390,17 +387,17 @@ def find_protocol(connection: Connection) -> str:
 
 
 def names_of_tei(connection: Connection) -> tuple[str, ...] | None:
-    """Names of its outputs, in order; None where it does not say."""
+    """Return the names of its outputs in order, or None if it does not state them."""
     try:
         labels = connection.get_at_root("/info")["model_type"]["classifier"]["id2label"]
-        return tuple(str(labels[str(place)]) for place in range(len(labels)))
+        return tuple(str(labels[str(index)]) for index in range(len(labels)))
     except (BadInput, KeyError, TypeError):
         return None
 
 
 def _named(rows: Sequence[Sequence[_Named]], count: int) -> ServedOutputs:
-    names = tuple(sorted({one.label for row in rows for one in row}))
-    by_name = [{one.label: one.score for one in row} for row in rows]
+    names = tuple(sorted({output.label for row in rows for output in row}))
+    by_name = [{output.label: output.score for output in row} for row in rows]
     if any(len(row) != len(names) for row in by_name):
         raise AnswerUnread("the server does not answer all outputs")
     return ServedOutputs(names, _rows([[row[name] for name in names] for row in by_name], count))
@@ -408,7 +405,7 @@ def _named(rows: Sequence[Sequence[_Named]], count: int) -> ServedOutputs:
 
 def _rows(values: Sequence[Sequence[float]], count: int) -> Floats:
     if len(values) != count or len({len(row) for row in values}) > 1:
-        raise AnswerUnread("the server answers another number of outputs than it was asked for")
+        raise AnswerUnread("the server returns another number of outputs than requested")
     return np.array(values, dtype=np.float64)
 
 
@@ -416,7 +413,7 @@ def _read(shape: type[Any], answer: Any) -> Any:
     try:
         return shape.model_validate(answer)
     except ValidationError as error:
-        place = "" if is_private() else dotted(first_fault(error))
+        path = "" if is_private() else dotted(first_fault(error))
         raise AnswerUnread(
-            f"the classification server answers something else: {place or 'another shape'}"
+            f"the classification server answers something else: {path or 'another shape'}"
         ) from error

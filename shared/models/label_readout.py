@@ -1,13 +1,14 @@
-"""From a head's raw logits to probabilities of canonical labels.
+"""Converts a head's raw logits to probabilities of canonical labels.
 
-Symbols: N rows, K outputs, L labels; z logits, T temperature. Source: specs "models" §1.1, §1.2;
-the activations are those of the Transformers pipeline (`TextClassificationPipeline`).
+N rows, K outputs, L labels; z logits, T temperature. Source: specs "models" §1.1, §1.2; activations
+as in the Transformers pipeline (`TextClassificationPipeline`).
 
-- softmax: p = softmax(z / T) over all K outputs; P(label) = sum of its outputs'. Ignored outputs
-  keep their share: P is not renormalised, and `mass` says what it sums to.
-- sigmoid: p = 1 / (1 + exp(-z / T)); of several outputs the greatest (`max`), or 1 - prod(1 - p)
-  (`any`). With a complement, P(other) = 1 - P(label), and there is no mass. Without one, the
-  labels' values are divided by their sum, which is the mass.
+softmax: p = softmax(z / T) over all K outputs; P(label) is the sum over its outputs. Ignored
+outputs keep their share: P is not renormalised, and `mass` is its sum.
+
+sigmoid: p = 1 / (1 + exp(-z / T)); of several outputs the largest (`max`), or 1 - prod(1 - p)
+(`any`). With a complement, P(other) = 1 - P(label), without a mass. Otherwise the labels' values
+are divided by their sum, which is the mass.
 """
 
 from __future__ import annotations
@@ -23,26 +24,26 @@ from shared.contracts.judgement import NO_MASS, NO_NUMBER, Judgement, unread
 from shared.contracts.labels import LabelMapping
 
 Floats = NDArray[np.float64]
-STEEPEST = 700.0  # exp of more overflows; a sigmoid there is 1e-304 from its end
+STEEPEST = 700.0  # beyond it exp overflows; a sigmoid there is within 1e-304 of 0 or 1
 
 
 @dataclass(frozen=True)
 class LabelReadout:
-    """What a head said of the labels."""
+    """Probabilities of labels from a head."""
 
     probabilities: Floats  # (N, L), in [0, 1]
-    mass: Floats | None  # (N,) what all labels had together; None: not defined
+    mass: Floats | None  # (N,) sum over all labels; None: not defined
 
 
 def softmax(logits: Floats) -> Floats:
-    """(N, K) logits to probabilities, rows sum to 1."""
+    """Convert (N, K) logits to probabilities; rows sum to 1."""
     raised: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares: Floats = raised / raised.sum(axis=1, keepdims=True)
     return shares
 
 
 def read_labels(logits: Floats, mapping: LabelMapping, temperature: float = 1.0) -> LabelReadout:
-    """(N, K) raw logits to (N, L) probabilities."""
+    """Convert (N, K) raw logits to (N, L) probabilities."""
     scaled = logits / temperature
     if mapping.activation == "softmax":
         shares = softmax(scaled)
@@ -60,38 +61,37 @@ def read_labels(logits: Floats, mapping: LabelMapping, temperature: float = 1.0)
 
 
 def _complement(mapping: LabelMapping) -> int | None:
-    empty = [place for place, columns in enumerate(mapping.columns.values()) if not columns]
+    empty = [index for index, columns in enumerate(mapping.columns.values()) if not columns]
     return empty[0] if empty else None
 
 
 def _independent(scaled: Floats, mapping: LabelMapping) -> Floats:
-    """(N, L) sigmoids of each label's outputs, combined."""
     answers = np.empty((len(scaled), len(mapping.columns)))
     empty = _complement(mapping)
-    for place, columns in enumerate(mapping.columns.values()):
-        own = scaled[:, list(columns)]
+    for index, columns in enumerate(mapping.columns.values()):
+        logits = scaled[:, list(columns)]
         if columns and mapping.combine == "max":
-            answers[:, place] = 1 / (1 + np.exp(-own.max(axis=1)))
+            answers[:, index] = 1 / (1 + np.exp(-logits.max(axis=1)))
         elif columns:
-            answers[:, place] = 1 - np.prod(1 / (1 + np.exp(own)), axis=1)
+            answers[:, index] = 1 - np.prod(1 / (1 + np.exp(logits)), axis=1)
     if empty is not None:
         answers[:, empty] = 1.0 - answers[:, 1 - empty]
     return answers
 
 
 def of_head(probabilities: Floats, mass: Floats | None, labels: Sequence[str]) -> list[Judgement]:
-    """(N,) from a head's (N, L) probabilities and their (N,) mass; None: not defined."""
+    """Return judgements from a head's (N, L) probabilities and their (N,) mass, if defined."""
     shares = [None] * len(probabilities) if mass is None else np.minimum(mass, 1.0).tolist()
-    found = []
+    judgements = []
     for row, share in zip(probabilities.tolist(), shares, strict=True):
         if not all(map(math.isfinite, row)):
-            found.append(unread(labels, "answer-unread", NO_NUMBER, reading="head"))
+            judgements.append(unread(labels, "answer-unread", NO_NUMBER, reading="head"))
         elif share is not None and share < NO_MASS:
             detail = f"the model gives all labels together {share:.3g}"
-            found.append(unread(labels, "answer-unread", detail, reading="head", mass=share))
+            judgements.append(unread(labels, "answer-unread", detail, reading="head", mass=share))
         else:
             row = tuple(row)
-            found.append(
+            judgements.append(
                 Judgement(labels=tuple(labels), probabilities=row, mass=share, reading="head")
             )
-    return found
+    return judgements

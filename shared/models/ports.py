@@ -1,10 +1,9 @@
-"""Ports: what metrics see of models, bound once a process, and the calls that they take.
+"""The ports: what metrics see of models, bound once per process, and the calls they accept.
 
-A worker binds one implementation at start (`bind`); a metric asks for it by `models()`. An
-operation is performed on the ports in one place. Completions for many requests take as few calls as
-their draws allow: a writer draws a prompt with (seed, `draw`), here its place among the prompts of
-its own request, so that prompts of all requests under the same sampling share a call and each is
-drawn as if its request were alone. Loaded by workers only.
+A worker binds one implementation at start (`bind`), and a metric gets it by `models()`. Completions
+for many requests share calls: a prompt is drawn with (seed, `draw`), where `draw` is its index in
+its own request, so prompts of all requests with the same sampling share a call, and each is drawn
+as if its request were alone. For workers only.
 """
 
 from __future__ import annotations
@@ -45,55 +44,60 @@ Floats = NDArray[np.float64]
 
 
 class Judge(Protocol):
-    """Anything that tells how likely labels are: encoders, causal models, servers of either.
+    """Anything that returns probabilities of labels: encoders, causal models, servers of either.
 
-    A causal model reads its labels off the example's template, else off its own prompt. Values do
-    not depend on what else is asked in the same call. Raises BadInput for an example that the model
-    cannot judge (a template for an encoder; for a causal model neither template nor prompt),
-    ModelCannot for what a server does not show (`shared.models.catalogue.entry`), Unavailable where
-    the model cannot answer now.
+    A causal model has the labels of the example's template, or of its own prompt. Values do not
+    depend on other examples of the call. Raises BadInput for an example that the model cannot judge
+    (a template for an encoder; neither template nor prompt for a causal model), ModelCannot for
+    what a server does not show (`shared.models.catalogue.entry`), Unavailable if the model cannot
+    answer now.
     """
 
     @property
     def use(self) -> ModelUse:
-        """Name, revision, hash, device and dtype, for the provenance."""
+        """The model for the provenance: name, revision, hash, device and dtype."""
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """BCP 47 tags of the languages that it was trained on, `*`: all; empty: not stated."""
+        """BCP 47 tags of the languages it was trained on, `*`: all; empty: not stated."""
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        """What it can be asked, by its kind and source."""
+        """The supported operations, by kind and source."""
 
     @property
     def mask_text(self) -> str:
-        """The string in place of a masked word in rows of words."""
+        """The string that replaces a masked word in rows of words."""
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """The labels, in the order of the columns of every answer about this example."""
+        """Return the labels, in the order of every answer's columns."""
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
-        """How the model reads each example; positions in rows and attributions refer to this."""
+        """Return each example's tokens, to which rows and attributions refer."""
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
+        """Return (L,) probabilities of the labels for each example, in [0, 1], of sum 1."""
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """For each example its labels' P, how it was read and with which mass; or why there is
-        none. Where there is one, it is the same number as `judge` gives."""
+        """Return P of the labels for each example with its reading and mass, or the reason for
+        none.
+
+        P is equal to that of `judge`.
+        """
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
-        """For each example (R, L) probabilities, one row a variation."""
+        """Return (R, L) probabilities for each example, one row per variation."""
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
-        """For each example P of its variations in words, each judged as the string that it is.
-        Deviates from specs "models" §4.1, (R, L) alone: a P that was not read has its reason."""
+        """Return P of each example's word variations, each judged as its string.
+
+        Deviates from specs "models" §4.1, (R, L) only: a missing P has its reason.
+        """
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """For each example the importance of its tokens for the logit of its target label."""
+        """Return the importance of each example's tokens for the logit of its target label."""
 
 
 class Classifier(Judge, Protocol):
@@ -104,87 +108,85 @@ class Classifier(Judge, Protocol):
         """The labels, in the order of the columns of `probabilities`."""
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """(N, L) probabilities in [0, 1], rows sum to 1.
+        """Return (N, L) probabilities in [0, 1]; rows sum to 1.
 
-        A row's value does not depend on the other rows. Texts over the model's length are cut:
-        ask `truncated` which. Raises Unavailable where the model cannot answer now.
+        A row does not depend on other rows. Texts over the model's length are cut, as `truncated`
+        says. Raises Unavailable if the model cannot answer now.
         """
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """(N,) which texts are longer than the model reads."""
+        """Return (N,) which texts are longer than the model reads."""
 
 
 class Writer(Protocol):
-    """A language model that continues text; this much an OpenAI-compatible server can do too."""
+    """A language model that continues text; OpenAI-compatible servers can do this too."""
 
     @property
     def use(self) -> ModelUse:
-        """Name, revision, hash, device and dtype, for the provenance."""
+        """The model for the provenance: name, revision, hash, device and dtype."""
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """BCP 47 tags of the languages that it was trained on, `*`: all; empty: not stated."""
+        """BCP 47 tags of the languages it was trained on, `*`: all; empty: not stated."""
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """A completion of each prompt, drawn with the seed and its `draw`, else its place."""
+        """Return a completion of each prompt, drawn with the seed and its `draw` or index."""
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
-        """Token log-probabilities of each given completion after its prompt."""
+        """Return token log-probabilities of each completion after its prompt."""
 
 
 class LanguageModel(Judge, Writer, Protocol):
-    """A causal language model whose inside we can see."""
+    """A causal language model with access to its tokens and gradients."""
 
 
 class Similarity(Protocol):
-    """g(a, b): how similar two texts are."""
+    """A model of g(a, b), the similarity of two texts."""
 
     @property
     def use(self) -> ModelUse:
-        """Name, revision, hash, device and dtype, for the provenance."""
+        """The model for the provenance: name, revision, hash, device and dtype."""
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
-        """(N,) in [0, 1]; a pair's value does not depend on the other pairs."""
+        """Return (N,) values in [0, 1]; a pair does not depend on other pairs."""
 
 
 class Models(Protocol):
-    """Where a metric gets its models from: in this process, over a queue, or over HTTP.
+    """The source of models: in this process, over a queue, or over HTTP.
 
     Every method raises BadInput (pointer `/model`) for an unknown name or another kind of model.
     """
 
     def kind(self, name: str) -> ModelKind:
-        """What is configured under this name."""
+        """Return the kind of the model."""
 
     def reader_of(self, name: str) -> str | None:
-        """The language model that reads explanations beside this one, as its entry says."""
+        """Return the language model that reads explanations for this one, by its entry."""
 
     def judge(self, name: str) -> Judge:
-        """The model of this name that tells how likely labels are: of kind classifier or causal,
-        in this process, behind the queue or behind a server."""
+        """Return the classifier or causal model, in this process, behind the queue or a server."""
 
     def classifier(self, name: str) -> Classifier:
-        """The classifier configured under this name, for plain texts. Metrics ask a `judge`."""
+        """Return the classifier, for plain texts. Metrics use `judge`."""
 
     def language_model(self, name: str) -> LanguageModel:
-        """The causal model configured under this name."""
+        """Return the causal model."""
 
     def writer(self, name: str) -> Writer:
-        """The causal model of this name, here or behind an OpenAI-compatible server."""
+        """Return the causal model, here or behind an OpenAI-compatible server."""
 
     def similarity(self, name: str) -> Similarity:
-        """The bi-encoder or cross-encoder configured under this name."""
+        """Return the bi-encoder or cross-encoder."""
 
 
 class CatalogueModels(ABC):
-    """What every binding of `Models` takes from the catalogue.
+    """The base of every binding of `Models`.
 
-    Its methods raise BadInput for an unknown name or a model of another kind, ModelNotReady where
-    it is being loaded or cannot be, or its server is away.
+    Its methods raise BadInput for an unknown name or another kind of model, ModelNotReady if it is
+    not loaded, or its server is away.
     """
 
     def __init__(self, catalogue: Catalogue, states: ModelStates | None = None) -> None:
-        """states: where it is told how the models are."""
         self._catalogue = catalogue
         self._states = states or ModelStates()
 
@@ -207,7 +209,7 @@ class CatalogueModels(ABC):
         return self.language_model(name)
 
     def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
-        """The entry of this name. The reader has one of its own, which no request can name."""
+        """Return the entry; the reader has its own, which no request can name."""
         if name == READER.name:
             return READER
         entry = self._catalogue.of_kind(name, *kinds)
@@ -221,12 +223,13 @@ class _Binding:
 
 
 def bind(models: Models | None) -> None:
-    """Choose where this process's services get their models from."""
+    """Set the source of models for this process's services."""
     _Binding.models = models
 
 
 def models() -> Models:
-    """The bound models. Raises Unavailable where nothing is bound, JobStopped in a stopped job."""
+    """Return the bound models. Raises Unavailable if none are bound, JobStopped in a stopped
+    job."""
     check()
     if _Binding.models is None:
         raise Unavailable("no models are bound: Local() of touchstone_client binds them")
@@ -234,9 +237,9 @@ def models() -> Models:
 
 
 def perform(operation: Any, models: Models, name: str) -> Any:
-    """The answer as JSON, of the type that `operation.answer` states.
+    """Return the answer as JSON of the type `operation.answer`.
 
-    Raises BadInput where this kind of model cannot do what is asked.
+    Raises BadInput if this kind of model cannot perform the operation.
     """
     return operation.answer.as_json(_perform(operation, models, name))
 
@@ -277,7 +280,7 @@ def _evaluate(operation: Message, model: Judge) -> Any:
 
 
 def describe(models: Models, name: str) -> op.Description:
-    """Load the model and say what it is."""
+    """Load the model and describe it."""
     kind = models.kind(name)
     if kind in ("similarity", "cross-encoder"):
         use = models.similarity(name).use
@@ -294,7 +297,7 @@ def describe(models: Models, name: str) -> op.Description:
 
 
 def _of_prompt(model: Judge) -> tuple[str, ...]:
-    """The labels that a causal model's own prompt asks for; none where requests bring theirs."""
+    """Return the labels of a causal model's own prompt; () if requests bring theirs."""
     for example in (op.Example(text=""), op.Example(text="", text_pair="")):
         with suppress(BadInput):
             return model.labels_of(example)
@@ -303,7 +306,7 @@ def _of_prompt(model: Judge) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class PromptOfRequest:
-    """A prompt to complete; `owner` tells the requests of a batch apart."""
+    """A prompt to complete; `owner` identifies its request in the batch."""
 
     owner: int
     model: str
@@ -312,36 +315,36 @@ class PromptOfRequest:
 
 
 def generate(prompts: Sequence[PromptOfRequest]) -> list[Completion]:
-    """(N,) completions, in the order of the prompts. Raises Unavailable and BadInput."""
+    """Return (N,) completions in the order of the prompts. Raises Unavailable and BadInput."""
     groups: dict[tuple[str, Sampling], list[int]] = {}
     drawn = _number_samples(prompts)
-    for place, one in enumerate(prompts):
-        greedy = one.sampling.temperature == 0
-        settled = one.sampling.model_copy(update={"seed": 0}) if greedy else one.sampling
-        groups.setdefault((one.model, settled), []).append(place)
-    found: dict[int, Completion] = {}
-    for (model, sampling), places in groups.items():
-        answers = _complete(model, [drawn[place] for place in places], sampling)
-        found.update(zip(places, answers, strict=True))
-    return [found[place] for place in range(len(prompts))]
+    for index, prompt in enumerate(prompts):
+        sampling = prompt.sampling
+        if sampling.temperature == 0:  # greedy draws share a call whatever their seed
+            sampling = sampling.model_copy(update={"seed": 0})
+        groups.setdefault((prompt.model, sampling), []).append(index)
+    completions: dict[int, Completion] = {}
+    for (model, sampling), indices in groups.items():
+        answers = _complete(model, [drawn[index] for index in indices], sampling)
+        completions.update(zip(indices, answers, strict=True))
+    return [completions[index] for index in range(len(prompts))]
 
 
 def _number_samples(prompts: Sequence[PromptOfRequest]) -> list[Prompt]:
-    """Sampled prompts numbered within their owner, model and sampling; greedy ones as they are."""
-    before: Counter[tuple[int, str, Sampling]] = Counter()
+    """Number sampled prompts within their owner, model and sampling; greedy ones stay."""
+    counts: Counter[tuple[int, str, Sampling]] = Counter()
     numbered = []
-    for one in prompts:
-        if one.sampling.temperature == 0:
-            numbered.append(one.prompt)
+    for row in prompts:
+        if row.sampling.temperature == 0:
+            numbered.append(row.prompt)
             continue
-        key = one.owner, one.model, one.sampling
-        numbered.append(one.prompt.model_copy(update={"draw": before[key]}))
-        before[key] += 1
+        key = row.owner, row.model, row.sampling
+        numbered.append(row.prompt.model_copy(update={"draw": counts[key]}))
+        counts[key] += 1
     return numbered
 
 
 def _complete(model: str, prompts: Sequence[Prompt], sampling: Sampling) -> Iterable[Completion]:
-    """Greedy answers to equal prompts are equal: each is asked once."""
     writer = models().writer(model)
     if sampling.temperature > 0:
         return writer.generate(prompts, sampling)

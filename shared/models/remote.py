@@ -1,9 +1,9 @@
 """Models behind the queue: every method of a port is one call to a model worker.
 
-A call is a small message out and an answer on a reply list that expires; both hold callers' texts
-and are encrypted on their way. A repeated call changes nothing, so that one without an answer by
-its deadline is sent again, twice at most. The model worker performs it on the models of its process
-(`handle_call`). Servers are asked without a detour.
+A call is a small message, and its answer comes on a reply list that expires. Both have users' texts
+and are encrypted. A repeated call changes nothing, so a call without an answer by its deadline is
+sent again, at most twice. The model worker performs it on the models of its process
+(`handle_call`). Servers are called directly.
 """
 
 from __future__ import annotations
@@ -79,40 +79,39 @@ ModelService = Literal["inference", "similarity"]
 SENDINGS = 3
 LONGEST_BLOCK_SECONDS = 3_600
 NOTICE_SECONDS = 0.5
-REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
+REPLY_SECONDS = 300  # expiry of an answer that nobody takes
 ASK_SECONDS = 1.0
-SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
+SEND_PAUSE_SECONDS = 1.0  # before another try to send an answer
 
 logger = telemetry.logger(__name__)
 
 
 class RemoteCall(Message):
-    """What a model worker is asked, and for whose job. `deadline` in unix seconds: later nobody
-    waits any more for this sending; `given_up`: for any; `private`: no log may quote it."""
+    """A call to a model worker, with the job that it is for."""
 
     id: str
     model: ModelName
     operation: op.Operation
-    deadline: float
-    given_up: float | None = None
+    deadline: float  # unix seconds, after which nobody waits for this sending
+    given_up: float | None = None  # unix seconds, after which nobody waits for any sending
     tenant: str = ""
     batch: bool = False
-    private: bool = False
+    private: bool = False  # no log may quote it
 
 
 class RemoteError(Message):
-    """An error that crosses the wire."""
+    """An error in transport form."""
 
     error: Literal[
         "AnswerCut", "BadInput", "DegenerateInput", "ModelNotReady", "Unavailable", "ScoringError"
     ]
     detail: str
     pointer: str | None = None
-    state: ModelState = "loading"  # of the model, where it is not ready
+    state: ModelState = "loading"  # of a model that is not ready
 
 
 class CallResponse(Message):
-    """An answer, as JSON of the operation's answer type, or a refusal."""
+    """An answer as JSON of the operation's answer type, or an error."""
 
     answer: Any = None
     refusal: RemoteError | None = None
@@ -125,30 +124,31 @@ ERRORS: dict[str, type[ScoringError]] = {
 
 
 def service_of(kind: ModelKind) -> ModelService:
-    """The service whose workers hold models of this kind."""
+    """Return the service whose workers hold models of this kind."""
     return "similarity" if kind in ("similarity", "cross-encoder") else "inference"
 
 
 def task_name(service: ModelService) -> str:
-    """The Celery task, and the queue, of the calls to a service of models."""
+    """Return the Celery task, and queue, of calls to a model service."""
     return f"model.{service}"
 
 
 def cancel_key(call_id: str) -> str:
-    """The Redis key that is there once nobody waits for the answer."""
+    """Return the Redis key that exists once nobody waits for the answer."""
     return f"withdrawn:{call_id}"
 
 
 def response_list(call_id: str) -> str:
-    """The Redis list on which the answer comes."""
+    """Return the Redis list for the answer."""
     return f"reply:{call_id}"
 
 
 @lru_cache(maxsize=MOST_SERVERS)
 def response_client(address: str) -> redis.Redis:
-    """Connections for blocking reads: their socket waits longer than any read blocks.
+    """Return connections for blocking reads, whose sockets wait longer than any read.
 
-    address: of the Redis with the queue of the call (`Settings.redis_of`)."""
+    address: the Redis with the call's queue (`Settings.redis_of`).
+    """
     return client(
         LONGEST_BLOCK_SECONDS,
         patient=True,
@@ -159,15 +159,17 @@ def response_client(address: str) -> redis.Redis:
 
 
 def encode_message(message: Message) -> str:
-    """A call or a reply as it travels; Redis may write it to a file, so keys encrypt it."""
+    """Return a call or reply in transport form; encrypted, since Redis may write it to a file."""
     sealer = secret_sealer(settings())
-    plain = isinstance(message, RemoteCall) and not message.private
-    text = message.model_dump_json(exclude={"private"} if plain else None)  # older workers read it
+    is_public = isinstance(message, RemoteCall) and not message.private
+    text = message.model_dump_json(
+        exclude={"private"} if is_public else None
+    )  # older workers do not know `private`
     return text if sealer is None else sealer.seal(text)
 
 
 def decode_message(message: str | bytes) -> str | bytes:
-    """The JSON of a call or a reply. Raises Unreadable where no key of this process opens it."""
+    """Return the JSON of a call or reply. Raises Unreadable if no key of this process opens it."""
     if message[:1] in ("{", b"{"):
         return message
     sealer = secret_sealer(settings())
@@ -178,12 +180,12 @@ def decode_message(message: str | bytes) -> str | bytes:
 
 @lru_cache(maxsize=MOST_SERVERS)
 def prompt_client(address: str) -> redis.Redis:
-    """Connections for who would rather know nothing than wait."""
+    """Return connections that fail rather than wait."""
     return client(NOTICE_SECONDS, patient=True, url=address)
 
 
 def call_model(service: ModelService, model: str, operation: Any) -> Any:
-    """The answer to one operation. Raises what the model raised, or Unavailable."""
+    """Return the answer to one operation. Raises the model's error, or Unavailable."""
     raw = _call(service, model, operation)
     try:
         reply = CallResponse.model_validate_json(decode_message(raw))
@@ -198,15 +200,21 @@ def call_model(service: ModelService, model: str, operation: Any) -> Any:
 
 
 def _call(service: ModelService, model: str, operation: Any) -> bytes:
-    began, longest, call_id = time.monotonic(), settings().call_seconds, secrets.token_hex(16)
-    job, until = current(), began + SENDINGS * longest
-    for sending, seconds in enumerate(iter_retries(SENDINGS, longest)):
+    started, call_seconds, call_id = (
+        time.monotonic(),
+        settings().call_seconds,
+        secrets.token_hex(16),
+    )
+    job, until = current(), started + SENDINGS * call_seconds
+    for sending, seconds in enumerate(iter_retries(SENDINGS, call_seconds)):
         call = RemoteCall(
             id=call_id,
             model=model,
             operation=operation,
             deadline=time.time() + seconds,
-            given_up=time.time() + until - time.monotonic(),  # anew: the clock may have been set
+            given_up=time.time()
+            + until
+            - time.monotonic(),  # computed again, since the clock may have been set
             tenant=job.tenant if job else "",
             batch=job is not None and job.batch,
             private=job is not None and job.private,
@@ -215,15 +223,14 @@ def _call(service: ModelService, model: str, operation: Any) -> bytes:
         if raw is not None:
             return raw
         logger.warning("call.unanswered", model=model, call=call_id, sending=sending + 1)
-    detail = f"the model {model!r} gave no answer in {time.monotonic() - began:.0f} s"
-    if _is_away(service):  # the job waits; an answer that fails to come costs it an attempt
+    detail = f"the model {model!r} gave no answer in {time.monotonic() - started:.0f} s"
+    if _is_away(service):  # the job waits without losing an attempt
         detail += f": no worker of {service} can be reached"
         raise ModelNotReady(detail, model=model, state="away")
     raise Unavailable(detail)
 
 
 def _is_away(service: ModelService) -> bool:
-    """True if the service's queue cannot be reached, or none of its workers is running."""
     try:
         prompt_client(settings().redis_of(service)).ping()
     except RedisError:
@@ -235,20 +242,20 @@ def _is_away(service: ModelService) -> bool:
 def _send_and_wait(service: ModelService, call: RemoteCall, seconds: float) -> bytes | None:
     queue, address = task_name(service), settings().redis_of(service)
     try:
-        with producer(service) as through:
+        with producer(service) as kombu_producer:
             app.send_task(
                 queue,
                 args=(encode_message(call),),
                 queue=batch_queue(queue) if call.batch else queue,
                 retry=False,
                 headers=inject_trace(),
-                producer=through,
+                producer=kombu_producer,
             )
         return _wait(call, seconds, address)
-    except JobStopped:  # the worker looks for this; where it is lost, it stops at `given_up`
-        lasting = int(SENDINGS * settings().call_seconds) + 1
+    except JobStopped:  # the worker checks this key; without it, it stops at `given_up`
+        expiry = int(SENDINGS * settings().call_seconds) + 1
         with suppress(RedisError):
-            prompt_client(address).set(cancel_key(call.id), 1, ex=lasting)
+            prompt_client(address).set(cancel_key(call.id), 1, ex=expiry)
         raise
     except (RedisError, OperationalError, OSError) as error:
         logger.warning("call.broken", call=call.id, error=type(error).__name__)
@@ -257,20 +264,20 @@ def _send_and_wait(service: ModelService, call: RemoteCall, seconds: float) -> b
 
 
 def _wait(call: RemoteCall, seconds: float, address: str) -> bytes | None:
-    """The answer, or None after so many seconds; a job that is stopped meanwhile raises."""
+    """Return the answer, or None after `seconds`. Raises if the job is stopped."""
     until = time.monotonic() + seconds
-    with waiting() as still_wanted:
-        while (left := until - time.monotonic()) > 0:
-            still_wanted()
-            wait = max(LEAST_WAIT_SECONDS, min(SLICE_SECONDS, left))
-            found = response_client(address).blpop([response_list(call.id)], timeout=wait)
-            if found is not None:
-                return found[1]  # type: ignore[return-value]  # not decoded
+    with waiting() as check_wanted:
+        while (remaining := until - time.monotonic()) > 0:
+            check_wanted()
+            wait = max(LEAST_WAIT_SECONDS, min(SLICE_SECONDS, remaining))
+            reply = response_client(address).blpop([response_list(call.id)], timeout=wait)
+            if reply is not None:
+                return reply[1]  # type: ignore[return-value]  # not decoded
     return None
 
 
 def register_model_task(service: ModelService) -> Any:
-    """Register `model.<service>`; the body is `handle_call`, which tests call directly."""
+    """Register `model.<service>`, whose body is `handle_call`."""
 
     @app.task(name=task_name(service), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
     def task(self: Any, message: str) -> None:
@@ -281,10 +288,13 @@ def register_model_task(service: ModelService) -> Any:
 
 
 def handle_call(message: str) -> None:
-    """Perform one call, unless nobody waits for it any more."""
+    """Perform one call, unless nobody waits for it."""
     try:
         call = RemoteCall.model_validate_json(decode_message(message))
-    except (ValidationError, Unreadable) as error:  # of another version or key; it is asked again
+    except (
+        ValidationError,
+        Unreadable,
+    ) as error:  # of another version or key; the caller sends it again
         logger.error("call.unreadable", exc_info=untold(error))
         return
     if call.deadline < time.time():
@@ -309,7 +319,7 @@ def handle_call(message: str) -> None:
 
 
 class _CancelEvent(threading.Event):
-    """Set once the caller has withdrawn its call; asks Redis, at most once a second."""
+    """Set once the caller has withdrawn its call; checks Redis at most once a second."""
 
     def __init__(self, call: RemoteCall) -> None:
         super().__init__()
@@ -319,7 +329,7 @@ class _CancelEvent(threading.Event):
     def is_set(self) -> bool:
         if not super().is_set() and time.monotonic() >= self._ask_at:
             self._ask_at = time.monotonic() + ASK_SECONDS
-            with suppress(RedisError):  # it answers in vain, if at all
+            with suppress(RedisError):  # then it answers in vain at worst
                 if prompt_client(own_address()).exists(self._key):
                     self.set()
         return super().is_set()
@@ -333,13 +343,13 @@ def _run_call(call: RemoteCall) -> CallResponse:
     except ScoringError as error:
         return _to_error(error)
     except Exception as error:
-        told = untold(error) if call.private else error
-        logger.error("call.crashed", call=call.id, model=call.model, exc_info=told)
+        exc_info = untold(error) if call.private else error
+        logger.error("call.crashed", call=call.id, model=call.model, exc_info=exc_info)
         return _to_error(ScoringError(f"the model worker failed: {type(error).__name__}"))
 
 
 def _to_error(error: ScoringError) -> CallResponse:
-    """The error under the nearest name that the wire knows."""
+    """Return the error under the nearest name of the transport."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
     refusal = {"error": name, "detail": error.detail, "pointer": error.pointer}
     if isinstance(error, ModelNotReady):
@@ -348,8 +358,11 @@ def _to_error(error: ScoringError) -> CallResponse:
 
 
 def _send(call: RemoteCall, reply: CallResponse) -> None:
-    """As often as it takes while this sending is waited for: the work is done, and a caller that
-    hears nothing waits for all of its deadline before it asks again."""
+    """Send the reply, again and again while this sending is waited for.
+
+    The work is done, and a caller without a reply waits for its whole deadline before it calls
+    again.
+    """
     message, target = encode_message(reply), response_list(call.id)
     while True:
         try:
@@ -366,8 +379,6 @@ def _send(call: RemoteCall, reply: CallResponse) -> None:
 
 
 class RemoteModel:
-    """What all models behind the queue share."""
-
     def __init__(self, entry: ModelEntry) -> None:
         self._entry = entry
 
@@ -381,7 +392,6 @@ class RemoteModel:
 
     @property
     def use(self) -> ModelUse:
-        """As the worker that holds the model states it."""
         return self._description.use
 
 
@@ -390,7 +400,7 @@ class RemoteJudge(RemoteModel):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """BCP 47 tags of the languages that it was trained on, `*`: all; empty: not stated."""
+        """BCP 47 tags of the languages it was trained on, `*`: all; empty: not stated."""
         return self._description.languages
 
     @property
@@ -402,7 +412,7 @@ class RemoteJudge(RemoteModel):
         return self._description.mask_text
 
     def labels_of(self, example: op.Example) -> tuple[str, ...]:
-        """The labels, in the order of the columns of every answer about this example."""
+        """Return the labels, in the order of every answer's columns."""
         if example.template is not None:
             return tuple(example.template.verbalizers)
         if example.prompt is not None and example.prompt.verbalizers is not None:
@@ -438,8 +448,8 @@ class RemoteJudge(RemoteModel):
     ) -> list[op.Attributions]:
         if not examples:
             return []
-        asked = op.Attribute(examples=tuple(examples), targets=tuple(targets), method=method)
-        return list(self._call(asked))
+        operation = op.Attribute(examples=tuple(examples), targets=tuple(targets), method=method)
+        return list(self._call(operation))
 
 
 class RemoteClassifier(RemoteJudge):

@@ -1,6 +1,6 @@
-"""What a model server can do, asked of the server itself: one record, and its text.
+"""Tests what a model server can do: one record, and its text.
 
-`probe` sends a dozen short requests; `render` writes the record for a person, `model_dump_json` for
+`probe` sends a dozen short requests. `render` formats the record for people, `model_dump_json` for
 machines. A server that is away has a record too, with the reason. Source: specs "models" §5.2.
 """
 
@@ -40,9 +40,9 @@ JUDGED = {"HateXScore": ("hateful",), "FTC": ("entailment", "neutral", "contradi
 
 
 def probe(entry: ModelEntry) -> ServerAbilities:
-    """Ask the server of an `openai:` or `classify:` entry. Raises ValueError for another entry."""
+    """Test the server of an `openai:` or `classify:` entry. Raises ValueError for another entry."""
     if not entry.is_served:
-        raise ValueError(f"{entry.name!r} is behind no server")
+        raise ValueError(f"{entry.name!r} is not behind a server")
     base: dict[str, Any] = {
         "name": entry.name,
         "source": f"{entry.scheme}:",
@@ -52,15 +52,17 @@ def probe(entry: ModelEntry) -> ServerAbilities:
     try:
         return ServerAbilities(**base, **complete(entry))
     except ScoringError as error:
-        unread = isinstance(error.__cause__, AnswerUnread)  # it is there: the address may be wrong
-        away = isinstance(error, Unavailable) and not unread
-        whole = entry.scheme != "openai" or entry.location.rstrip("/").endswith("/v1")
-        hint = "" if away or whole else "; most addresses end in /v1"
-        return ServerAbilities(**base, error=error.detail + hint, is_away=away)
+        unread = isinstance(
+            error.__cause__, AnswerUnread
+        )  # it answered, so the address may be wrong
+        is_away = isinstance(error, Unavailable) and not unread
+        has_v1 = entry.scheme != "openai" or entry.location.rstrip("/").endswith("/v1")
+        hint = "" if is_away or has_v1 else "; most addresses end in /v1"
+        return ServerAbilities(**base, error=error.detail + hint, is_away=is_away)
 
 
 def render(record: ServerAbilities) -> str:
-    """The record in lines, two columns of abilities, as `touchstone models check` prints it."""
+    """Return the record in lines with two columns of abilities, for `touchstone models check`."""
     owner = f"  owned by {record.owner}" if record.owner else ""
     if record.error is not None:
         return f"{record.name}  {record.source}  {record.served}{owner}\n  unusable: {record.error}"
@@ -71,17 +73,17 @@ def render(record: ServerAbilities) -> str:
     lines = []
     for at in range(0, len(cells), 2):
         (left, value), *more = cells[at : at + 2]
-        second = "".join(f"{name:<18}{said}" for name, said in more)
+        second = "".join(f"{name:<18}{text}" for name, text in more)
         lines.append(f"  {left:<18}{value:<{width}}{second}".rstrip())
     if record.reading is not None:
         mass = "" if record.mass is None else f", mass {record.mass:.2f} on the probe"
         judge = f"{record.reading}{mass}" + (f"; {record.unread}" if record.unread else "")
     else:
-        off = (record.unread or NO_LOGPROBS).startswith(NO_LOGPROBS)
-        judge = "votes (off)" if off else f"{NONE}, {record.unread}"
+        votes_off = (record.unread or NO_LOGPROBS).startswith(NO_LOGPROBS)
+        judge = "votes (off)" if votes_off else f"{NONE}, {record.unread}"
     lines.append(f"  {'judge reads by':<18}{judge}")
-    said = " · ".join(f"{metric} {how}" for metric, how in record.metrics.items())
-    return "\n".join([head, *lines, f"  {'metrics':<18}{said}"])
+    metrics = " · ".join(f"{metric} {how}" for metric, how in record.metrics.items())
+    return "\n".join([head, *lines, f"  {'metrics':<18}{metrics}"])
 
 
 def _language_model(entry: ModelEntry) -> dict[str, Any]:
@@ -92,7 +94,7 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
     milliseconds = 1000 * (time.perf_counter() - started) / (1 + completes)
     method, judged = server.scoring_method, _judged(server)
     listed = _max_logprobs(server, CHAT if chats is not None else PATH)
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "owner": owner or None,
         "milliseconds": milliseconds,
         "lists_models": bool(names),
@@ -117,14 +119,14 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
         "HLV": "yes" if method else "rank, score",
         "CoT2EL": "yes",
     }
-    return {**found, "metrics": metrics}
+    return {**fields, "metrics": metrics}
 
 
 def _classifier(entry: ModelEntry) -> dict[str, Any]:
     model = ServedClassifier(entry)
     head = model.head
     started = time.perf_counter()
-    [told] = model.judgements([Example(text=SENTENCE)])
+    [judgement] = model.judgements([Example(text=SENTENCE)])
     milliseconds = 1000 * (time.perf_counter() - started)
     return {
         "milliseconds": milliseconds,
@@ -132,14 +134,16 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
         "activation": "the server's, turned back" if head.activates else "ours, of raw scores",
         "outputs": head.mapping.outputs,
         "labels": head.mapping.labels,
-        **_reading_fields(told),
-        "metrics": _judged_metrics(head.mapping.labels, told),
+        **_reading_fields(judgement),
+        "metrics": _judged_metrics(head.mapping.labels, judgement),
     }
 
 
 def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
-    """What it says in a chat, None: it has none; and whether it completes text. Raises BadInput
-    where it does neither."""
+    """Return a chat's answer, or None without chat, and whether it completes text.
+
+    Raises BadInput if it does neither.
+    """
     body = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 64}
     try:
         answer = server.dialect.complete_chat([{**body, "temperature": 0}])[0]
@@ -152,82 +156,81 @@ def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
     return answer, server.supports_completion
 
 
-def _asked(path: str, **more: Any) -> dict[str, Any]:
-    asked = {"messages": [{"role": "user", "content": "Say one word."}]}
-    return {**(asked if path == CHAT else {"prompt": "The weather is"}), **more}
+def _asked(path: str, **fields: Any) -> dict[str, Any]:
+    body = {"messages": [{"role": "user", "content": "Say one word."}]}
+    return {**(body if path == CHAT else {"prompt": "The weather is"}), **fields}
 
 
 def _max_logprobs(server: LanguageServer, path: str) -> int:
-    """Tokens that it truly lists at a position: servers ignore the field too."""
+    """Return the number of tokens listed per position, since some servers ignore the field."""
     body = _asked(path, max_tokens=4, temperature=0, logprobs=True, top_logprobs=True)
-    [found] = server.dialect.complete(path, [body])
-    positions = found.logprobs.positions if found.logprobs else []
-    return max((len(one.top_logprobs) for one in positions), default=0)
+    [choice] = server.dialect.complete(path, [body])
+    positions = choice.logprobs.positions if choice.logprobs else []
+    return max((len(position.top_logprobs) for position in positions), default=0)
 
 
 def _repeats(server: LanguageServer, path: str) -> int:
-    """How many of three draws with one seed are the first again."""
     body = _asked(path, max_tokens=8, temperature=1, seed=7)
     if "seed" in server.dialect.left_out:
         return 0
-    texts = [found.written for found in server.dialect.complete(path, [body] * REPEATS)]
+    texts = [choice.written for choice in server.dialect.complete(path, [body] * REPEATS)]
     return texts.count(texts[0])
 
 
 def _length(server: LanguageServer) -> int | None:
-    """Of vLLM and SGLang `max_model_len`, of llama.cpp `meta.n_ctx_train`."""
+    """Return `max_model_len` of vLLM and SGLang, or `meta.n_ctx_train` of llama.cpp."""
     try:
         listed = listed_models(server.connection.get("/models"))
     except BadInput:
         return None
-    for one in listed:
-        if one.get("id") == server.served:
-            meta = one.get("meta")
+    for model in listed:
+        if model.get("id") == server.served:
+            meta = model.get("meta")
             trained = meta.get("n_ctx_train") if isinstance(meta, dict) else None
-            length = one.get("max_model_len") or trained
+            length = model.get("max_model_len") or trained
             return int(length) if isinstance(length, int) else None
     return None
 
 
 def _judged(server: LanguageServer) -> Judgement:
     table = server.entry.prompt
-    own = table is not None and table.verbalizers is not None
+    has_labels = table is not None and table.verbalizers is not None
     pair = None
-    if table is not None and own:
-        asked = sent_placeholders(prompt_turns(table, server.entry.task))
-        pair = SENTENCE if asked & {"premise", "hypothesis"} else None
-    template = None if own else FRIENDLY
+    if table is not None and has_labels:
+        names = sent_placeholders(prompt_turns(table, server.entry.task))
+        pair = SENTENCE if names & {"premise", "hypothesis"} else None
+    template = None if has_labels else FRIENDLY
     example = Example(text=SENTENCE, text_pair=pair, template=template)
     return judgements(server, [make_question(example, server.entry)])[0]
 
 
-def _reading_fields(told: Judgement) -> dict[str, Any]:
-    said = f"{told.unread.code}: {told.unread.detail}" if told.unread else None
-    return {"reading": told.reading, "mass": told.mass, "unread": said}
+def _reading_fields(judgement: Judgement) -> dict[str, Any]:
+    unread = f"{judgement.unread.code}: {judgement.unread.detail}" if judgement.unread else None
+    return {"reading": judgement.reading, "mass": judgement.mass, "unread": unread}
 
 
-def _judged_metrics(labels: Sequence[str], told: Judgement, votes: int = 0) -> dict[str, str]:
-    """Which metrics its judgements serve. No server shows tokens: ICE's rows are of words."""
-    unread = told.unread.code if told.unread else None
-    coarse = told.reading == "votes" and votes < FEWEST_VOTES
-    found = {"ICE": f"no P (votes < {FEWEST_VOTES})" if coarse else "words"}
+def _judged_metrics(labels: Sequence[str], judgement: Judgement, votes: int = 0) -> dict[str, str]:
+    """Return the metrics that its judgements support. No server shows tokens, so ICE uses words."""
+    unread = judgement.unread.code if judgement.unread else None
+    coarse = judgement.reading == "votes" and votes < FEWEST_VOTES
+    support = {"ICE": f"no P (votes < {FEWEST_VOTES})" if coarse else "words"}
     if unread is not None:
-        found["ICE"] = f"no ({unread})"
+        support["ICE"] = f"no ({unread})"
     for metric, needed in JUDGED.items():
         missing = [label for label in needed if label not in labels]
         if unread is not None:
-            found[metric] = f"no ({unread})"
+            support[metric] = f"no ({unread})"
         elif missing:
-            found[metric] = f"no (tells no {missing[0]})"
+            support[metric] = f"no (tells no {missing[0]})"
         elif coarse:
-            found[metric] = f"no P (votes < {FEWEST_VOTES})"
+            support[metric] = f"no P (votes < {FEWEST_VOTES})"
         else:
-            found[metric] = "yes"
-    return {metric: found[metric] for metric in ("HateXScore", "ICE", "FTC")}
+            support[metric] = "yes"
+    return {metric: support[metric] for metric in ("HateXScore", "ICE", "FTC")}
 
 
 def _cells(record: ServerAbilities) -> Sequence[tuple[str, str | None]]:
-    """(name, value) in the order of the two columns; None: not shown."""
+    """Return (name, value) in the order of the two columns; None: not shown."""
     yes = {True: "yes", False: NONE, None: None}
     of_language_models = [
         ("list models", yes[record.lists_models]),

@@ -1,14 +1,12 @@
-"""The wire to one model server: pooled connections, bounded requests, retries, its refusals.
+"""The connection to one model server: pooling, limits, retries, and its errors.
 
-Paced (`ServerRateLimiter`): in any sixty seconds there are at most as many requests as the entry's
-`requests_per_minute`, of all workers together, counted in Redis; a request that comes too early
-waits. Without Redis each process counts for itself.
-Sent again: a connection that fails, 429 and 5xx, after what `Retry-After` says or a growing pause.
-Not sent again: every other 4xx, a quota or credit that is used up, and a request that the server
-took but did not answer in time: it works on it, and a second one would double its load. An answer
-of more than `answer_bytes` is refused (`bounded_client`). Redirects are not followed: they would
-carry texts and keys to somebody else. Keys are in no message and no log.
-Source: specs "models" §1, §5.1.
+Pacing (`ServerRateLimiter`): at most the entry's `requests_per_minute` in any sixty seconds, over
+all workers, counted in Redis; earlier requests wait. Without Redis each process counts for itself.
+Retried: failed connections, 429 and 5xx, after `Retry-After` or a growing pause. Not retried: other
+4xx, a used-up quota or credit, and a request that the server accepted but did not answer in time,
+since a second one would double its load. An answer of more than `answer_bytes` is refused
+(`bounded_client`). Redirects are not followed, since they would carry texts and keys elsewhere. No
+message and no log has a key. Source: specs "models" §1, §5.1.
 """
 
 from __future__ import annotations
@@ -48,20 +46,20 @@ from shared.process.redis_client import client
 from shared.process.settings import secret
 from shared.queue.job_context import check, is_private, pause, wait_all
 
-ATTEMPTS = 4  # of a request: after lost connections, status 429 and 5xx
+ATTEMPTS = 4  # per request, after lost connections, status 429 and 5xx
 CONNECT_SECONDS = 5.0
-LONGEST_PAUSE = 60.0  # seconds, whatever Retry-After says
-KEPT = 4  # idle connections: llama.cpp gives each one of its few threads, for seconds
+LONGEST_PAUSE = 60.0  # seconds, also with a longer Retry-After
+KEPT = 4  # idle connections; each holds one of llama.cpp's few threads for seconds
 SHOWN = 300  # characters of a server's own message
-NOT_IMPLEMENTED = 501  # llama.cpp, of what it was not started for
-USED_UP = "insufficient_quota"  # OpenAI's code of a 429 that no waiting mends
+NOT_IMPLEMENTED = 501  # llama.cpp for features that were not enabled at start
+USED_UP = "insufficient_quota"  # OpenAI's code of a 429 that waiting does not solve
 TOO_LONG = re.compile(  # OpenAI, vLLM, SGLang, llama.cpp, text-embeddings-inference
     r"context_length_exceeded|exceed_context_size|context (length|size|window)|"
     r"maximum (input|model|sequence) length|max_model_len|must have less than \d+ tokens|"
     r"(prompt|input|text|sequence)\b[^.]{0,40}too (long|many tokens)",
     re.IGNORECASE,
 )
-BYTES_OF_A_VALUE = 16  # of JSON, on average at least: reading 4 MB of `[],` takes 2 GB and 12 s
+BYTES_OF_A_VALUE = 16  # average bytes per JSON value; reading 4 MB of `[],` takes 2 GB and 12 s
 VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]*)")
 READ_FOR_REASON = 2_000  # characters of a server's message
 
@@ -69,7 +67,7 @@ Json = dict[str, Any]
 
 
 class _RetryError(Exception):
-    """A failure that may heal. `after`: seconds that the server asks for."""
+    """A failure that may be temporary; `after` is the pause that the server asks for."""
 
     def __init__(self, detail: str, after: float | None = None) -> None:
         super().__init__(detail)
@@ -77,7 +75,7 @@ class _RetryError(Exception):
 
 
 class FieldRefused(BadInput):
-    """The server refuses a request for what it is made of; `words`: all that it says about it."""
+    """The server rejects a request's content; `words` is its whole message."""
 
     def __init__(self, detail: str, *, pointer: str | None, words: str) -> None:
         super().__init__(detail, pointer=pointer)
@@ -85,17 +83,16 @@ class FieldRefused(BadInput):
 
 
 class AnswerUnread(ScoringError):
-    """What a server answered is no answer that we can read, as a page of what stands before it is.
+    """A server's answer cannot be read, such as a page of a proxy.
 
-    Who tries out what a server can takes it for a no; for a job it is as if the server were away
-    (`readable_answers`). The detail is in our own words.
+    A test of a server's abilities takes it for a no. For a job it is as if the server were away
+    (`readable_answers`). The detail has no words of the server.
     """
 
 
 @contextlib.contextmanager
 def readable_answers(model: str) -> Iterator[None]:
-    """In this block an answer that cannot be read is one to be asked for again later: Unavailable,
-    by the name of the model."""
+    """Turn AnswerUnread in this block into Unavailable with the model's name."""
     try:
         yield
     except AnswerUnread as error:
@@ -106,7 +103,7 @@ def readable_answers(model: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is and how it is asked. `$NAME` in headers and query: from the environment."""
+    """A server's address, headers and query; `$NAME` comes from the environment."""
 
     entry: ModelEntry
 
@@ -115,29 +112,30 @@ class Address:
         return self.entry.location.rstrip("/")
 
     def sent_headers(self) -> dict[str, str]:
-        """With the key. Raises Unavailable where a variable of the environment is not set."""
+        """Return the headers with the key. Raises Unavailable if an environment variable is not
+        set."""
         headers = self._expand(self.entry.headers)
         if self.entry.api_key_env is None or self.entry.auth == "none":
             return headers
         key = self._variable(self.entry.api_key_env)
-        own = (
+        authorization = (
             {"api-key": key} if self.entry.auth == "api-key" else {"Authorization": f"Bearer {key}"}
         )
-        return headers | own
+        return headers | authorization
 
     def sent_query(self) -> dict[str, str]:
-        """Raises Unavailable where a variable of the environment is not set."""
+        """Return the query. Raises Unavailable if an environment variable is not set."""
         return self._expand(self.entry.query)
 
     def redacted(self, words: str) -> str:
-        """A server's words without the secrets that we sent it."""
+        """Return a server's words without the secrets that it was sent."""
         names = [] if self.entry.api_key_env is None else [self.entry.api_key_env]
         for value in (*self.entry.headers.values(), *self.entry.query.values()):
             names += VARIABLE.findall(value)
         for name in names:
-            found = secret(name)
-            if found is not None and found.get_secret_value():
-                words = words.replace(found.get_secret_value(), "[redacted]")
+            value_of_secret = secret(name)
+            if value_of_secret is not None and value_of_secret.get_secret_value():
+                words = words.replace(value_of_secret.get_secret_value(), "[redacted]")
         return words
 
     def _expand(self, values: Mapping[str, str]) -> dict[str, str]:
@@ -147,20 +145,20 @@ class Address:
         }
 
     def _variable(self, name: str) -> str:
-        found = secret(name)
-        if found is None:
+        value = secret(name)
+        if value is None:
             raise Unavailable(
                 f"{self.entry.name!r} needs its key in the environment variable {name}"
             )
-        return found.get_secret_value()
+        return value.get_secret_value()
 
 
 class Connection:
-    """To the server of one entry, for any number of threads.
+    """A connection to the server of one entry. Thread-safe.
 
-    Raises Unavailable where the server is away, too busy or refuses our key, TextTooLong where it
-    reads no text of this length, BadInput where it refuses the request (its own words are
-    repeated, unless the job is a private one), AnswerUnread where it answers no JSON.
+    Raises Unavailable if the server is away, too busy or rejects the key, TextTooLong if the text
+    is too long, BadInput if it rejects the request (with its words, unless the job is private),
+    AnswerUnread for an answer that is not JSON.
     """
 
     def __init__(self, entry: ModelEntry) -> None:
@@ -179,23 +177,23 @@ class Connection:
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="server")
 
     def get(self, path: str) -> Any:
-        """The answer to a GET below `/v1`."""
+        """Return the answer to a GET below `/v1`."""
         return self._send("GET", self._address.base + path, [None])[0]
 
     def get_at_root(self, path: str) -> Any:
-        """The same beside `/v1`, where servers keep what OpenAI has not."""
+        """Return the answer to a GET beside `/v1`, for paths that OpenAI does not have."""
         return self._send("GET", self._root + path, [None])[0]
 
     def post(self, path: str, bodies: Sequence[Json]) -> list[Any]:
-        """The answers to requests below `/v1`, in order; they are sent side by side."""
+        """Return the answers to requests below `/v1`, in order; they are sent in parallel."""
         return self._send("POST", self._address.base + path, bodies)
 
     def post_at_root(self, path: str, bodies: Sequence[Json]) -> list[Any]:
-        """The same beside `/v1`."""
+        """Return the answers to requests beside `/v1`."""
         return self._send("POST", self._root + path, bodies)
 
     def _send(self, method: str, url: str, bodies: Sequence[Json | None]) -> list[Any]:
-        """By threads of the pool, side by side, for the job of this one."""
+        """Send in parallel by threads of the pool, in the context of this job."""
         return wait_all(
             [
                 self._pool.submit(copy_context().run, self._send_with_retry, method, url, body)
@@ -220,23 +218,23 @@ class Connection:
         check()
         self._pace.wait()
         headers, query = self._address.sent_headers(), self._address.sent_query()
-        asked = self._client.build_request(method, url, json=body, headers=headers, params=query)
+        request = self._client.build_request(method, url, json=body, headers=headers, params=query)
         try:
             response = receive(
-                self._client, asked, seconds=self._seconds, most_bytes=self._most_bytes
+                self._client, request, seconds=self._seconds, most_bytes=self._most_bytes
             )
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.NetworkError) as error:
             raise _RetryError(f"no connection ({type(error).__name__})") from error
         except httpx.RemoteProtocolError as error:
-            raise _RetryError("it broke the connection off") from error
+            raise _RetryError("it closed the connection") from error
         except AnswerRefused as error:
             raise Unavailable(f"the server of {self.name!r} did not answer: {error}") from error
         except httpx.HTTPError as error:
             name, kind = self.name, type(error).__name__
             raise Unavailable(f"the server of {name!r} did not answer ({kind})") from error
         status = response.status_code
-        heals = status >= 500 and status != NOT_IMPLEMENTED
-        if heals or (status == 429 and USED_UP not in _code(response)):
+        is_temporary = status >= 500 and status != NOT_IMPLEMENTED
+        if is_temporary or (status == 429 and USED_UP not in _code(response)):
             raise _RetryError(f"status {status}", _retry_after(response))
         if status >= 300:
             raise self._to_error(response)
@@ -246,12 +244,12 @@ class Connection:
         status, server = response.status_code, f"the server of {self.name!r}"
         if status < 400:
             return BadInput(
-                f"{server} answers with a redirect (status {status}), which is not followed: name "
-                "the address where it truly is",
+                f"{server} answers with a redirect (status {status}), which is not followed; set "
+                "the address of the server itself",
                 pointer="/model",
             )
-        if status in (401, 403):  # its words may repeat the key
-            return Unavailable(f"{server} refuses our key (status {status})")
+        if status in (401, 403):  # its message may repeat the key
+            return Unavailable(f"{server} rejects the key (status {status})")
         if status in (402, 429):
             return BadInput(
                 f"{server} says that its quota or credit is used up (status {status})",
@@ -259,7 +257,7 @@ class Connection:
             )
         words = self._address.redacted(_message(response)[:READ_FOR_REASON])
         detail = f"{server} refuses it (status {status})"
-        detail += "" if is_private() else f": {words[:SHOWN]}"  # they may repeat the text
+        detail += "" if is_private() else f": {words[:SHOWN]}"  # its message may repeat the text
         if status in (400, 413, 422) and TOO_LONG.search(_code(response) + " " + words):
             return TextTooLong(detail)
         pointer = "/model" if status in (404, 405, NOT_IMPLEMENTED) else None
@@ -267,30 +265,31 @@ class Connection:
         return FieldRefused(detail, pointer=pointer, words=f"{parameter} {words}")
 
     def _read(self, response: httpx.Response) -> Any:
-        """A JSON object, or the list of text-embeddings-inference."""
+        """Return a JSON object, or the list of text-embeddings-inference."""
         if response.content.count(b",") > self._most_bytes // BYTES_OF_A_VALUE:
             raise Unavailable(f"the server of {self.name!r} did not answer: too many JSON values")
         try:
             answer = response.json()
         except (ValueError, RecursionError) as error:
             raise AnswerUnread(
-                f"the server of {self.name!r} answers no JSON: is its address right?"
+                f"the server of {self.name!r} answers no JSON; check its address"
             ) from error
         if not isinstance(answer, dict | list):
             raise AnswerUnread(
-                f"the server of {self.name!r} answers something else: is its address right?"
+                f"the server of {self.name!r} answers no object or list; check its address"
             )
         return answer
 
 
 def listed_models(answer: Any) -> list[Json]:
-    """The entries of OpenAI's list of models; none where the answer is no such list."""
+    """Return the entries of OpenAI's list of models; [] for another answer."""
     listed = answer.get("data") if isinstance(answer, dict) else None
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return (
+        [model for model in listed if isinstance(model, dict)] if isinstance(listed, list) else []
+    )
 
 
 def _error(response: httpx.Response) -> Json:
-    """The `error` object of an answer, as far as there is one."""
     try:
         body = response.json()
     except (ValueError, RecursionError):
@@ -300,13 +299,13 @@ def _error(response: httpx.Response) -> Json:
 
 
 def _code(response: httpx.Response) -> str:
-    """OpenAI's `error.code` and `error.type`."""
     error = _error(response)
     return f"{error.get('code') or ''} {error.get('type') or ''}"
 
 
 def _message(response: httpx.Response) -> str:
-    """The server's reason: OpenAI's `error.message`, older vLLM's `message`, FastAPI's `detail`."""
+    """Return the server's reason: OpenAI's `error.message`, older vLLM's `message`, FastAPI's
+    `detail`."""
     try:
         body = response.json()
     except (ValueError, RecursionError):
@@ -315,18 +314,18 @@ def _message(response: httpx.Response) -> str:
         return response.text
     error = body.get("error")
     words = error.get("message") if isinstance(error, dict) else error
-    told = str(words or body.get("message") or body.get("detail") or response.text)
-    return told.encode("utf-8", "replace").decode()  # JSON may spell half of a surrogate pair
+    text = str(words or body.get("message") or body.get("detail") or response.text)
+    return text.encode("utf-8", "replace").decode()  # JSON may have half of a surrogate pair
 
 
 def _retry_after(response: httpx.Response) -> float | None:
-    """Seconds, from a number of them or from a date (RFC 9110, 10.2.3); None: nothing usable."""
-    said = response.headers.get("Retry-After", "")
+    """Return seconds from a number or a date (RFC 9110, 10.2.3); None: unusable."""
+    header = response.headers.get("Retry-After", "")
     try:
-        seconds = float(said)
+        seconds = float(header)
     except ValueError:
         try:
-            seconds = parsedate_to_datetime(said).timestamp() - time.time()
+            seconds = parsedate_to_datetime(header).timestamp() - time.time()
         except (ValueError, TypeError):
             return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
@@ -336,7 +335,6 @@ _growing = wait_random_exponential(multiplier=0.5, max=8)
 
 
 def _pause(state: RetryCallState) -> float:
-    """Seconds until the next attempt."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, _RetryError) and error.after is not None:
         return min(error.after, LONGEST_PAUSE)
@@ -344,13 +342,13 @@ def _pause(state: RetryCallState) -> float:
 
 
 class _NoQuery(logging.Filter):
-    """httpx logs the address of every request; a query may hold a key."""
+    """Removes queries, which may have a key, from httpx's log of addresses."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
             record.args = tuple(
-                one.copy_with(query=None) if isinstance(one, httpx.URL) else one
-                for one in record.args
+                arg.copy_with(query=None) if isinstance(arg, httpx.URL) else arg
+                for arg in record.args
             )
         return True
 
@@ -358,7 +356,7 @@ class _NoQuery(logging.Filter):
 logging.getLogger("httpx").addFilter(_NoQuery())
 
 
-PACE_KEY = "touchstone:server-requests:"  # + the model's name → times of its requests
+PACE_KEY = "touchstone:server-requests:"  # + model → times of its requests
 PACE_SECONDS = 60.0  # seconds
 SOCKET_SECONDS = 0.5
 TAKE_REQUEST = """
@@ -376,37 +374,37 @@ return redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2] + 60000000 - now
 
 @lru_cache(maxsize=1)
 def _redis() -> tuple[redis.Redis, Any]:
-    made = client(SOCKET_SECONDS, patient=False)
-    return made, made.register_script(TAKE_REQUEST)
+    redis_client = client(SOCKET_SECONDS, patient=False)
+    return redis_client, redis_client.register_script(TAKE_REQUEST)
 
 
 class ServerRateLimiter:
-    """Of one model, for any number of threads."""
+    """Limits the requests to one model. Thread-safe."""
 
     def __init__(self, entry: ModelEntry) -> None:
         self._key = PACE_KEY + entry.name
         self._most = entry.requests_per_minute
-        self._own: deque[float] = deque()
+        self._times: deque[float] = deque()
         self._lock = threading.Lock()
 
     def wait(self) -> None:
-        """Until a request may go; it is counted then. Raises JobStopped."""
+        """Wait until a request may go, and count it. Raises JobStopped."""
         if self._most is None:
             return
         while (seconds := self._too_early(self._most)) > 0:
             pause(seconds)
 
     def _too_early(self, most: int) -> float:
-        """Seconds until there is room again; 0: a request was counted."""
+        """Return the seconds until there is room; 0: the request was counted."""
         try:
             _, take = _redis()
             return float(take(keys=[self._key], args=[most, secrets.token_hex(8)])) / 1e6
-        except RedisError:  # then this process alone counts
+        except RedisError:  # then each process counts for itself
             with self._lock:
                 now = time.monotonic()
-                while self._own and self._own[0] <= now - PACE_SECONDS:
-                    self._own.popleft()
-                if len(self._own) < most:
-                    self._own.append(now)
+                while self._times and self._times[0] <= now - PACE_SECONDS:
+                    self._times.popleft()
+                if len(self._times) < most:
+                    self._times.append(now)
                     return 0.0
-                return self._own[0] + PACE_SECONDS - now
+                return self._times[0] + PACE_SECONDS - now

@@ -1,10 +1,9 @@
-"""Variations of a text in words: rendered as strings and judged like any text, by any judge.
+"""Variations of a text in words, rendered as strings and judged like any text.
 
-It is all that can be asked of a model behind a server, which shows no tokens (`ServerModel`).
+Models behind a server support nothing else, since they show no tokens (`ServerModel`).
 
-A deleted word takes one adjacent blank with it, the plainest there is, so that line breaks stay;
-two words that were apart are never joined by it. Rendering is linear in the text. Source: specs
-"models" §4.2.
+A deleted word takes one adjacent blank with it, a space if possible, so that line breaks stay;
+deletion never joins two separate words. Rendering takes linear time. Source: specs "models" §4.2.
 """
 
 from __future__ import annotations
@@ -26,73 +25,74 @@ from shared.contracts.judgement import Judgement
 from shared.models.catalogue.entry import Ability, ModelEntry, abilities, unsupported_error
 from shared.queue.job_context import check_each
 
-Placed = tuple[int, WordSpan]  # a word and its number
+Placed = tuple[int, WordSpan]  # a word and its index
 
 
 class ExampleReader(Protocol):
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """For each example P, or why there is none."""
+        """Return P for each example, or the reason for none."""
 
 
 def judged_words(
     judge: ExampleReader, asked: Sequence[WordRows], mask_text: str
 ) -> list[WordJudgements]:
-    """For each example P of its variations; equal strings are judged once.
+    """Return P of each example's variations; equal strings are judged once.
 
-    Votes that are too few to tell small differences apart are no P (`Judgement.fine`).
+    Too few votes for small differences count as no P (`Judgement.fine`).
     """
-    rendered = [render_rows(one, mask_text) for one in asked]
+    rendered = [render_rows(rows, mask_text) for rows in asked]
     distinct: dict[tuple[object, ...], Example] = {}
     for examples in rendered:
         distinct |= {_content(example): example for example in examples}
     answers = dict(zip(distinct, judge.judgements(list(distinct.values())), strict=True))
-    found = {key: answer.fine() for key, answer in answers.items()}
-    judged = [[found[_content(example)] for example in examples] for examples in rendered]
+    fine = {key: answer.fine() for key, answer in answers.items()}
+    judged = [[fine[_content(example)] for example in examples] for examples in rendered]
     return [
         WordJudgements(
-            probabilities=tuple(one.probabilities for one in some),
-            unread=next((one.unread for one in some if one.unread is not None), None),
-            uncertainty=max((one.uncertainty for one in some), default=0.0),
+            probabilities=tuple(judgement.probabilities for judgement in row),
+            unread=next((judgement.unread for judgement in row if judgement.unread), None),
+            uncertainty=max((judgement.uncertainty for judgement in row), default=0.0),
         )
-        for some in judged
+        for row in judged
     ]
 
 
 def _content(example: Example) -> tuple[object, ...]:
-    """A key of the example; a template and a prompt are known by their identity."""
+    """Return a key of the example; template and prompt count by identity."""
     return example.text, example.text_pair, id(example.template), id(example.prompt)
 
 
 def render_rows(asked: WordRows, mask_text: str) -> list[Example]:
-    """(R,) each variation as an example of its own."""
+    """Return each of the (R,) variations as an example."""
     words = list(enumerate(asked.words))
-    own = [one for one in words if one[1].of == "text"]
-    beside = words[len(own) :]
-    example, found = asked.example, []
+    text_words = [word for word in words if word[1].of == "text"]
+    pair_words = words[len(text_words) :]
+    example, examples = asked.example, []
     for row in check_each(asked.rows):
-        written = {**dict.fromkeys(row.masked, mask_text), **dict(row.replaced)}
+        replacements = {**dict.fromkeys(row.masked, mask_text), **dict(row.replaced)}
         kept = range(len(words)) if row.kept is None else frozenset(row.kept)
         pair = example.text_pair
         texts = {
-            "text": "".join(_parts(example.text, own, kept, written)),
-            "text_pair": None if pair is None else "".join(_parts(pair, beside, kept, written)),
+            "text": "".join(_parts(example.text, text_words, kept, replacements)),
+            "text_pair": None
+            if pair is None
+            else "".join(_parts(pair, pair_words, kept, replacements)),
         }
-        found.append(example.model_copy(update=texts))
-    return found
+        examples.append(example.model_copy(update=texts))
+    return examples
 
 
 def _parts(
-    text: str, words: Sequence[Placed], kept: Collection[int], written: Mapping[int, str]
+    text: str, words: Sequence[Placed], kept: Collection[int], replacements: Mapping[int, str]
 ) -> Iterator[str]:
-    """The words that stay, and what stands between them."""
     gap, deleted, at, before = "", 0, 0, ""
-    for place, word in words:
+    for index, word in words:
         gap += text[at : word.start]
         at = word.end
-        if place not in kept:
+        if index not in kept:
             deleted += 1
             continue
-        after = written.get(place, text[word.start : word.end])
+        after = replacements.get(index, text[word.start : word.end])
         yield _between(before, gap, deleted, after)
         yield after
         gap, deleted, before = "", 0, after
@@ -100,26 +100,26 @@ def _parts(
 
 
 def _between(before: str, gap: str, deleted: int, after: str) -> str:
-    """The rest of a gap in which so many words were deleted."""
+    """Return the rest of a gap in which `deleted` words were deleted."""
     if not deleted:
         return gap
-    blanks = [place for place, sign in enumerate(gap) if sign.isspace()]
-    plain_first = sorted(blanks, key=lambda place: gap[place] != " ")
-    gone = plain_first[:deleted]
-    apart = bool(before and after) and _in_a_word(before[-1]) and _in_a_word(after[0])
-    if len(gone) == len(gap) and gone and apart:
-        gone.pop()  # the last is a line break, if there is one
-    lost = set(gone)
-    return "".join(sign for place, sign in enumerate(gap) if place not in lost)
+    blanks = [index for index, character in enumerate(gap) if character.isspace()]
+    removed = sorted(blanks, key=lambda index: gap[index] != " ")[:deleted]
+    separates = bool(before and after) and _in_a_word(before[-1]) and _in_a_word(after[0])
+    if len(removed) == len(gap) and removed and separates:
+        removed.pop()  # the last is a line break, if there is one
+    return "".join(character for index, character in enumerate(gap) if index not in removed)
 
 
-def _in_a_word(sign: str) -> bool:
-    return sign.isalnum() or unicodedata.category(sign).startswith("M")
+def _in_a_word(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
 class ServerModel:
-    """The parts of the port `shared.models.ports.Judge` that are alike behind every server: words
-    are judged as strings, what no server shows is refused."""
+    """The parts of `shared.models.ports.Judge` that all servers share.
+
+    Words are judged as strings, and operations that no server supports raise ModelCannot.
+    """
 
     def __init__(self, entry: ModelEntry) -> None:
         self._entry = entry
@@ -130,31 +130,30 @@ class ServerModel:
 
     @property
     def abilities(self) -> frozenset[Ability]:
-        """No tokens, no attributions."""
         return frozenset(abilities(self._entry))
 
     @property
     def mask_text(self) -> str:
-        """The entry's; no server shows its tokenizer's."""
+        """The entry's mask, since no server shows its tokenizer's."""
         return self._entry.mask_text or MASK_TEXT
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         raise NotImplementedError
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
-        """P of variations, a request each; equal strings are asked once."""
+        """Return P of variations, one request each; equal strings are sent once."""
         return judged_words(self, asked, self.mask_text)
 
     def tokens(self, examples: Sequence[Example]) -> NoReturn:
-        """Raises ModelCannot: no server shows its tokens."""
+        """Raise ModelCannot, since no server shows its tokens."""
         raise unsupported_error(self._entry, "token_rows")
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> NoReturn:
-        """Raises ModelCannot: no server takes rows of tokens."""
+        """Raise ModelCannot, since no server takes rows of tokens."""
         raise unsupported_error(self._entry, "token_rows")
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> NoReturn:
-        """Raises ModelCannot: a server shows probabilities alone."""
+        """Raise ModelCannot, since a server only returns probabilities."""
         raise unsupported_error(self._entry, "attributions")

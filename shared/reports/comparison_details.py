@@ -1,4 +1,4 @@
-"""What a comparison of two systems shows beside its tests: bounds, changes, pictures. Pure."""
+"""Details of a comparison of two systems besides its tests: bounds, changes, charts. Pure."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ BINS = 20
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """One text under both systems; of several results of a side the first. first, second: its mean
-    score, None where it is undefined."""
+    """One text under both systems, with the first result of each side.
+
+    `first` and `second` are mean scores, None if undefined.
+    """
 
     first_row: Scored[Any, Any]
     second_row: Scored[Any, Any]
@@ -37,22 +39,24 @@ class ScoredPair:
 
 
 def details_of(pairs: Sequence[ScoredPair], scale: Bounds) -> dict[str, Any]:
-    """Fields of a comparison. scale: least and greatest score there can be."""
-    both = [
-        (one.first, one.second) for one in pairs if one.first is not None and one.second is not None
+    """Return fields of a comparison; `scale` has the lowest and highest possible score."""
+    scores = [
+        (pair.first, pair.second)
+        for pair in pairs
+        if pair.first is not None and pair.second is not None
     ]
-    values = np.array(both, dtype=np.float64).reshape(-1, 2)
+    values = np.array(scores, dtype=np.float64).reshape(-1, 2)
     least, most = scale
     histogram = None
-    if both and least is not None and most is not None:
+    if scores and least is not None and most is not None:
         width = most - least
         differences = values[:, 0] - values[:, 1]
-        places = np.floor((differences + width) / (2 * width) * BINS).astype(np.int64)
-        counts = np.bincount(places.clip(0, BINS - 1), minlength=BINS)
+        indices = np.floor((differences + width) / (2 * width) * BINS).astype(np.int64)
+        counts = np.bincount(indices.clip(0, BINS - 1), minlength=BINS)
         histogram = DifferenceHistogram(low=-width, high=width, counts=tuple(counts.tolist()))
     return {
-        "undefined_a": sum(one.first is None and one.second is not None for one in pairs),
-        "undefined_b": sum(one.second is None and one.first is not None for one in pairs),
+        "undefined_a": sum(p.first is None and p.second is not None for p in pairs),
+        "undefined_b": sum(p.second is None and p.first is not None for p in pairs),
         "bounds": bounds_of(pairs, scale),
         "verdicts": _verdicts(pairs),
         "changes": _changes(pairs),
@@ -62,58 +66,59 @@ def details_of(pairs: Sequence[ScoredPair], scale: Bounds) -> dict[str, Any]:
 
 
 def bounds_of(pairs: Sequence[ScoredPair], scale: Bounds) -> DifferenceBounds | None:
-    """Worst-case bounds (Manski 1990, American Economic Review 80) of the mean difference."""
+    """Return worst-case bounds (Manski 1990, American Economic Review 80) of the mean
+    difference."""
     least, most = scale
     if not pairs or least is None or most is None:
         return None
-    low = [_or(one.first, least) - _or(one.second, most) for one in pairs]
-    high = [_or(one.first, most) - _or(one.second, least) for one in pairs]
+    low = [_or(pair.first, least) - _or(pair.second, most) for pair in pairs]
+    high = [_or(pair.first, most) - _or(pair.second, least) for pair in pairs]
     return DifferenceBounds(
         low=math.fsum(low) / len(low), high=math.fsum(high) / len(high), pairs=len(pairs)
     )
 
 
-def _or(value: float | None, otherwise: float) -> float:
-    return otherwise if value is None else value
+def _or(value: float | None, default: float) -> float:
+    return default if value is None else value
 
 
 def _verdicts(pairs: Sequence[ScoredPair]) -> tuple[VerdictChange, ...]:
-    found = Counter(
+    counts = Counter(
         (first, second)
-        for one in pairs
-        if (first := one.first_row.report.verdict) is not None
-        and (second := one.second_row.report.verdict) is not None
+        for pair in pairs
+        if (first := pair.first_row.report.verdict) is not None
+        and (second := pair.second_row.report.verdict) is not None
     )
     return tuple(
         VerdictChange(first=first, second=second, pairs=count)
-        for (first, second), count in sorted(found.items())
+        for (first, second), count in sorted(counts.items())
     )
 
 
 def _changes(pairs: Sequence[ScoredPair]) -> tuple[ScoreChange, ...]:
-    found = [
+    changes = [
         ScoreChange(
-            first_job=one.first_row.job_id,
-            second_job=one.second_row.job_id,
-            custom_id=one.first_row.custom_id,
-            first=one.first,
-            second=one.second,
-            difference=one.first - one.second,
+            first_job=pair.first_row.job_id,
+            second_job=pair.second_row.job_id,
+            custom_id=pair.first_row.custom_id,
+            first=pair.first,
+            second=pair.second,
+            difference=pair.first - pair.second,
         )
-        for one in pairs
-        if one.first is not None and one.second is not None and one.first != one.second
+        for pair in pairs
+        if pair.first is not None and pair.second is not None and pair.first != pair.second
     ]
-    found.sort(key=lambda one: (-abs(one.difference), one.custom_id or "", one.first_job))
-    return tuple(found[:MOST_CHANGES])
+    changes.sort(key=lambda row: (-abs(row.difference), row.custom_id or "", row.first_job))
+    return tuple(changes[:MOST_CHANGES])
 
 
 def density_of(values: Any, scale: Bounds) -> tuple[DensityCell, ...]:
     least, most = scale
     if not len(values) or least is None or most is None:
         return ()
-    places = np.floor((values - least) / (most - least) * GRID).astype(np.int64)
-    found = Counter(map(tuple, places.clip(0, GRID - 1).tolist()))
+    indices = np.floor((values - least) / (most - least) * GRID).astype(np.int64)
+    counts = Counter(map(tuple, indices.clip(0, GRID - 1).tolist()))
     return tuple(
         DensityCell(first=first, second=second, pairs=count)
-        for (first, second), count in sorted(found.items())
+        for (first, second), count in sorted(counts.items())
     )

@@ -1,6 +1,6 @@
-"""What every batch report says: counts, means with their intervals, and what to doubt.
+"""The common part of every batch report: counts, means with intervals, and warnings.
 
-The one place where the estimates of `shared.statistics` become messages.
+This is the one place where the estimates of `shared.statistics` become messages.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ UNIT: Bounds = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class BatchStatistics(Generic[BatchRequest]):
-    """Counts and intervals over some results, under one request's seed, resamples and level.
+    """Counts and intervals over results, with the request's seed, resamples and level.
 
-    Each quantity has a name, and under it draws of its own; the same values again have those of the
-    first, so that one mean has one interval in a report. keys, everywhere: the cluster of each
-    value; None: each is one of its own.
+    Each quantity has a name with its own draws. The same values again reuse the draws of the first,
+    so that a mean has one interval per report. `keys` are the clusters of the values, None: each
+    value is its own cluster.
     """
 
     contract: ReportedContract
@@ -60,9 +60,9 @@ class BatchStatistics(Generic[BatchRequest]):
 
     @property
     def metric(self) -> MetricContract:
-        """Raises TypeError where these are no results of a metric."""
+        """Raises TypeError if these are not results of a metric."""
         if not isinstance(self.contract, MetricContract):
-            raise TypeError(f"{self.contract.name} is no metric")
+            raise TypeError(f"{self.contract.name} is not a metric")
         return self.contract
 
     @cached_property
@@ -71,50 +71,55 @@ class BatchStatistics(Generic[BatchRequest]):
         return Resampling(request.seed, request.resamples, request.confidence, check, names={})
 
     def keys(self, rows: Sequence[Scored[Any, Any]] | None = None) -> list[str]:
-        """The cluster of each result: what its metadata says under the request's `cluster_key`,
-        else its text; a result of an unknown text is one of its own."""
-        named = self.request.cluster_key
+        """Return each result's cluster: its metadata under `cluster_key`, or else its text.
+
+        A result of an unknown text is its own cluster.
+        """
+        name = self.request.cluster_key
         keys = []
         for row in self.rows if rows is None else rows:
-            chosen = row.request.metadata.get(named) if named is not None else None
-            if chosen is not None:
-                keys.append(f"metadata {chosen}")
+            value = row.request.metadata.get(name) if name is not None else None
+            if value is not None:
+                keys.append(f"metadata {value}")
             else:
                 keys.append(self.text_of(row) or f"job {row.job_id}")
         return keys
 
     def text_of(self, row: Scored[Any, Any]) -> str | None:
-        """What tells its text from others: the text itself, since the order of clusters must not
-        hang on a secret; its keyed hash where it was not kept. None: neither is known."""
-        own = getattr(row.report.provenance, "text_key", None)
-        judged = self.contract.judged_text(row.request) or self._texts.get(own)
-        if judged is not None:
-            return f"text {judged}"
-        return None if own is None else f"key {own}"
+        """Return a key of the row's text, or None if neither text nor hash is known.
+
+        It is the text, since the order of clusters must not depend on a secret, or the text's keyed
+        hash if the text was not kept.
+        """
+        key = getattr(row.report.provenance, "text_key", None)
+        text = self.contract.judged_text(row.request) or self._texts.get(key)
+        if text is not None:
+            return f"text {text}"
+        return None if key is None else f"key {key}"
 
     @cached_property
     def _texts(self) -> dict[str | None, str]:
-        """Keyed hash → the text of a result that has it still."""
-        found: dict[str | None, str] = {}
+        """Keyed hash → the text of a result that still has it."""
+        texts: dict[str | None, str] = {}
         for row in self.rows:
-            judged = self.contract.judged_text(row.request)
+            text = self.contract.judged_text(row.request)
             key = getattr(row.report.provenance, "text_key", None)
-            if key is not None and judged is not None:
-                found[key] = judged
-        return found
+            if key is not None and text is not None:
+                texts[key] = text
+        return texts
 
     @property
     def score_bounds(self) -> Bounds:
-        """What the scores can be; unbounded where the results' ranges differ."""
+        """The bounds of the scores; unbounded if the results' ranges differ."""
         ranges: set[Bounds] = {row.report.range for row in self.rows}
         return ranges.pop() if len(ranges) == 1 else UNBOUNDED
 
     def envelope(self) -> dict[str, Any]:
-        """The fields of every batch report: `MyBatchReport(**over.envelope(), …)`."""
+        """Return the fields of every batch report: `MyBatchReport(**over.envelope(), …)`."""
         scores = [row.report.score for row in self.rows]
         undefined = sum(score is None for score in scores)
         bounds = self.score_bounds
-        found = intervals.mean("score", scores, self.keys(), bounds, self.how)
+        estimate = intervals.mean("score", scores, self.keys(), bounds, self.how)
         nothing = () if len(scores) > undefined else ("no result has a score",)
         reasons = (
             {reason.code for reason in row.report.reasons if reason.component == "score"}
@@ -129,13 +134,13 @@ class BatchStatistics(Generic[BatchRequest]):
             "metric": self.contract.name,
             "scored": len(scores),
             "undefined": undefined,
-            "score": as_interval(found),
+            "score": as_interval(estimate),
             # the most frequent first
             "reasons": dict(Counter(chain.from_iterable(map(sorted, reasons))).most_common()),
             "by_language": self._by_language(),
             "parts": self._parts(),
             "sequence": self._sequence(scores, bounds) if self.request.sequence else None,
-            "warnings": (*nothing, *found.warnings, *mixtures),
+            "warnings": (*nothing, *estimate.warnings, *mixtures),
             "seed": self.request.seed,
             "resamples": self.request.resamples,
             "confidence": self.request.confidence,
@@ -144,39 +149,39 @@ class BatchStatistics(Generic[BatchRequest]):
         }
 
     def _parts(self) -> dict[str, PartSummary]:
-        """Of a metric; answers have metrics as their parts, and these reports of their own."""
+        """Return the parts of a metric; {} for the answers of models."""
         if not isinstance(self.contract, MetricContract):
             return {}
         keys, parts = self.keys(), {}
         for name, path in self.contract.parts.items():
             values = [number_at(row.report, path) for row in self.rows]
-            unasked = sum(
+            not_applicable = sum(
                 value is None and name in row.report.unasked
                 for value, row in zip(values, self.rows, strict=True)
             )
             bounds = bounds_of(field_at(self.contract.report, path))
             parts[name] = PartSummary(
                 mean=self.mean(name, values, keys, bounds),
-                undefined=values.count(None) - unasked,
-                not_applicable=unasked,
+                undefined=values.count(None) - not_applicable,
+                not_applicable=not_applicable,
             )
         return parts
 
     def histogram(
         self, values: Values, bounds: tuple[float, float], bins: int = BINS
     ) -> ValueHistogram:
-        """Of what is defined; None is left out. bounds: what the quantity can be."""
-        found = np.array([value for value in values if value is not None], dtype=np.float64)
+        """Count the defined values in bins; `bounds` are the bounds of the quantity."""
+        defined = np.array([value for value in values if value is not None], dtype=np.float64)
         edges = bin_edges(*bounds, bins)
-        return ValueHistogram(low=bounds[0], high=bounds[1], counts=bin_counts(found, edges))
+        return ValueHistogram(low=bounds[0], high=bounds[1], counts=bin_counts(defined, edges))
 
     def _by_language(self) -> dict[str, LanguageScores]:
-        found: dict[str, list[Scored[Any, Any]]] = {}
+        groups: dict[str, list[Scored[Any, Any]]] = {}
         for row in self.rows:
             if row.report.languages is not None:
-                found.setdefault(row.report.languages.text.code, []).append(row)
+                groups.setdefault(row.report.languages.text.code, []).append(row)
         by_language = {}
-        for code, rows in sorted(found.items()):
+        for code, rows in sorted(groups.items()):
             scores = [row.report.score for row in rows]
             mean = self.mean(f"score in {code}", scores, self.keys(rows), self.score_bounds)
             undefined = scores.count(None)
@@ -184,7 +189,7 @@ class BatchStatistics(Generic[BatchRequest]):
         return by_language
 
     def _sequence(self, scores: Sequence[float | None], bounds: Bounds) -> SequenceInterval | None:
-        """Over the means of the texts, in the order in which they first came."""
+        """Return the interval over the texts' means, in the order of their first results."""
         least, most = bounds
         by_text: dict[str, list[float]] = {}
         for score, key in zip(scores, self.keys(), strict=True):
@@ -192,29 +197,31 @@ class BatchStatistics(Generic[BatchRequest]):
                 by_text.setdefault(key, []).append(score)
         if not by_text or least is None or most is None:
             return None
-        means = np.array([np.mean(own) for own in by_text.values()])
+        means = np.array([np.mean(values) for values in by_text.values()])
         scaled = np.clip((means - least) / (most - least), 0, 1)
-        found = confidence_sequence(scaled, 1 - self.request.confidence)
-        low, high = (least + (most - least) * float(ends[-1]) for ends in (found.low, found.high))
+        sequence = confidence_sequence(scaled, 1 - self.request.confidence)
+        low, high = (
+            least + (most - least) * float(ends[-1]) for ends in (sequence.low, sequence.high)
+        )
         return SequenceInterval(low=low, high=high, of=means.size) if low <= high else None
 
     def compare(
         self, name: str, differences: Floats, keys: Keys = None, bounds: Bounds = UNBOUNDED
     ) -> PairedTest:
-        """Of two systems on the same texts. differences: first - second, (N,)."""
+        """Test (N,) differences, first - second, of two systems on the same texts."""
         return paired(name, differences, keys, bounds, self.how)
 
     def mean(
         self, name: str, values: Values, keys: Keys = None, bounds: Bounds = UNBOUNDED
     ) -> Interval:
-        """The mean of what is defined; None is left out of mean and count.
+        """Return the mean of the defined values; `bounds` are the bounds of the quantity.
 
-        bounds: what the quantity can be. No ends for fewer than two clusters: one has no spread.
+        Fewer than two clusters have no interval.
         """
         return as_interval(intervals.mean(name, list(values), keys, bounds, self.how))
 
     def share(self, values: Values, keys: Keys = None) -> Interval:
-        """Of ones among zeros and ones; None is left out."""
+        """Return the share of ones among the defined zeros and ones."""
         return as_interval(intervals.share(list(values), keys, self.how))
 
     def macro(
@@ -226,32 +233,32 @@ class BatchStatistics(Generic[BatchRequest]):
         bounds: Bounds = UNBOUNDED,
         weights: Sequence[float] | None = None,
     ) -> Interval:
-        """The mean of the groups' means, each resampled by itself; empty groups are left out.
+        """Return the mean of the groups' means, each resampled separately, without empty groups.
 
-        keys: of each group the cluster of each value; none: each value is one of its own.
-        weights: of each group's mean, >= 0; None: equal.
+        keys: clusters of each group's values; none: each value is its own cluster. weights: of the
+        groups' means, >= 0; None: equal.
         """
         strata = list(zip(groups, keys or [None] * len(groups), strict=True))
         return as_interval(intervals.macro(name, strata, bounds, self.how, weights))
 
     def ratio(self, name: str, parts: Floats, of: OfSums, keys: Keys = None) -> Interval:
-        """A function of the K sums over (N, K) parts: shares of sums, pooled errors, R².
+        """Return a function of the K sums over (N, K) parts: shares of sums, pooled errors, R².
 
-        No ends where a resample leaves it undefined.
+        There is no interval if a resample is undefined.
         """
         return as_interval(intervals.ratio(name, parts, of, keys, self.how))
 
     def correlation(self, name: str, pairs: Floats, keys: Keys = None) -> Interval:
-        """Pearson's r of (N, 2) pairs; None where a column is constant or N < 3."""
+        """Return Pearson's r of (N, 2) pairs; None if a column is constant or N < 3."""
         return as_interval(intervals.correlation(name, pairs, keys, self.how))
 
     def median(self, name: str, values: Values, keys: Keys = None) -> Interval:
-        """No ends where there are too few values for the confidence."""
+        """Return the median; too few values for the confidence have no interval."""
         return as_interval(intervals.median(name, list(values), keys, self.how))
 
 
 def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
-    """What must be one thing for numbers to be averaged: each with the kinds that there are."""
+    """Return the origins that must be equal for averages: name → the kinds that occur."""
     origins = [row.report.provenance for row in rows]
     return {
         "variants": {origin.variant for origin in origins},
@@ -266,48 +273,50 @@ def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
 
 
 def _null_kinds(message: Message) -> Iterator[str]:
-    """Of every random null that a report holds."""
     if isinstance(message, Null):
         yield message.kind
     for _, value in message:
-        for one in value if isinstance(value, tuple) else (value,):
-            if isinstance(one, Message):
-                yield from _null_kinds(one)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Message):
+                yield from _null_kinds(item)
 
 
-def as_interval(found: IntervalEstimate) -> Interval:
-    """An estimate as a message. Its warnings are the caller's to pass on."""
+def as_interval(estimate: IntervalEstimate) -> Interval:
+    """Return an estimate as a message, without its warnings."""
     return Interval(
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        of=found.rows,
-        method=found.method,
-        clusters=found.clusters,
-        effective=found.effective,
-        se=found.se,
-        detectable=found.detectable,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        of=estimate.rows,
+        method=estimate.method,
+        clusters=estimate.clusters,
+        effective=estimate.effective,
+        se=estimate.se,
+        detectable=estimate.detectable,
     )
 
 
 def has_null(message: type[Message]) -> bool:
-    """Whether reports of this type can hold a random null."""
+    """True if reports of this type can have a random null."""
     if issubclass(message, Null):
         return True
-    held = (one for field in message.model_fields.values() for one in messages_in(field.annotation))
-    return any(has_null(one) for one in held)
+    return any(
+        has_null(inner)
+        for field in message.model_fields.values()
+        for inner in messages_in(field.annotation)
+    )
 
 
 def plan_of(wanted: WantedEffect, report: BatchReport, *, against_random: bool) -> StudyPlan:
-    """What finds this effect, if texts vary as those of the report do.
+    """Return the sizes of a study that finds this effect, given the report's spread.
 
-    Of rows that belong together the texts are counted, so the spread is that of a text's mean: the
-    standard error times the root of their number. against_random: whether the metric compares an
-    explanation with random ones.
+    Clustered rows are counted as texts, so the spread is that of a text's mean: the standard error
+    times the root of their number. `against_random` is true for metrics that compare an explanation
+    with random ones.
     """
     warnings: list[str] = []
     scores = {"texts": report.score}
-    if report.comparison is not None:  # the score is the first of its numbers
+    if report.comparison is not None:  # its first number is the score
         scores["compared_texts"] = report.comparison.differences[0].difference
     texts: dict[str, int | None] = {}
     for name, mean in scores.items():
@@ -334,29 +343,29 @@ def _texts_for(
         warnings.append(f"{name}: the spread is that of {mean.clusters} texts only")
     spread = mean.se * math.sqrt(mean.clusters)
     spreads = {name: spread, f"{name}_upper": power.spread_upper(spread, mean.clusters)}
-    found = {
-        one: power.texts_needed(wanted.effect / sd, wanted.power, wanted.alpha)
-        for one, sd in spreads.items()
+    sizes = {
+        size_name: power.texts_needed(wanted.effect / sd, wanted.power, wanted.alpha)
+        for size_name, sd in spreads.items()
         if sd is not None
     }
     warnings += [
-        f"{one}: more than {power.MOST_TEXTS:,} would be needed"
-        for one, needed in found.items()
+        f"{size_name}: more than {power.MOST_TEXTS:,} would be needed"
+        for size_name, needed in sizes.items()
         if needed is None
     ]
-    return found
+    return sizes
 
 
 def _draws_for(wanted: WantedEffect, warnings: list[str]) -> dict[str, int | None]:
     if wanted.beat_rate is None:
         return {}
-    found = {
+    sizes = {
         name: power.draws_needed(wanted.beat_rate, wanted.power, wanted.alpha, sides=sides)
         for name, sides in (("draws", 2), ("one_sided_draws", 1))
     }
     warnings += [
         f"{name}: no number of draws up to {power.MOST_DRAWS:,} suffices"
-        for name, draws in found.items()
+        for name, draws in sizes.items()
         if draws is None
     ]
-    return found
+    return sizes

@@ -1,8 +1,8 @@
-"""Results beside what people say of their texts and explanations. Pure.
+"""Agreement of results with what people say of their texts and explanations. Pure.
 
-Decisions beside gold labels, the passages that explanations rest on beside marked ones, scores
-beside ratings: each with its interval over texts and with what chance would have. What people say
-stands in the metadata of the lines (`shared.contracts.gold_metadata`).
+Decisions and gold labels, passages of explanations and marked ones, scores and ratings: each with
+its interval over texts and its value by chance. The people's data is in the metadata of the lines
+(`shared.contracts.gold_metadata`).
 """
 
 from __future__ import annotations
@@ -44,35 +44,33 @@ from shared.statistics.clusters import FEW, Floats
 
 Row = Scored[Any, Any]
 T = TypeVar("T")
-MOST_LABELS = 20  # whose F1 has an interval
+MOST_LABELS = 20  # labels with an interval of F1
 UNREADABLE = "{what}: {count} lines could not be read and are left out"
 
 
 @dataclass(frozen=True)
 class GoldSource:
-    """How results are read. decision: None where a result decides nothing that can be read;
-    refused: whether its model would not; spans: None where the metric, or what scored this result,
-    points at no passages."""
+    """How results are read."""
 
-    decision: Callable[[Row], str | None]
+    decision: Callable[[Row], str | None]  # None: no readable decision
     refused: Callable[[Row], bool] = lambda _: False
-    spans: Callable[[Row], list[Span] | None] = lambda _: None
+    spans: Callable[[Row], list[Span] | None] = lambda _: None  # None: the metric has no passages
     text: Callable[[Row], str | None] = lambda _: None
     score: Callable[[Row], float | None] = lambda row: row.report.score
     higher_is_better: bool = True
 
 
 def metric_source(contract: MetricContract) -> GoldSource:
-    """As the metric's facts say it (`shared.contracts.service.FactPaths`)."""
+    """Return the source by the metric's facts (`shared.contracts.service.FactPaths`)."""
     facts = contract.facts
 
     def decision(row: Row) -> str | None:
-        told = (
+        labels = (
             value_at(row.report, facts.decision or "-"),
             getattr(row.request, facts.label_sent or "-", None),
             value_at(row.report, facts.label_stated or "-"),
         )
-        return next((one for one in told if isinstance(one, str)), None)
+        return next((label for label in labels if isinstance(label, str)), None)
 
     return GoldSource(
         decision=decision,
@@ -84,23 +82,22 @@ def metric_source(contract: MetricContract) -> GoldSource:
 
 
 def spans_of(report: Report, kinds: Sequence[str]) -> list[Span]:
-    """The evidence of these kinds that lies in the judged text; of several explanations the first
-    one's."""
-    found = [one for one in report.evidence if one.kind in kinds]
-    first = getattr(found[0], "explanation", None) if found else None
+    """Return the spans of this evidence in the judged text; of several explanations the first's."""
+    evidence = [row for row in report.evidence if row.kind in kinds]
+    first = getattr(evidence[0], "explanation", None) if evidence else None
     return [
-        (one.start, one.end)
-        for one in found
-        if one.start is not None
-        and one.end is not None
-        and getattr(one, "offsets_into", "text") == "text"
-        and getattr(one, "explanation", None) == first
+        (row.start, row.end)
+        for row in evidence
+        if row.start is not None
+        and row.end is not None
+        and getattr(row, "offsets_into", "text") == "text"
+        and getattr(row, "explanation", None) == first
     ]
 
 
 @dataclass(frozen=True)
 class GoldResults:
-    """over: statistics of the results, whose metadata has what people say."""
+    """Compares results with the people's data in their metadata."""
 
     over: BatchStatistics[Any]
     source: GoldSource
@@ -108,10 +105,12 @@ class GoldResults:
     warnings: list[str] = field(default_factory=list)
 
     def agreement(self) -> GoldAgreement | None:
-        """None where no line has anything that people say."""
-        for name in COLUMNS:  # that the request names and no line has
-            told = (has_column(row.request.metadata, self.columns, name) for row in self.over.rows)
-            if name in self.columns.model_fields_set and not any(told):
+        """Return the agreement; None if no line has data of people."""
+        for name in COLUMNS:  # warn of columns in the request that no line has
+            present = (
+                has_column(row.request.metadata, self.columns, name) for row in self.over.rows
+            )
+            if name in self.columns.model_fields_set and not any(present):
                 key = getattr(self.columns, name)
                 self.warnings.append(f"gold: no line has `{key}` in its metadata")
         labels, rationales, rated = self._labels(), self._rationales(), self._ratings()
@@ -122,75 +121,79 @@ class GoldResults:
         )
 
     def _read(self, what: str, of: Callable[[Any, GoldColumns], T | None]) -> list[tuple[Row, T]]:
-        found, wrong = [], 0
+        read, unreadable = [], 0
         for row in self.over.rows:
             try:
-                one = of(row.request.metadata, self.columns)
+                value = of(row.request.metadata, self.columns)
             except ValueError:
-                wrong += 1
+                unreadable += 1
                 continue
-            if one is not None and one != {}:
-                found.append((row, one))
-        if wrong:
-            self.warnings.append(UNREADABLE.format(what=what, count=wrong))
-        return found
+            if value is not None and value != {}:
+                read.append((row, value))
+        if unreadable:
+            self.warnings.append(UNREADABLE.format(what=what, count=unreadable))
+        return read
 
     def _ratio(self, name: str, sums: Floats, of: Any, rows: Sequence[Row]) -> Interval:
         return self.over.ratio(f"gold {name}", sums, of, self.over.keys(rows))
 
     def _labels(self) -> GoldLabels | None:
-        told = self._read("gold labels", gold_label)
-        if not told:
+        labelled = self._read("gold labels", gold_label)
+        if not labelled:
             return None
-        names: dict[str, str] = {}  # folded label → as it is written first
-        pairs = []
-        for row, label in told:
+        names: dict[str, str] = {}  # folded label → its first spelling
+        pairs: list[tuple[Row, str, str | None]] = []
+        for row, label in labelled:
             decision = self.source.decision(row)
             names.setdefault(fold_label(label), label)
             pairs.append((row, fold_label(label), decision and fold_label(decision)))
-        names |= {one: one for _, _, one in pairs if one is not None and one not in names}
-        read = [(row, gold, one) for row, gold, one in pairs if one is not None]
-        rows = [row for row, _, _ in read]
-        right = [float(gold == one) for _, gold, one in read]
+        names |= {d: d for _, _, d in pairs if d is not None and d not in names}
+        decided = [(row, gold, d) for row, gold, d in pairs if d is not None]
+        refused = sum(d is None and self.source.refused(row) for row, _, d in pairs)
         self.warnings.extend(_label_warnings(pairs))
         return GoldLabels(
             results=len(pairs),
-            unread=sum(one is None and not self.source.refused(row) for row, _, one in pairs),
-            refused=sum(one is None and self.source.refused(row) for row, _, one in pairs),
-            accuracy=self.over.share(right, self.over.keys(rows)),
+            unread=len(pairs) - len(decided) - refused,
+            refused=refused,
+            accuracy=self.over.share(
+                [float(gold == d) for _, gold, d in decided],
+                self.over.keys([row for row, _, _ in decided]),
+            ),
             accuracy_of_all=self.over.share(
-                [float(gold == one) for _, gold, one in pairs],
+                [float(gold == d) for _, gold, d in pairs],
                 self.over.keys([row for row, _, _ in pairs]),
             ),
-            chance=_majority_share([gold for _, gold, _ in read]),
+            chance=_majority_share([gold for _, gold, _ in decided]),
             chance_of_all=_majority_share([gold for _, gold, _ in pairs]),
-            **self._table(read, names),
+            **self._table(decided, names),
             confusion=tuple(_cells(pairs, names)),
         )
 
-    def _table(self, read: Sequence[tuple[Row, str, str]], names: dict[str, str]) -> dict[str, Any]:
-        """What is made of the table of those that decided."""
-        there = sorted({one for _, *both in read for one in both})
-        if not read or len(there) > MOST_LABELS:
-            if read:
-                self.warnings.append(f"{len(there)} labels: F1 is of at most {MOST_LABELS}")
+    def _table(
+        self, decided: Sequence[tuple[Row, str, str]], names: dict[str, str]
+    ) -> dict[str, Any]:
+        """Return F1, kappa and labels, over results with a decision."""
+        labels = sorted({label for _, *pair in decided for label in pair})
+        if not decided or len(labels) > MOST_LABELS:
+            if decided:
+                self.warnings.append(f"{len(labels)} labels: F1 is of at most {MOST_LABELS}")
             return {"macro_f1": NONE, "kappa": NONE, "labels": ()}
-        place = {label: number for number, label in enumerate(there)}
-        rows = [row for row, _, _ in read]
-        cells = [(place[gold], place[one]) for _, gold, one in read]
-        counts = classification.label_counts(cells, len(there))
-        whole = counts.sum(axis=0)[None]
-        parts = np.split(counts, len(there), axis=1)
+        index = {label: number for number, label in enumerate(labels)}
+        rows = [row for row, _, _ in decided]
+        cells = [(index[gold], index[decision]) for _, gold, decision in decided]
+        counts = classification.label_counts(cells, len(labels))
+        total = counts.sum(axis=0)[None]
+        parts = np.split(counts, len(labels), axis=1)
         of_label = {
             label: LabelAccuracy(
                 label=names[label],
                 gold=int(part[:, 1].sum()),
                 decided=int(part[:, 2].sum()),
-                precision=_finite(classification.precision(whole)[0, number]),
-                recall=_finite(classification.recall(whole)[0, number]),
+                precision=_finite(classification.precision(total)[0, number]),
+                recall=_finite(classification.recall(total)[0, number]),
                 f1=self._ratio(f"F1 of {label}", part, classification.macro_f1, rows),
             )
-            for (label, number), part in zip(place.items(), parts, strict=True)
+            for (label, number), part in zip(index.items(), parts, strict=True)
         }
         return {
             "macro_f1": self._ratio("macro F1", counts, classification.macro_f1, rows),
@@ -199,36 +202,34 @@ class GoldResults:
         }
 
     def _rationales(self) -> Plausibility | None:
-        told = self._read("marked passages", gold_spans)
-        if not told:
+        marked_rows = self._read("marked passages", gold_spans)
+        if not marked_rows:
             return None
-        pointed = [(row, self.source.spans(row), marked) for row, marked in told]
-        found = [(row, own, marked) for row, own, marked in pointed if own is not None]
-        if not found:
+        pairs = [(row, self.source.spans(row), marked) for row, marked in marked_rows]
+        pointed = [(row, own, marked) for row, own, marked in pairs if own is not None]
+        if not pointed:
             self.warnings.append("marked passages: the metric points at no passages of the text")
             return None
-        several = [one for one in found if spans.size(one[1]) or spans.size(one[2])]
-        rows = [row for row, _, _ in several]
-        of_characters = [spans.character_f1(own, marked) for _, own, marked in several]
-        by_chance = []
-        for row, own, marked in several:
+        results = [row for row in pointed if spans.size(row[1]) or spans.size(row[2])]
+        rows = [row for row, _, _ in results]
+        characters = [spans.character_f1(own, marked) for _, own, marked in results]
+        chances, above = [], []
+        for (row, own, marked), f1 in zip(results, characters, strict=True):
             text = self.source.text(row) or ""
             fits = text and all(end <= len(text) for _, end in (*own, *marked))
-            by_chance.append(spans.chance_f1(own, marked, len(text)) if fits else None)
-        above = [
-            None if own is None or chance is None else own - chance
-            for own, chance in zip(of_characters, by_chance, strict=True)
-        ]
-        if beyond := sum(one is None for one in by_chance):
+            chance = spans.chance_f1(own, marked, len(text)) if fits else None
+            chances.append(chance)
+            above.append(None if f1 is None or chance is None else f1 - chance)
+        if beyond := sum(chance is None for chance in chances):
             self.warnings.append(
-                f"marked passages: of {beyond} lines the text is not kept, or shorter than they say"
+                f"marked passages: for {beyond} lines the text is not kept, or shorter than marked"
             )
         return Plausibility(
-            results=len(several),
-            without_spans=sum(not spans.size(own) for _, own, _ in several),
-            character_f1=self._mean("character F1", of_characters, rows),
-            span_f1=self._mean("span F1", [spans.span_f1(*one[1:]) for one in several], rows),
-            chance=self._mean("chance F1", by_chance, rows),
+            results=len(results),
+            without_spans=sum(not spans.size(own) for _, own, _ in results),
+            character_f1=self._mean("character F1", characters, rows),
+            span_f1=self._mean("span F1", [spans.span_f1(*row[1:]) for row in results], rows),
+            chance=self._mean("chance F1", chances, rows),
             above_chance=self._mean("F1 above chance", above, rows, (-1.0, 1.0)),
         )
 
@@ -242,23 +243,23 @@ class GoldResults:
         return self.over.mean(f"gold {name}", values, self.over.keys(rows), bounds)
 
     def _ratings(self) -> HumanRatings | None:
-        told = self._read("ratings", ratings)
-        if not told:
+        rows = self._read("ratings", ratings)
+        if not rows:
             return None
-        of = self.source.score
         scored = [
-            RatedResult(row, score, given) for row, given in told if (score := of(row)) is not None
+            RatedResult(row, score, given)
+            for row, given in rows
+            if (score := self.source.score(row)) is not None
         ]
         rated = RatedResults(
             self.over, scored, self.columns.accepted_from, self.source.higher_is_better
         )
-        found = rated.ratings()
+        result = rated.ratings()
         self.warnings.extend(rated.warnings())
-        return found
+        return result
 
 
 def _majority_share(labels: Sequence[str]) -> float | None:
-    """Of the most frequent label, (0, 1]; None without any."""
     return max(Counter(labels).values()) / len(labels) if labels else None
 
 
@@ -268,7 +269,7 @@ def _finite(value: float) -> float | None:
 
 def _label_warnings(pairs: Sequence[tuple[Row, str, str | None]]) -> Iterator[str]:
     golds = {gold for _, gold, _ in pairs}
-    decided = {one for _, _, one in pairs if one is not None}
+    decided = {decision for _, _, decision in pairs if decision is not None}
     if not decided:
         yield "gold labels: no result has a decision to compare with them"
     elif not golds & decided:
@@ -285,9 +286,8 @@ def _label_warnings(pairs: Sequence[tuple[Row, str, str | None]]) -> Iterator[st
 def _cells(
     pairs: Sequence[tuple[Row, str, str | None]], names: dict[str, str]
 ) -> Iterator[ConfusionCell]:
-    counted = Counter((gold, one) for _, gold, one in pairs)
-    for (gold, one), results in sorted(
-        counted.items(), key=lambda cell: (cell[0][0], str(cell[0][1]))
-    ):
-        decided = None if one is None else names[one]
+    counts = Counter((gold, decision) for _, gold, decision in pairs)
+    cells = sorted(counts.items(), key=lambda cell: (cell[0][0], str(cell[0][1])))
+    for (gold, decision), results in cells:
+        decided = None if decision is None else names[decision]
         yield ConfusionCell(gold=names[gold], decided=decided, results=results)

@@ -1,4 +1,4 @@
-"""What people say of results, beside what the metric says: one report over all judgements. Pure."""
+"""Agreement of people with each other and with the metric, over all judgements of results. Pure."""
 
 from __future__ import annotations
 
@@ -31,30 +31,25 @@ from shared.statistics.classification import kappa, label_counts
 from shared.statistics.clusters import FEW, Floats
 
 VALUES = ("agree", "disagree", "unsure")
-GOOD = {"holds_up": True, "problem_found": False}  # verdicts of a metric that decide
-PLACES = {value: place for place, value in enumerate(VALUES)}
+GOOD = {"holds_up": True, "problem_found": False}  # verdicts of a metric that count
+INDEX = {value: index for index, value in enumerate(VALUES)}
 MOST_DISPUTED, MOST_PAIRS, MOST_PEOPLE = 20, 45, 20
 UPPER, LOWER = 0.7, 0.3  # shares of the score's range
-CHOSEN = (
-    "no random sample: people or a queue chose these lines; the figures do not hold for the batch"
-)
+CHOSEN = "not a random sample: people or a queue chose these lines, so figures do not hold for all"
 
 
 @dataclass(frozen=True)
 class GivenJudgement:
-    """One person's opinion of one result's score.
-
-    verdict: of `VALUES`. blind: who saw no score says whether the explanation is a good one.
-    """
+    """One person's judgement of one result's score."""
 
     job_id: str
     reviewer: str
-    verdict: str
+    verdict: str  # one of `VALUES`
     human_score: float | None
-    blind: bool = False
+    blind: bool = False  # without the score, the verdict is on the explanation
 
     def agrees_with(self, verdict: str) -> float | None:
-        """1 or 0; None where one of the two decides nothing. verdict: the metric's."""
+        """Return 1 or 0 for the metric's verdict; None if one of the two decides nothing."""
         if self.verdict == "unsure":
             return None
         agrees = self.verdict == "agree"
@@ -65,22 +60,22 @@ class GivenJudgement:
 
 @dataclass(frozen=True)
 class JudgedResults:
-    """over: statistics of the results. given: current judgements of these, one a person."""
+    """Results and the current judgements of them, one per person."""
 
     over: BatchStatistics[Any]
     given: Sequence[GivenJudgement]
 
-    def agreement(self, asked: Judged) -> HumanAgreement:
-        """All figures; those that nothing supports are null."""
-        people = sorted({one.reviewer for one in self.given})
-        warnings = () if asked.random else (CHOSEN,)
+    def agreement(self, request: Judged) -> HumanAgreement:
+        """Return all figures; unsupported ones are null."""
+        people = sorted({judgement.reviewer for judgement in self.given})
+        warnings = () if request.random else (CHOSEN,)
         if 0 < len(self.of_result) < FEW:
             warnings = (*warnings, f"few: {len(self.of_result)} texts were judged")
         return HumanAgreement(
             judgements=len(self.given),
             texts=len(self.of_result),
             reviewers=len(people),
-            random=asked.random,
+            random=request.random,
             **self._between(people),
             **self._with_metric(),
             by_verdict=self._by(lambda row: row.report.verdict),
@@ -92,41 +87,43 @@ class JudgedResults:
 
     @cached_property
     def rows(self) -> dict[str, Scored[Any, Any]]:
-        """job → its result; of lines that share a job the first."""
-        found: dict[str, Scored[Any, Any]] = {}
+        """Job → its result; the first of lines that share a job."""
+        rows: dict[str, Scored[Any, Any]] = {}
         for row in self.over.rows:
-            found.setdefault(row.job_id, row)
-        return found
+            rows.setdefault(row.job_id, row)
+        return rows
 
     @cached_property
     def of_result(self) -> dict[str, dict[str, str]]:
-        """job → reviewer → what they say."""
-        found: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for one in self.given:
-            if one.job_id in self.rows:
-                found[one.job_id][one.reviewer] = one.verdict
-        return dict(found)
+        """Job → reviewer → verdict."""
+        verdicts: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        for judgement in self.given:
+            if judgement.job_id in self.rows:
+                verdicts[judgement.job_id][judgement.reviewer] = judgement.verdict
+        return dict(verdicts)
 
     def _keys(self, ids: Iterable[str]) -> list[str]:
-        return self.over.keys([self.rows[one] for one in ids])
+        return self.over.keys([self.rows[job_id] for job_id in ids])
 
     def _between(self, people: Sequence[str]) -> dict[str, Any]:
-        shared = [one for one, said in self.of_result.items() if len(said) > 1]
+        shared = [job_id for job_id, verdicts in self.of_result.items() if len(verdicts) > 1]
         counts = np.zeros((len(shared), len(VALUES)))
-        for place, one in enumerate(shared):
-            for value in self.of_result[one].values():
-                counts[place, PLACES[value]] += 1
+        for index, job_id in enumerate(shared):
+            for value in self.of_result[job_id].values():
+                counts[index, INDEX[value]] += 1
         pairs = coincidences(counts)
-        alike = np.stack([pairs[:, :: len(VALUES) + 1].sum(axis=1), pairs.sum(axis=1)], axis=1)
-        same = [float(len(set(self.of_result[one].values())) == 1) for one in shared]
-        both = self._common_ids(*people) if len(people) == 2 else []
+        equal = np.stack([pairs[:, :: len(VALUES) + 1].sum(axis=1), pairs.sum(axis=1)], axis=1)
+        agreed = [float(len(set(self.of_result[job_id].values())) == 1) for job_id in shared]
+        common = self._common_ids(*people) if len(people) == 2 else []
         keys = self._keys(shared)
         return {
-            "agreed": self.over.ratio("pairs alike", alike, _ratio, keys)
+            "agreed": self.over.ratio("pairs alike", equal, _ratio, keys)
             if len(people) > 2 or not shared
-            else self.over.share(same, keys),
+            else self.over.share(agreed, keys),
             "alpha": self.over.ratio("alpha", pairs, nominal_alpha, keys),
-            "kappa": self.over.ratio("kappa", self._table(both, *people), kappa, self._keys(both))
+            "kappa": self.over.ratio(
+                "kappa", self._table(common, *people), kappa, self._keys(common)
+            )
             if len(people) == 2
             else NONE,
             "pairs": tuple(self._pairs(people)),
@@ -134,72 +131,73 @@ class JudgedResults:
         }
 
     def _common_ids(self, first: str, second: str) -> list[str]:
-        return [one for one, said in self.of_result.items() if first in said and second in said]
+        return [
+            job_id
+            for job_id, verdicts in self.of_result.items()
+            if first in verdicts and second in verdicts
+        ]
 
     def _table(self, ids: Sequence[str], first: str, second: str) -> Floats:
-        """(N, 3 C) counts of both people's values, as `classification.kappa` takes their sums."""
-        said = (self.of_result[one] for one in ids)
-        return label_counts(
-            [(PLACES[one[first]], PLACES[one[second]]) for one in said], len(VALUES)
-        )
+        """Return (N, 3 C) counts of both people's values for `classification.kappa`."""
+        rows = (self.of_result[job_id] for job_id in ids)
+        return label_counts([(INDEX[row[first]], INDEX[row[second]]) for row in rows], len(VALUES))
 
     def _pairs(self, people: Sequence[str]) -> Iterator[ReviewerPair]:
-        """Of those who judged most, the pairs that share most texts first."""
-        busy = Counter(name for said in self.of_result.values() for name in said)
-        several = sorted(people, key=lambda name: (-busy[name], name))[:MOST_PEOPLE]
+        """Yield pairs of the people who judged most, those that share most texts first."""
+        counts = Counter(name for verdicts in self.of_result.values() for name in verdicts)
+        busiest = sorted(people, key=lambda name: (-counts[name], name))[:MOST_PEOPLE]
         pairs = sorted(
-            ((self._common_ids(*pair), pair) for pair in combinations(sorted(several), 2)),
-            key=lambda found: (-len(found[0]), found[1]),
+            ((self._common_ids(*pair), pair) for pair in combinations(sorted(busiest), 2)),
+            key=lambda row: (-len(row[0]), row[1]),
         )
-        for both, (first, second) in pairs[:MOST_PAIRS]:
-            if both:
-                found = float(kappa(self._table(both, first, second).sum(axis=0)[None])[0])
-                said = (self.of_result[one] for one in both)
-                same = [float(one[first] == one[second]) for one in said]
+        for common, (first, second) in pairs[:MOST_PAIRS]:
+            if common:
+                value = float(kappa(self._table(common, first, second).sum(axis=0)[None])[0])
+                rows = (self.of_result[job_id] for job_id in common)
+                agreed = [float(row[first] == row[second]) for row in rows]
                 yield ReviewerPair(
                     first=first,
                     second=second,
-                    texts=len(both),
-                    agreed=self.over.share(same, self._keys(both)),
-                    kappa=found if np.isfinite(found) else None,
+                    texts=len(common),
+                    agreed=self.over.share(agreed, self._keys(common)),
+                    kappa=value if np.isfinite(value) else None,
                 )
 
     def _disputed(self, shared: Sequence[str]) -> list[DisputedResult]:
-        """Those whose sides are most even, first."""
-        found = []
-        for one in shared:
-            count = Counter(self.of_result[one].values())
+        disputed = []
+        for job_id in shared:
+            count = Counter(self.of_result[job_id].values())
             if len(count) > 1:
-                told = {value: count[value] for value in VALUES}
-                custom_id = self.rows[one].custom_id
-                found.append(DisputedResult(job_id=one, custom_id=custom_id, **told))
-        found.sort(key=lambda one: (-min(one.agree, one.disagree), -one.unsure, one.job_id))
-        return found[:MOST_DISPUTED]
+                votes = {value: count[value] for value in VALUES}
+                custom_id = self.rows[job_id].custom_id
+                disputed.append(DisputedResult(job_id=job_id, custom_id=custom_id, **votes))
+        disputed.sort(key=lambda row: (-min(row.agree, row.disagree), -row.unsure, row.job_id))
+        return disputed[:MOST_DISPUTED]
 
     @cached_property
-    def _beside_metric(self) -> list[tuple[Scored[Any, Any], float]]:
-        """(result, 1 agrees with the metric or 0 does not)."""
-        found = []
-        for one in self.given:
-            if (row := self.rows.get(one.job_id)) is not None:
-                agrees = one.agrees_with(str(row.report.verdict))
-                found += [] if agrees is None else [(row, agrees)]
-        return found
+    def _judged(self) -> list[tuple[Scored[Any, Any], float]]:
+        """(result, 1 if a person agrees with the metric or 0 if not)."""
+        judged = []
+        for judgement in self.given:
+            if (row := self.rows.get(judgement.job_id)) is not None:
+                agrees = judgement.agrees_with(str(row.report.verdict))
+                judged += [] if agrees is None else [(row, agrees)]
+        return judged
 
     def _with_metric(self) -> dict[str, Any]:
-        score = parts_of(self.over.metric.report)[0]
-        low, high = score.bounds
-        found: dict[str, Any] = {
-            "with_metric": self._share(self._beside_metric),
+        parts = parts_of(self.over.metric.report)
+        low, high = parts[0].bounds
+        figures: dict[str, Any] = {
+            "with_metric": self._share(self._judged),
             "above": NONE,
             "below": NONE,
-            "parts": tuple(map(self._part, parts_of(self.over.metric.report))),
+            "parts": tuple(map(self._part, parts)),
         }
         if low is None or high is None:
-            return found
-        edges = [low + (high - low) * place / 10 for place in range(11)]
+            return figures
+        edges = [low + (high - low) * step / 10 for step in range(11)]
         upper, lower = low + (high - low) * UPPER, low + (high - low) * LOWER
-        return found | {
+        return figures | {
             "above": self._within(upper, high),
             "below": self._within(low, lower),
             "deciles": tuple(
@@ -209,43 +207,42 @@ class JudgedResults:
         }
 
     def _within(self, low: float, high: float, *, last: bool = True) -> Interval:
-        """last: whether the upper border belongs to it."""
+        """Return the agreement for scores from `low` to `high`, with the upper end if `last`."""
         return self._share(
             [
-                one
-                for one in self._beside_metric
-                if (score := one[0].report.score) is not None
+                (row, agrees)
+                for row, agrees in self._judged
+                if (score := row.report.score) is not None
                 and low <= score <= high
                 and (last or score < high)
             ]
         )
 
-    def _share(self, chosen: Sequence[tuple[Scored[Any, Any], float]]) -> Interval:
-        return self.over.share(
-            [agreed for _, agreed in chosen], self.over.keys([row for row, _ in chosen])
-        )
+    def _share(self, judged: Sequence[tuple[Scored[Any, Any], float]]) -> Interval:
+        keys = self.over.keys([row for row, _ in judged])
+        return self.over.share([agrees for _, agrees in judged], keys)
 
     def _by(self, value_of: Any) -> dict[str, Interval]:
-        found: defaultdict[str, list[Any]] = defaultdict(list)
-        for one in self._beside_metric:
-            if (value := value_of(one[0])) is not None:
-                found[str(value)].append(one)
-        return {value: self._share(some) for value, some in sorted(found.items())}
+        groups: defaultdict[str, list[Any]] = defaultdict(list)
+        for row, agrees in self._judged:
+            if (value := value_of(row)) is not None:
+                groups[str(value)].append((row, agrees))
+        return {value: self._share(group) for value, group in sorted(groups.items())}
 
     def _part(self, part: ReportPart) -> PartAgreement:
-        rows, keys, ranked, owners = [], [], [], []
-        for one in self.given:
-            row = self.rows.get(one.job_id)
-            if row is None or one.verdict == "unsure" or (value := part.mean([row])) is None:
+        rows, keys, scores, owners = [], [], [], []
+        for judgement in self.given:
+            row = self.rows.get(judgement.job_id)
+            if row is None or judgement.verdict == "unsure" or (value := part.mean([row])) is None:
                 continue
-            rows.append((value, float(one.verdict == "agree")))
+            rows.append((value, float(judgement.verdict == "agree")))
             keys.append(row)
-            if one.human_score is not None:
-                ranked.append((value, one.human_score))
+            if judgement.human_score is not None:
+                scores.append((value, judgement.human_score))
                 owners.append(row)
         how, name = self.over.how, f"people {part.name}"
         pairs = np.array(rows, dtype=np.float64).reshape(-1, 2)
-        ranks = np.array(ranked, dtype=np.float64).reshape(-1, 2)
+        ranks = np.array(scores, dtype=np.float64).reshape(-1, 2)
         if len(ranks):
             ranks = np.stack([rankdata(ranks[:, 0]), rankdata(ranks[:, 1])], axis=1)
         auc = intervals.statistic(name, pairs, roc_auc, self.over.keys(keys), how)

@@ -1,6 +1,6 @@
-"""Scores beside people's ratings of the explanations: rank correlation, agreement, a threshold.
+"""Agreement of scores with people's ratings: rank correlation, agreement, a threshold. Pure.
 
-Pure. A part that the ratings do not support is null, with its reason.
+A part that the ratings do not support is null, with its reason.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from shared.statistics.intervals import OfSums
 from shared.statistics.thresholds import calibrated_threshold
 
 NONE = Interval(value=None, low=None, high=None, of=0)
-MOST_VALUES = 50  # of ratings, whose alpha is computed
-MOST_RANKED = 2_000  # results of which Kendall's tau has an interval: each resample is ranked anew
+MOST_VALUES = 50  # different ratings for an alpha
+MOST_RANKED = 2_000  # results for an interval of Kendall's tau, which ranks each resample
 NO_AND_YES = 2
 
 
@@ -40,7 +40,7 @@ class RatedResult(NamedTuple):
 
 @dataclass(frozen=True)
 class RatedResults:
-    """accepted_from: ratings of at least this accept; None: the higher of two values."""
+    """Results with ratings. Ratings from `accepted_from` accept; None: the higher of two values."""
 
     over: BatchStatistics[Any]
     rated: Sequence[RatedResult]
@@ -48,8 +48,8 @@ class RatedResults:
     higher_is_better: bool = True
 
     def ratings(self) -> HumanRatings:
-        """All figures; those that nothing supports are null."""
-        counts = _counts([list(one.given.values()) for one in self.rated], self.values)
+        """Return all figures; unsupported ones are null."""
+        counts = _counts([list(row.given.values()) for row in self.rated], self.values)
         alpha = interval_alpha(np.array(self.values))
         spearman = kendall = NONE
         if self._ranked:
@@ -65,7 +65,7 @@ class RatedResults:
             kendall = NONE.model_copy(update=tau)
         return HumanRatings(
             results=len(self.rated),
-            people=len({person for one in self.rated for person in one.given}),
+            people=len({person for row in self.rated for person in row.given}),
             spearman=spearman,
             kendall=kendall,
             alpha=self._alpha("ratings", counts, alpha, self.keys)
@@ -75,7 +75,7 @@ class RatedResults:
         )
 
     def warnings(self) -> Iterator[str]:
-        """Why something is null, or doubtful."""
+        """Yield why figures are null or doubtful."""
         if not self._ranked:
             yield "ratings: scores or ratings are all equal, or too few for a correlation"
         elif len(self.rated) > MOST_RANKED:
@@ -85,12 +85,12 @@ class RatedResults:
 
     @cached_property
     def values(self) -> list[float]:
-        """Every rating that somebody gave, ascending."""
-        return sorted({rating for one in self.rated for rating in one.given.values()})
+        """All different ratings, ascending."""
+        return sorted({rating for row in self.rated for rating in row.given.values()})
 
     @cached_property
     def keys(self) -> list[str]:
-        return self.over.keys([one.row for one in self.rated])
+        return self.over.keys([rated.row for rated in self.rated])
 
     @property
     def sign(self) -> float:
@@ -99,69 +99,73 @@ class RatedResults:
     @cached_property
     def pairs(self) -> Floats:
         """(N, 2) of score, higher is better, and mean rating."""
-        told = [(self.sign * one.score, np.mean(list(one.given.values()))) for one in self.rated]
-        return np.array(told, dtype=np.float64).reshape(-1, 2)
+        pairs = [(self.sign * row.score, np.mean(list(row.given.values()))) for row in self.rated]
+        return np.array(pairs, dtype=np.float64).reshape(-1, 2)
 
     @cached_property
     def _ranked(self) -> bool:
         return len(self.pairs) > 2 and bool(np.ptp(self.pairs, axis=0).all())
 
     def _alpha(self, name: str, counts: Floats, of: OfSums, keys: Sequence[str]) -> Interval:
-        """Of results that several people rated. counts: (N, C) people by value."""
+        """Return alpha over results with several ratings; counts: (N, C) people by value."""
         several = counts.sum(axis=1) > 1
         if not several.any():
             return NONE
-        chosen = [key for key, one in zip(keys, several, strict=True) if one]
-        return self.over.ratio(f"gold alpha {name}", coincidences(counts[several]), of, chosen)
+        used = [key for key, is_used in zip(keys, several, strict=True) if is_used]
+        return self.over.ratio(f"gold alpha {name}", coincidences(counts[several]), of, used)
 
     def _threshold(self) -> CalibratedThreshold:
-        start = self.accepted_from  # the least rating that accepts
+        start = self.accepted_from  # the lowest rating that accepts
         if start is None and len(self.values) == NO_AND_YES:
             start = self.values[1]
         if start is None and self.values in ([0.0], [1.0]):
             start = 1.0
         if start is None:
-            told = f"ratings have {len(self.values)} values: `accepted_from` says which accept"
-            return _no_threshold(0, 0, told)
-        votes = _counts([[one >= start for one in row.given.values()] for row in self.rated],
-                        [False, True])  # fmt: skip
+            reason = f"ratings have {len(self.values)} values: `accepted_from` says which accept"
+            return _no_threshold(0, 0, reason)
+        accepted = [[rating >= start for rating in row.given.values()] for row in self.rated]
+        votes = _counts(accepted, [False, True])
         clear = votes[:, 0] != votes[:, 1]
-        said = (votes[clear, 1] > votes[clear, 0]).astype(np.float64)
-        rows = np.stack([self.pairs[clear, 0], said], axis=1)
-        keys = [key for key, one in zip(self.keys, clear, strict=True) if one]
+        people = (votes[clear, 1] > votes[clear, 0]).astype(np.float64)
+        rows = np.stack([self.pairs[clear, 0], people], axis=1)
+        keys = [key for key, is_clear in zip(self.keys, clear, strict=True) if is_clear]
         ties = int((~clear).sum())
-        found = calibrated_threshold("gold", rows, keys, self.over.how)
-        if found.decided is None:
-            return _no_threshold(said.size, ties, found.obstacle)
-        # a tie had no part in choosing where yes starts
-        least = math.inf if found.value is None else found.value
+        threshold = calibrated_threshold("gold", rows, keys, self.over.how)
+        if threshold.decided is None:
+            return _no_threshold(people.size, ties, threshold.obstacle)
+        # ties had no part in the choice of the threshold
+        least = math.inf if threshold.value is None else threshold.value
         decided = (self.pairs[:, 0] >= least).astype(np.float64)
-        decided[clear] = found.decided
+        decided[clear] = threshold.decided
         value, low, high = (
-            None if one is None else self.sign * one for one in (found.value, found.low, found.high)
+            None if number is None else self.sign * number
+            for number in (threshold.value, threshold.low, threshold.high)
         )
         return CalibratedThreshold(
-            results=said.size,
+            results=people.size,
             ties=ties,
             value=value,
             low=low if self.higher_is_better else high,
             high=high if self.higher_is_better else low,
-            **self._agreement(said, found.decided, keys),
+            **self._agreement(people, threshold.decided, keys),
             **self._alphas(votes, decided),
         )
 
-    def _agreement(self, said: Floats, decided: Floats, keys: Sequence[str]) -> dict[str, Any]:
-        """said, decided: (N,) 0 or 1 of most people and score."""
-        cells = list(zip(said.astype(int).tolist(), decided.astype(int).tolist(), strict=True))
+    def _agreement(self, people: Floats, decided: Floats, keys: Sequence[str]) -> dict[str, Any]:
+        """people, decided: (N,) 0 or 1, by most people and by the score."""
+        cells = list(zip(people.astype(int).tolist(), decided.astype(int).tolist(), strict=True))
         counts = classification.label_counts(cells, NO_AND_YES)
         return {
-            "agreed": self.over.share((said == decided).astype(np.float64), keys),
-            "chance": float(max(said.mean(), 1 - said.mean())),
+            "agreed": self.over.share((people == decided).astype(np.float64), keys),
+            "chance": float(max(people.mean(), 1 - people.mean())),
             "kappa": self.over.ratio("gold kappa", counts, classification.kappa, keys),
         }
 
     def _alphas(self, votes: Floats, decided: Floats) -> dict[str, Interval]:
-        """Of all texts, ties as well. votes: (N, 2) people who say no, yes; decided: (N,)."""
+        """Return both alphas over all texts, ties included.
+
+        votes: (N, 2) people who say no, yes; decided: (N,).
+        """
         people = self._alpha("people", votes, nominal_alpha, self.keys)
         if people.of == 0:
             return {"alpha_people": NONE, "alpha_with_score": NONE}
@@ -171,12 +175,11 @@ class RatedResults:
 
 
 def _counts(rows: Sequence[Sequence[float]], values: Sequence[float]) -> Floats:
-    """(N, C) how often each value stands in a row."""
-    place = {value: number for number, value in enumerate(values)}
+    columns = {value: index for index, value in enumerate(values)}
     counts = np.zeros((len(rows), len(values)))
-    for number, row in enumerate(rows):
-        for one in row:
-            counts[number, place[one]] += 1
+    for index, row in enumerate(rows):
+        for entry in row:
+            counts[index, columns[entry]] += 1
     return counts
 
 
@@ -196,5 +199,5 @@ def _no_threshold(results: int, ties: int, reason: str | None) -> CalibratedThre
 
 def _tau_b(pairs: Floats) -> float:
     """NaN where one side is constant."""
-    found = float(kendalltau(pairs[:, 0], pairs[:, 1]).statistic)
-    return found if math.isfinite(found) else math.nan
+    tau = float(kendalltau(pairs[:, 0], pairs[:, 1]).statistic)
+    return tau if math.isfinite(tau) else math.nan

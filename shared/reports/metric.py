@@ -1,7 +1,7 @@
-"""The base of every metric: it says what is collected and reported, the rest follows.
+"""The base class of every metric.
 
-A metric's `metric.py` derives from `Metric` and binds its one object to `SERVICE`; the worker
-registers that. Workers only: whoever imports this may load numpy.
+A metric's `metric.py` derives from `Metric` and binds its one object to `SERVICE`, which the worker
+registers. For workers only, since it may load numpy.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ from shared.text.language import LanguageCoverage, Obstacle
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What the models answered to one request; a metric adds its arrays.
+    """The models' answers to one request; a metric adds its arrays.
 
-    obstacles: why nothing can be scored; the report is then `undefined`."""
+    With `obstacles` nothing can be scored, and the report is `undefined`.
+    """
 
     models: tuple[ModelUse, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -46,16 +47,13 @@ class Collected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedDecision:
-    """A decision that an answer states. start, end: of the sentence; words: of what names it.
-
-    by: `reader` if the trained reader read it, `rules` if the answer states it as data.
-    """
+    """A decision that an answer states."""
 
     label: str
-    start: int
+    start: int  # of the sentence
     end: int
-    words: tuple[int, int]
-    by: Literal["rules", "reader"] = "rules"
+    words: tuple[int, int]  # that name the decision
+    by: Literal["rules", "reader"] = "rules"  # the trained reader, or rules for data
 
 
 Request = TypeVar("Request", bound=ScoreRequest)
@@ -65,111 +63,114 @@ Choices = TypeVar("Choices")
 
 
 class ReportedService(Service):
-    """A service whose many results are summed up."""
+    """A service with reports over many results."""
 
     contract: ClassVar[ReportedContract]
 
     def summarize(self, rows: Sequence[Any], over: BatchStatistics[Any]) -> BatchReport:
-        """The report over many results. Pure."""
+        """Return the report over many results. Pure."""
         raise NotImplementedError
 
     def gold_source(self) -> GoldSource:
-        """How its results are read beside what people say."""
+        """Return how its results are compared with people's data."""
         raise NotImplementedError
 
 
 class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
-    """A service that scores explanations. Choices: the type of a row of `variants`, one a variant.
+    """A service that scores explanations. `Choices` is the type of a variant's row in `variants`.
 
-    A field of the row that decides a parameter bears the parameter's name: where the request leaves
-    it out, the row's value stands in the provenance.
+    A field of the row has the name of the parameter that it decides: if the request leaves the
+    parameter out, the provenance has the row's value.
     """
 
     contract: ClassVar[MetricContract]
     variants: ClassVar[Mapping[Variant, Any]]
-    explainer: ClassVar[Callable[[Any, Any], Any] | None] = None  # scores what it elicits first;
-    # of all metrics, bound by processes that have one
+    # scores requests with `explain` for all metrics; bound by the processes that can elicit
+    explainer: ClassVar[Callable[[Any, Any], Any] | None] = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if set(cls.variants) != set(get_args(Variant)):
-            raise TypeError(f"{cls.__name__}.variants must have a row for each of the three")
+            raise TypeError(f"{cls.__name__}.variants must have a row per variant")
 
     def collect(self, requests: Sequence[Request]) -> Sequence[Answers]:
-        """The models' answers to every request, in order, in as few calls as can be.
+        """Return the models' answers to every request, in order, in as few calls as possible.
 
-        What is collected for a request must not depend on the others.
+        The answers for one request must not depend on the others.
         """
         raise NotImplementedError
 
     def report(self, request: Request, collected: Answers) -> Result:
-        """Pure; `MyReport(**self.envelope(request, collected), …)`."""
+        """Return the report. Pure; `MyReport(**self.envelope(request, collected), …)`."""
         raise NotImplementedError
 
     def coverage(self, request: Request) -> LanguageCoverage:
-        """Whether the rules and models that it needs know its languages; obstacles: nothing is
-        collected, and the report is `undefined`."""
+        """Check that rules and models know the request's languages.
+
+        With obstacles nothing is collected, and the report is `undefined`.
+        """
         return LanguageCoverage()
 
     def undefined(self, request: Request, collected: Collected) -> Result:
-        """The report where nothing can be scored: `score` null, and all that it is made of."""
+        """Return the report without a score, if nothing can be scored."""
         raise NotImplementedError
 
     def summarize(
         self, rows: Sequence[Scored[Request, Result]], over: BatchStatistics[Any]
     ) -> BatchReport:
-        """The report over many results. Pure; `MyBatchReport(**over.envelope(), …)`."""
+        """Return the report over many results. Pure; `MyBatchReport(**over.envelope(), …)`."""
         return self.contract.batch_report(**over.envelope())
 
     def gold_source(self) -> GoldSource:
-        """As its contract's facts say."""
         return metric_source(self.contract)
 
     def in_force(self, request: Request, collected: Answers) -> Mapping[str, Any]:
-        """Parameters whose value is neither what was sent nor the variant's own."""
+        """Return parameters whose value is neither the request's nor the variant's."""
         return {}
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
-        """The decision about the text that an answer states, as this metric reads explanations;
-        None where it reads none. language: BCP 47, or `auto`."""
+        """Return the decision about the text that an answer states, or None.
+
+        `language` is a BCP 47 tag or `auto`.
+        """
         return None
 
     @final
     def score(self, request: Request) -> Result:
         if self.explainer is not None and getattr(request, "explain", None) is not None:
-            found: Result = self.explainer(request)
-            return found
+            explained: Result = self.explainer(request)
+            return explained
         return self.score_batch([request])[0]
 
     @final
     def unscored(self, request: Request, obstacle: Obstacle) -> Result:
-        """The report on an explanation that is none: no model is asked about it."""
+        """Return the report on an answer without an explanation; no model is asked."""
         languages = self.coverage(request).languages
         collected = Collected(languages=languages, obstacles=(obstacle,))
         return self.contract.judged(self._undefined(request, collected))
 
     @final
     def score_batch(self, requests: Sequence[Request]) -> list[Result]:
-        """The same reports as one by one, byte for byte, with the model calls of all together."""
-        covered = [self.coverage(request) for request in requests]
-        # models are asked about those alone whose languages they know
-        known = [one for one, own in zip(requests, covered, strict=True) if not own.obstacles]
-        answers = iter(self.collect(known) if known else ())
+        """Return the same reports as one by one, byte for byte, with shared model calls."""
+        rows = [(request, self.coverage(request)) for request in requests]
+        # models are asked only about requests whose languages they know
+        covered = [request for request, coverage in rows if not coverage.obstacles]
+        answers = iter(self.collect(covered) if covered else ())
         reports = []
-        for request, own in zip(requests, covered, strict=True):
-            answer: Any = Collected() if own.obstacles else next(answers)
+        for request, coverage in rows:
+            answer: Any = Collected() if coverage.obstacles else next(answers)
             answer = replace(
                 answer,
-                languages=answer.languages or own.languages,
-                obstacles=(*own.obstacles, *answer.obstacles),
-                warnings=(*own.warnings, *answer.warnings),
+                languages=answer.languages or coverage.languages,
+                obstacles=(*coverage.obstacles, *answer.obstacles),
+                warnings=(*coverage.warnings, *answer.warnings),
             )
-            make = self._undefined if answer.obstacles else self.report
-            reports.append(self.contract.judged(make(request, answer)))
+            report = self._undefined if answer.obstacles else self.report
+            reports.append(self.contract.judged(report(request, answer)))
         return reports
 
     def _undefined(self, request: Request, collected: Collected) -> Result:
-        """With the reason beside every null."""
+        """Return the undefined report with a reason for every null."""
         report = self.undefined(request, collected)
         parts = dict(report.components)
         kind: Any = next(messages_in(type(report).model_fields["reasons"].annotation))
@@ -190,9 +191,9 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
     def envelope(
         self, request: Request, collected: Collected, warnings: Iterable[str] = ()
     ) -> dict[str, Any]:
-        """What every report has: metric, warnings (collected ones first), languages, provenance."""
+        """Return the common fields of every report; collected warnings come first."""
         details = [obstacle.detail for obstacle in collected.obstacles]
-        standing = dict.fromkeys(each for use in collected.models for each in use.warnings)
+        standing = dict.fromkeys(warning for use in collected.models for warning in use.warnings)
         return {
             "metric": self.contract.name,
             "warnings": (*collected.warnings, *details, *standing, *warnings),
@@ -209,14 +210,16 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     @final
     def parameters(self, request: Request, collected: Any) -> dict[str, Any]:
-        """Every parameter in force: as sent, else the variant's own, else as `in_force` says (of
-        what was collected: not where nothing could be)."""
+        """Return every parameter in force: the request's, the variant's, or `in_force`'s.
+
+        `in_force` needs answers, so it does not count if there are obstacles.
+        """
         sent = request.model_dump(mode="json", exclude=set(self.contract.not_parameters))
         row = self.variant(request)
-        own = {
+        defaults = {
             name: getattr(row, name)
             for name, value in sent.items()
             if value is None and hasattr(row, name)
         }
         in_force = {} if collected.obstacles else self.in_force(request, collected)
-        return {**sent, **own, **in_force}
+        return {**sent, **defaults, **in_force}

@@ -1,7 +1,7 @@
-"""Scores split by what the lines say of themselves: do the values differ more than chance makes?
+"""Splits scores by a property of their lines, and tests whether the values differ.
 
-The test permutes the values of texts, and within a text where it has several of them (Good, 2005,
-Permutation, Parametric and Bootstrap Tests of Hypotheses, 3.7); p-values count the observed split
+The test permutes the values of texts, and within a text that has several values (Good, 2005,
+Permutation, Parametric and Bootstrap Tests of Hypotheses, 3.7). P-values count the observed split
 as one of the draws (Phipson & Smyth, 2010). Pure.
 """
 
@@ -26,35 +26,37 @@ from shared.statistics.families import holm
 from shared.statistics.seeds import generator
 
 Row = Scored[Any, Any]
-FEWEST, MOST = 2, 50  # values of a key that are told apart
+FEWEST, MOST = 2, 50  # values of a key
 MOST_DRAWS = 1_999
-TIE = 1e-12  # relative: equal in theory, unequal in floats
+TIE = 1e-12  # relative; equal up to rounding
 
 
 def split_scores(over: BatchStatistics[Any]) -> tuple[ScoreSplit, ...]:
-    """One for each of the request's `by`, in its order."""
+    """Return one split for each of the request's `by`, in its order."""
     return tuple(_split(over, by) for by in over.request.by)
 
 
 def _split(over: BatchStatistics[Any], by: str) -> ScoreSplit:
-    found: dict[str, list[Row]] = {}
+    groups: dict[str, list[Row]] = {}
     for row in over.rows:
         if (value := value_of(over, row, by)) is not None:
-            found.setdefault(value, []).append(row)
-    without = len(over.rows) - sum(map(len, found.values()))
-    if not FEWEST <= len(found) <= MOST:
-        warning = f"{len(found)} values: a split needs from {FEWEST} to {MOST}"
+            groups.setdefault(value, []).append(row)
+    without = len(over.rows) - sum(map(len, groups.values()))
+    if not FEWEST <= len(groups) <= MOST:
+        warning = f"{len(groups)} values: a split needs from {FEWEST} to {MOST}"
         return ScoreSplit(by=by, without=without, warnings=(warning,))
     values = []
-    for value, rows in found.items():
+    for value, rows in groups.items():
         scores = [row.report.score for row in rows]
         mean = over.mean(f"split {by} {value}", scores, over.keys(rows), over.score_bounds)
         undefined = scores.count(None)
         values.append(SplitValue(value=value, results=len(rows), undefined=undefined, score=mean))
-    values.sort(key=lambda one: (one.score.value is None, one.score.value or 0.0, one.value))
+    values.sort(
+        key=lambda split: (split.score.value is None, split.score.value or 0.0, split.value)
+    )
     scored = {
         value: [row for row in rows if row.report.score is not None]
-        for value, rows in found.items()
+        for value, rows in groups.items()
     }
     texts = [set(over.keys(rows)) for rows in scored.values()]
     test = _test(over, by, scored)
@@ -72,15 +74,18 @@ def _split(over: BatchStatistics[Any], by: str) -> ScoreSplit:
 
 
 def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
-    """What a result has under `metadata.<key>`, `model`, `variant`, `language`, `verdict`,
-    `label_sent` or `label_stated`; None: nothing."""
+    """Return a result's value of a property, or None.
+
+    `by` is `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `label_sent` or
+    `label_stated`.
+    """
     key = by.removeprefix("metadata.")
     if key != by:
-        named: str | None = row.request.metadata.get(key)
-        return named
+        entry: str | None = row.request.metadata.get(key)
+        return entry
     facts, report = over.metric.facts, row.report
     provenance, languages = report.provenance, report.languages
-    known: Mapping[str, Callable[[], Any]] = {
+    properties: Mapping[str, Callable[[], Any]] = {
         "model": lambda: model_of(
             provenance.models[0].name if provenance.models else None,
             row.request.model,
@@ -92,34 +97,32 @@ def value_of(over: BatchStatistics[Any], row: Row, by: str) -> str | None:
         "label_sent": lambda: getattr(row.request, facts.label_sent or "-", None),
         "label_stated": lambda: value_at(report, facts.label_stated),
     }
-    found = known[by]()
-    return found if isinstance(found, str) else None
+    value = properties[by]()
+    return value if isinstance(value, str) else None
 
 
 @dataclass(frozen=True)
 class SplitTest:
-    """within: whether some texts have several values, which were permuted within them."""
-
     p_value: float
-    within: bool
+    within: bool  # texts with several values were permuted within themselves
 
 
 def _test(
     over: BatchStatistics[Any], about: str, scored: Mapping[str, Sequence[Row]]
 ) -> SplitTest | None:
-    rows = [(place, row) for place, some in enumerate(scored.values()) for row in some]
+    rows = [(index, row) for index, group in enumerate(scored.values()) for row in group]
     scores = np.array([row.report.score for _, row in rows], dtype=np.float64)
-    places = np.array([place for place, _ in rows], dtype=np.int64)
-    return split_test(about, scores, places, over.keys([row for _, row in rows]), over.how)
+    values = np.array([index for index, _ in rows], dtype=np.int64)
+    return split_test(about, scores, values, over.keys([row for _, row in rows]), over.how)
 
 
 def split_test(
     about: str, scores: Floats, values: Integers, keys: Sequence[str], how: Resampling
 ) -> SplitTest | None:
-    """That the values' means are equal: the sum of squares between them against permutations.
+    """Test that the values' means are equal: sum of squares between them against permutations.
 
-    scores: (N,). values: (N,) from 0. keys: (N,) the text of each. None where there is nothing to
-    permute: one value, one text, or a value a text and one value a text only.
+    scores: (N,). values: (N,) from 0. keys: (N,) texts. None if there is nothing to permute: one
+    value, one text, or one text per value with one value each.
     """
     _, texts = np.unique(np.array(keys, dtype=object), return_inverse=True)
     if np.unique(values).size < FEWEST:
@@ -127,7 +130,7 @@ def split_test(
     first = np.zeros(texts.max() + 1, dtype=np.int64)
     first[texts[::-1]] = values[::-1]
     mixed = np.unique(texts[first[texts] != values])  # texts of several values
-    if not mixed.size and first.size <= np.unique(values).size:  # permuted, it is the same split
+    if not mixed.size and first.size <= np.unique(values).size:  # a permutation is the same split
         return None
     centred = scores - scores.mean()
     draw = _permute(values, texts, first, mixed, generator(how.seed, "split", about, scores.size))
@@ -141,11 +144,11 @@ def split_test(
 
 
 def _between_squares(centred: Floats, values: Integers) -> float:
-    """Of N scores about their mean: sum over values of n * mean^2."""
+    """Return the sum over values of n * mean^2, for N centred scores."""
     counts = np.bincount(values)
     sums = np.bincount(values, weights=centred)
-    found: NDArray[np.float64] = sums[counts > 0] ** 2 / counts[counts > 0]
-    return float(found.sum())
+    squares: NDArray[np.float64] = sums[counts > 0] ** 2 / counts[counts > 0]
+    return float(squares.sum())
 
 
 def _permute(
@@ -155,18 +158,21 @@ def _permute(
     mixed: Integers,
     random: np.random.Generator,
 ) -> Iterator[Integers]:
-    """A text of one value keeps its results together: such texts exchange their values. A mixed
-    text's values are permuted among its own results."""
-    inside = np.flatnonzero(np.isin(texts, mixed))
-    inside = inside[np.argsort(texts[inside], kind="stable")]
-    alone = np.setdiff1d(np.arange(of_text.size), mixed)
+    """Yield permutations of the values.
+
+    A text of one value keeps its results together, and exchanges its value with other such texts. A
+    mixed text's values are permuted among its results.
+    """
+    within_texts = np.flatnonzero(np.isin(texts, mixed))
+    within_texts = within_texts[np.argsort(texts[within_texts], kind="stable")]
+    single = np.setdiff1d(np.arange(of_text.size), mixed)
     while True:
         exchanged = of_text.copy()
-        exchanged[alone] = random.permutation(of_text[alone])
-        drawn = exchanged[texts]
-        shuffled = np.lexsort((random.random(inside.size), texts[inside]))
-        drawn[inside] = values[inside[shuffled]]
-        yield drawn
+        exchanged[single] = random.permutation(of_text[single])
+        permuted = exchanged[texts]
+        shuffled = np.lexsort((random.random(within_texts.size), texts[within_texts]))
+        permuted[within_texts] = values[within_texts[shuffled]]
+        yield permuted
 
 
 def _pairs(

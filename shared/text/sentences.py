@@ -1,6 +1,6 @@
-"""Sentences of a normalised text, by marks and line breaks, for any language with such marks.
+"""Splits a normalised text into sentences by marks and line breaks, in any language with these.
 
-No model decides: a border must not depend on which packages a machine has.
+No model is used: results must not depend on the packages of a machine.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 
 Span = tuple[int, int]  # half-open character offsets
 
-_BORDER = re.compile(  # a run of marks is looked at once, from its beginning: linear time
+_BORDER = re.compile(  # a run of marks is tried only from its start, for linear time
     r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]+[”’」』）]*|\n+"
 )
 _LIST_MARK = re.compile(r"(?:^|\s)\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})\.$")
@@ -18,19 +18,19 @@ _ABBREVIATION = re.compile(
     r"|u\.\s?a|bzw|vgl|ca|abs|abschn|lit|ziff|ltd|p\.\s?ej|p\.\s?ex|ej|ex|núm|sig|sr|sra)\.$",
     re.IGNORECASE,
 )
-_TAIL = 12  # characters before a full stop that say whether it ends a sentence
+_TAIL = 12  # characters before a full stop that decide whether it ends a sentence
 
 
 def sentences(text: str) -> list[Span]:
-    """Spans in order, without white space at their ends; every other character lies in one."""
-    found: list[Span] = []
+    """Return trimmed spans in order; only white space is outside of them."""
+    spans: list[Span] = []
     start = 0
     for border in _BORDER.finditer(text):
         if _is_end(text, border):
-            found.append((start, border.end()))
+            spans.append((start, border.end()))
             start = border.end()
-    found.append((start, len(text)))
-    return [span for span in (_trimmed(text, *one) for one in found) if span[0] < span[1]]
+    spans.append((start, len(text)))
+    return [span for span in (_trimmed(text, *span) for span in spans) if span[0] < span[1]]
 
 
 def _is_end(text: str, border: re.Match[str]) -> bool:
@@ -44,6 +44,6 @@ def _is_end(text: str, border: re.Match[str]) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
-    cut = text[start:end]
-    lead = len(cut) - len(cut.lstrip())
-    return start + lead, start + max(lead, len(cut.rstrip()))
+    sentence = text[start:end]
+    lead = len(sentence) - len(sentence.lstrip())
+    return start + lead, start + max(lead, len(sentence.rstrip()))

@@ -1,10 +1,10 @@
-"""The words of a text with exact offsets, for what is done to whole words of it.
+"""Splits a text into words with exact offsets.
 
-Spaced scripts: runs of letters, digits and marks, with apostrophes and hyphens inside; a run of one
-punctuation mark or symbol is a word by itself. Runs of Han characters are cut by jieba; Korean by
-kiwi, morphemes that share characters as one. Japanese, Thai, Lao, Khmer and Burmese have no words
-here (`no-words`). Every character that is no blank lies in exactly one word. Linear in the text.
-Workers only. Source: specs "models" §4.2, §6.2.
+Scripts with spaces: runs of letters, digits and marks, with apostrophes and hyphens inside. A run
+of one punctuation mark or symbol is a word. Chinese is split by jieba and Korean by kiwi; morphemes
+that share characters are one word. Japanese, Thai, Lao, Khmer and Burmese are not split
+(`no-words`). Every character but white space is in exactly one word. Takes linear time. For workers
+only. Source: specs "models" §4.2, §6.2.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from shared.text.analysers import chinese_tokens, korean_tokens
 from shared.text.language import Obstacle, find_language
 
 UNSEGMENTED = frozenset(("ja", "th", "lo", "km", "my"))
-INSIDE = "'\u2019\u02bc-\u2010\u2011"  # between two letters they belong to their word
+INSIDE = "'\u2019\u02bc-\u2010\u2011"  # parts of a word between two letters
 _BLOCK = re.compile(r"\S+")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]+")
 _HANGUL = re.compile(r"[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
-_JOINER = "\u200d"  # between two emoji: one picture
+_JOINER = "\u200d"  # joins two emoji to one
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def words_obstacle(text: str, found: LanguageFound) -> Obstacle | None:
-    """Why a text has no words, by its language or by its script; None where it has."""
-    own = next((c for c in (found.code, find_language(text).code) if c in UNSEGMENTED), None)
-    if own is None:
+def words_obstacle(text: str, detected: LanguageFound) -> Obstacle | None:
+    """Return why a text has no words, by its language or script, or None."""
+    code = next((c for c in (detected.code, find_language(text).code) if c in UNSEGMENTED), None)
+    if code is None:
         return None
-    said = f"the text's language is {language_name(own)}, whose words are not told apart"
-    return Obstacle("no-words", f"{said}: ask for rows of tokens, which models of ours have")
+    detail = f"the text's language is {language_name(code)}, which has no word segmentation here"
+    return Obstacle("no-words", f"{detail}: ask for rows of tokens, which local models support")
 
 
 def word_spans(text: str, language: str) -> list[Span]:
-    """(W,) words in order. language: the code that `find_language` tells."""
+    """Return (W,) words in order; `language` is a code of `find_language`."""
     if language == "ko":
         return sorted(_korean(text))
     spans: list[Span] = []
@@ -54,7 +54,6 @@ def word_spans(text: str, language: str) -> list[Span]:
 
 
 def _korean(text: str) -> Iterator[Span]:
-    """Hangul by kiwi, all else by its signs."""
     morphemes = merged(
         [
             (begin + int(token.start), begin + int(token.start) + int(token.len))
@@ -75,26 +74,26 @@ def _korean(text: str) -> Iterator[Span]:
 
 
 def _split_characters(text: str, start: int, end: int) -> Iterator[Span]:
-    """The words of a block without a blank, by what its characters are."""
     if start == end:
         return
-    borders = [place for place in range(start + 1, end) if not _continues(text, place, end)]
+    borders = [index for index in range(start + 1, end) if not _continues(text, index, end)]
     yield from pairwise([start, *borders, end])
 
 
-def _continues(text: str, place: int, end: int) -> bool:
-    """Whether the character belongs to the word of the one before it."""
-    sign, before = text[place], text[place - 1]
-    attached = unicodedata.category(sign) in ("Mn", "Mc", "Me", "Cf")
-    if attached or "\U0001f3fb" <= sign <= "\U0001f3ff" or before == _JOINER:  # skin tones, too
+def _continues(text: str, index: int, end: int) -> bool:
+    """True if the character belongs to the word of the one before it."""
+    character, before = text[index], text[index - 1]
+    attached = unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf")
+    attached |= "\U0001f3fb" <= character <= "\U0001f3ff"  # skin tones
+    if attached or before == _JOINER:
         return True
-    if _is_letter(sign):
-        inner = before in INSIDE and place >= 2 and _is_letter(text[place - 2])
+    if _is_letter(character):
+        inner = before in INSIDE and index >= 2 and _is_letter(text[index - 2])
         return _is_letter(before) or inner
-    if sign in INSIDE and _is_letter(before):
-        return place + 1 < end and _is_letter(text[place + 1])
-    return sign == before
+    if character in INSIDE and _is_letter(before):
+        return index + 1 < end and _is_letter(text[index + 1])
+    return character == before
 
 
-def _is_letter(sign: str) -> bool:
-    return sign.isalnum() or sign == "_" or unicodedata.category(sign)[0] == "M"
+def _is_letter(character: str) -> bool:
+    return character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"

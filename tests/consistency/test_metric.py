@@ -132,7 +132,7 @@ def test_an_explanation_that_cites_nothing_has_no_simulatability() -> None:
 def test_who_cites_the_whole_text_has_nothing_to_be_compared_with() -> None:
     report = scored(explanation=f'It says "{TEXT}".', parts=["simulatability"])
     assert report.score is None
-    assert any("no other place" in warning for warning in report.warnings)
+    assert any("no other passage" in warning for warning in report.warnings)
 
 
 def test_an_explanation_of_another_answer_is_none_of_its_own() -> None:

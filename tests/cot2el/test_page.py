@@ -88,7 +88,7 @@ def test_a_parse_that_failed_is_no_finding(third: str) -> None:
     writer = StubWriter(lambda stage, *rest: third if stage == 3 else usual(stage, *rest))
     report, _found, page = shown(request(), writer=writer)
     assert report.status == "parse_failed"
-    assert "no finding" in said(report)
+    assert "nothing about the reasoning" in said(report)
     assert report.verdict == "not_tested"
     assert "undefined" in page.bare
 

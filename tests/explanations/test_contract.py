@@ -49,8 +49,16 @@ def refusals(body: dict[str, Any]) -> dict[str, str]:
         ({"score": ["ice"]}, "score/ice", "scores no elicited explanation"),
         ({"score": ["nothing"]}, "score/nothing", "scores no elicited explanation"),
         ({"score": {"hatexscore": {"tau": 3}}}, "score/hatexscore/tau", "must be at most"),
-        ({"score": {"hatexscore": {"text": "a"}}}, "score/hatexscore", "`text` is not yours"),
-        ({"score": {"hatexscore": {"webhook": "a"}}}, "score/hatexscore", "`webhook` is not"),
+        (
+            {"score": {"hatexscore": {"text": "a"}}},
+            "score/hatexscore",
+            "`text` cannot be set here",
+        ),
+        (
+            {"score": {"hatexscore": {"webhook": "a"}}},
+            "score/hatexscore",
+            "`webhook` cannot be set here",
+        ),
         ({"score": ["ftc"]}, "score/ftc", "ftc needs `hypothesis`, `premise`"),
         ({"score": {"sor": {"colour": 1}}}, "score/sor/colour", "no such field"),
         ({"answer": {"text": "a"}}, "", "either `model` or `answer`"),

@@ -161,5 +161,5 @@ def test_a_model_that_takes_no_prompt_is_refused_when_posted(judges: TinyJudges)
     with pytest.raises(BadInput, match="takes no prompt") as caught:
         catalogue.check_request(contract, asked.model, asked)
     assert caught.value.pointer == "/prompt"
-    with pytest.raises(ValueError, match="`prompt` says how"):
+    with pytest.raises(ValueError, match="`prompt` sets how"):
         request(prompt={}, predictions={"baseline": {"rankings": [{"A": 1}]}})

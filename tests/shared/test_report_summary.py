@@ -113,7 +113,7 @@ def test_a_warning_that_the_numbers_cannot_be_read_without_is_part_of_the_findin
     [
         (0.05, 0.2, "The explanations bring the judge closer to people: mean gain 0.1 ("),
         (-0.2, -0.05, "The explanations lead the judge away from people: mean gain "),
-        (-0.1, 0.2, "It cannot be told whether the explanations bring the judge closer to people"),
+        (-0.1, 0.2, "It is unclear whether the explanations bring the judge closer to people"),
     ],
 )
 def test_a_gain_says_whether_explanations_helped(low: float, high: float, said: str) -> None:

@@ -97,7 +97,7 @@ def test_numbers_that_are_none_are_an_error(cross_folder: Path, made: Make) -> N
     tiny = made(cross_folder, "cross-encoder")
     with torch.no_grad():
         network(tiny)[0].model.classifier.bias.fill_(torch.nan)
-    with pytest.raises(ScoringError, match="does not answer with numbers"):
+    with pytest.raises(ScoringError, match="returns NaN or infinity"):
         tiny.similarities([Pair(a="a", b="b")])
 
 

@@ -239,7 +239,7 @@ def test_a_row_of_the_daily_dumps_is_read() -> None:
         ("application_date", "2026-13-45", "must be a date that exists"),
         ("application_date", "20260302", "must be a date that exists"),
         ("application_date", "2026-W10", "must be a date that exists"),
-        ("automated_detection", True, "as in Yes or No"),
+        ("automated_detection", True, "such as Yes or No"),
         ("territorial_scope", "[" * 100_000, "must be a list"),
     ],
 )

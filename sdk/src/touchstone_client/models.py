@@ -122,7 +122,7 @@ class ConsistencyComponents(Message):
     simulatability: Annotated[
         float | None,
         Field(
-            description="how often the model's answer to an edited text is the one that the explanation predicts; by default the mean over edits that should change it and edits that should not"
+            description="how often the model's answer to an edited text is the one predicted from the explanation; by default the mean over edits predicted to change it and edits predicted not to"
         ),
     ]
     attribution_agreement: Annotated[
@@ -131,7 +131,7 @@ class ConsistencyComponents(Message):
     cosine: Annotated[
         float | None,
         Field(
-            description='of what each word of the text contributes to the answer, and to the explanation: CC-SHAP'
+            description="CC-SHAP: cosine of the words' contributions to the answer and to the explanation"
         ),
     ]
     precision_changes: Annotated[
@@ -140,16 +140,16 @@ class ConsistencyComponents(Message):
     ]
     precision_stays: Annotated[
         float | None,
-        Field(description='share of the edits predicted to leave the answer that do'),
+        Field(description='share of the edits predicted to keep the answer that do'),
     ]
     edits: Annotated[int, Field(description='edited texts that the model answered')]
     simulatable: Annotated[
-        int, Field(description='of these, those that the explanation predicts')
+        int, Field(description='edited texts whose answer the explanation predicts')
     ]
     cited_words: Annotated[
         int, Field(description='words of the text that the explanation cites')
     ]
-    words: Annotated[int, Field(description='words of the text, punctuation left out')]
+    words: Annotated[int, Field(description='words of the text, without punctuation')]
 
 
 class ConsistencyEdit(Message):
@@ -160,7 +160,7 @@ class ConsistencyEdit(Message):
     expected: Annotated[
         Literal['changes', 'stays'] | None,
         Field(
-            description='what a reader of the explanation expects the answer to do; absent: read by `reader`, the rules look at which cited words are gone'
+            description='the answer that a reader of the explanation expects; absent: decided by `reader`, where the rules check which cited words are missing'
         ),
     ] = None
 
@@ -169,17 +169,17 @@ class ConsistencyEditRow(Message):
     of: Literal['cited', 'random', 'sent']
     operator: Annotated[
         Literal['delete', 'mask'] | None,
-        Field(description='null for edits that were sent'),
+        Field(description='null for edits of the request'),
     ]
     edits: int
     changed: Annotated[
-        int, Field(description="edits on which the model's answer is another one")
+        int, Field(description="edits on which the model's answer changes")
     ]
     predicted: Annotated[
         int, Field(description='edits whose answer the explanation predicts')
     ]
     agreeing: Annotated[
-        int, Field(description='of these, those on which the model answers so')
+        int, Field(description='edits on which the model answers as predicted')
     ]
 
 
@@ -209,7 +209,7 @@ class ConsistencyTurn(Message):
     content: Annotated[
         str,
         Field(
-            description='`{text}` and `{label}` are filled in; a brace is written `{{`'
+            description='`{text}` and `{label}` are replaced; write a literal brace as `{{`'
         ),
     ]
 
@@ -221,10 +221,11 @@ class ConsistencyWordValue(Message):
     start: int
     end: Annotated[int, Field(description='exclusive')]
     answer: Annotated[
-        float, Field(description='to the probability of the explained answer')
+        float,
+        Field(description='contribution to the probability of the explained answer'),
     ]
     explanation: Annotated[
-        float, Field(description='to the log-probability of the explanation')
+        float, Field(description="contribution to the explanation's log-probability")
     ]
 
 
@@ -232,10 +233,11 @@ class ConsistencyWordValueAnswer(Message):
     start: int
     end: Annotated[int, Field(description='exclusive')]
     answer: Annotated[
-        float, Field(description='to the probability of the explained answer')
+        float,
+        Field(description='contribution to the probability of the explained answer'),
     ]
     explanation: Annotated[
-        float, Field(description='to the log-probability of the explanation')
+        float, Field(description="contribution to the explanation's log-probability")
     ]
 
 
@@ -263,12 +265,14 @@ class Cot2elComponents(Message):
         float | None, Field(description='explanations kept / explanations parsed')
     ]
     mean_similarity: Annotated[
-        float | None, Field(description='of all explanations to their nearest unit')
+        float | None, Field(description='mean similarity to the nearest unit')
     ]
     parsed: Annotated[
-        int, Field(description='explanations of the parse, repeated ones once')
+        int, Field(description='explanations of the parse, without repetitions')
     ]
-    kept: Annotated[int, Field(description='of these, aligned above `min_similarity`')]
+    kept: Annotated[
+        int, Field(description='explanations aligned above `min_similarity`')
+    ]
     contradicted: Annotated[
         int,
         Field(
@@ -276,10 +280,10 @@ class Cot2elComponents(Message):
         ),
     ] = 0
     distinct: Annotated[
-        int, Field(description='of these, different units of a label and stance')
+        int, Field(description='different units, per label and stance, of these')
     ]
     labels_with_support: Annotated[
-        int, Field(description='options that have a supporting one')
+        int, Field(description='options with a supporting explanation')
     ]
     units: Annotated[int, Field(description='discourse units of the reasoning')]
 
@@ -289,7 +293,8 @@ class Cot2elDropped(Message):
     label: str
     stance: Literal['support', 'oppose']
     similarity: Annotated[
-        float | None, Field(description='to the nearest unit; null: there is no unit')
+        float | None,
+        Field(description='similarity to the nearest unit; null: there is no unit'),
     ]
     contradiction: Annotated[
         float | None, Field(description='P that its unit contradicts it; null: unread')
@@ -297,7 +302,7 @@ class Cot2elDropped(Message):
     polarity: Annotated[
         Literal['kept', 'contradicted', 'unread'] | None,
         Field(
-            description='`contradicted`: a unit resembles it and says the opposite; null: none does'
+            description='`contradicted`: a similar unit says the opposite; null: no similar unit'
         ),
     ] = None
 
@@ -320,8 +325,10 @@ class Cot2elOptionCounts(Message):
     supported: Annotated[
         int, Field(description='options with a supporting explanation')
     ]
-    opposed: Annotated[int, Field(description='options with opposing ones alone')]
-    unexplained: Annotated[int, Field(description='options with none')]
+    opposed: Annotated[
+        int, Field(description='options with opposing explanations only')
+    ]
+    unexplained: Annotated[int, Field(description='options without explanations')]
     unknown: Annotated[
         int, Field(description='results whose options are not kept; not in the counts')
     ]
@@ -341,26 +348,26 @@ class Cot2elRefinedPair(Message):
     end: Annotated[int | None, Field(description='character offset, exclusive')]
     text: str
     value: Annotated[
-        float, Field(description='similarity to what the parse said, [0, 1]')
+        float, Field(description="similarity to the parse's wording, [0, 1]")
     ]
     offsets_into: Literal['reasoning'] = 'reasoning'
     label: str
     stance: Literal['support', 'oppose']
-    original: Annotated[str, Field(description='what the parse said')]
+    original: Annotated[str, Field(description="the parse's wording")]
     unit_sources: Annotated[
         list[Literal['sentence', 'clause', 'connective', 'given']],
-        Field(description='what found this unit'),
+        Field(description='rules that found this unit'),
     ]
     contradiction: Annotated[
         float | None,
         Field(
-            description='P that the unit contradicts what the parse said; null: unread'
+            description="P that the unit contradicts the parse's wording; null: unread"
         ),
     ] = None
     polarity: Annotated[
         Literal['kept', 'contradicted', 'unread'] | None,
         Field(
-            description='`kept`: the unit does not say the opposite; `unread`: nothing could tell; null: similarity alone decided'
+            description='`kept`: the unit does not say the opposite; `unread`: not decidable; null: similarity alone decided'
         ),
     ] = None
 
@@ -368,11 +375,10 @@ class Cot2elRefinedPair(Message):
 class Cot2elSets(Message):
     el: Annotated[list[Cot2elListedPair], Field(description='EL: as parsed')]
     el_sup: Annotated[
-        list[Cot2elListedPair],
-        Field(description='EL-sup: of these, the supporting ones'),
+        list[Cot2elListedPair], Field(description='EL-sup: the supporting pairs of EL')
     ]
     el_opp: Annotated[
-        list[Cot2elListedPair], Field(description='EL-opp: the opposing ones')
+        list[Cot2elListedPair], Field(description='EL-opp: the opposing pairs of EL')
     ]
     filtered: Annotated[
         list[Cot2elListedPair],
@@ -388,7 +394,7 @@ class Cot2elShuffledWords(Message):
     mean_similarity: float
     other_items: Annotated[
         Cot2elOtherItems | None,
-        Field(description='beside it: explanations of other items, in random order'),
+        Field(description='the same for explanations of other items'),
     ] = None
 
 
@@ -421,17 +427,22 @@ class Cot2elWriting(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    temperature: Annotated[float, Field(description='of reasoning and parse')] = 0.6
+    temperature: Annotated[
+        float, Field(description='temperature of reasoning and parse')
+    ] = 0.6
     top_p: float = 0.95
-    max_tokens: Annotated[int, Field(description='of each answer')] = 4096
+    max_tokens: Annotated[int, Field(description='maximum tokens of each answer')] = (
+        4096
+    )
     source: Annotated[
         Literal['reasoning', 'answer_text'],
         Field(
-            description='`reasoning`: only what is between <think> and </think>; `answer_text`: the whole answer, for a model that was not trained to reason first'
+            description='`reasoning`: only the text between <think> and </think>; `answer_text`: the whole answer, for a model that was not trained to reason first'
         ),
     ] = 'reasoning'
     structuring_model: Annotated[
-        str | None, Field(description='turns the parse into JSON; absent: `model`')
+        str | None,
+        Field(description='model that turns the parse into JSON; absent: `model`'),
     ] = None
 
 
@@ -1567,7 +1578,7 @@ class HlvAnswers(Message):
     )
     rankings: Annotated[
         list[dict[str, float]],
-        Field(description='places, 1 = best; missing ones tie for last'),
+        Field(description='positions, 1 = best; missing options tie for last'),
     ] = []
     distributions: Annotated[
         list[dict[str, float]],
@@ -1575,11 +1586,11 @@ class HlvAnswers(Message):
     ] = []
     logits: Annotated[
         list[dict[str, float]],
-        Field(description="of the options' letters, every option"),
+        Field(description="logits of the options' letters, every option"),
     ] = []
     scores: Annotated[
         list[dict[str, float]],
-        Field(description='on the scale of `human`, every option'),
+        Field(description='ratings on `human.scale`, every option'),
     ] = []
 
 
@@ -1587,21 +1598,23 @@ class HlvCeilingOf(Message):
     high: Annotated[
         float,
         Field(
-            description='mean of a judge that is the distribution which the annotators were drawn from'
+            description='mean for a judge that is the distribution which the annotators were drawn from'
         ),
     ]
     low: Annotated[
         float | None,
         Field(
-            description='mean of one half of the annotators before the other; correlations stepped up to all of them (Spearman-Brown); null where no source has two votes'
+            description='mean for one half of the annotators against the other; correlations are stepped up to all (Spearman-Brown). Null where no source has two votes'
         ),
     ]
     chance: Annotated[
-        float, Field(description='of the uniform judge; of correlations 0')
+        float, Field(description='value of the uniform judge; 0 for correlations')
     ]
     least_room: Annotated[
         float,
-        Field(description='between chance and `high`; with less nothing is normalised'),
+        Field(
+            description='smallest distance of `high` from chance at which values are normalised'
+        ),
     ]
     higher_is_better: bool
 
@@ -1644,7 +1657,7 @@ class HlvGold(Message):
     ]
     ranks: Annotated[
         dict[str, float],
-        Field(description='1 = best; ties share the mean of their places'),
+        Field(description='1 = best; ties share the mean of their positions'),
     ]
     sources: int
 
@@ -1656,24 +1669,26 @@ class HlvJudge(Message):
     methods: Annotated[
         list[Literal['rank', 'logits', 'score']],
         Field(
-            description='`rank`: it lists the options from best to worst; `logits`: probability of each letter as the first token; `score`: it rates each option from 1 to 5. The first is the headline'
+            description="`rank`: the judge lists the options from best to worst. `logits`: the probability of each option's letter as the first token. `score`: the judge rates each option from 1 to 5. The first method is the headline"
         ),
     ] = ['rank', 'logits', 'score']
-    runs: Annotated[int, Field(description='of `rank` and `score`, averaged')] = 3
+    runs: Annotated[
+        int, Field(description='answers to `rank` and `score` that are averaged')
+    ] = 3
     order: Annotated[
         Literal['fixed', 'rotated'],
         Field(
-            description='`rotated`: run r shows the options rotated by r places under the same letters, and `logits` is averaged over all rotations'
+            description='`rotated`: run r shows the options rotated by r positions under the same letters, and `logits` is averaged over all rotations'
         ),
     ] = 'fixed'
-    temperature: Annotated[float, Field(description='0: greedy, and one run')] = 0.7
+    temperature: Annotated[
+        float, Field(description='sampling temperature; 0: greedy, with one run')
+    ] = 0.7
     top_p: float = 1.0
-    max_tokens: Annotated[int, Field(description='of an answer')] = 64
+    max_tokens: Annotated[int, Field(description='maximum tokens of an answer')] = 64
     chat: Annotated[
         bool,
-        Field(
-            description='false: the prompt as raw text, for a model without chat template'
-        ),
+        Field(description='false: send raw text, for a model without a chat template'),
     ] = True
 
 
@@ -1696,17 +1711,15 @@ class HlvMeasured(Message):
     ]
     distribution: HlvDivergences | None
     scalar: HlvErrors | None
-    runs: Annotated[int, Field(description='answers that were averaged')]
-    invalid_runs: Annotated[
-        int, Field(description='answers that could not be read')
-    ] = 0
+    runs: Annotated[int, Field(description='number of answers averaged')]
+    invalid_runs: Annotated[int, Field(description='number of unreadable answers')] = 0
     label_mass: Annotated[
         float | None, Field(description='probability of all letters as the first token')
     ] = None
     normalised: Annotated[
         dict[str, float | None] | None,
         Field(
-            description='metric → (value - chance) / (ceiling - chance): 0 as the uniform judge, 1 as near as people come to themselves; null where these are hardly better than chance; empty without a ceiling'
+            description='metric → (value - chance) / (ceiling - chance): 0 = the uniform judge, 1 = the agreement of people with themselves. Null where that is hardly better than chance; empty without a ceiling'
         ),
     ] = None
 
@@ -1717,7 +1730,9 @@ class HlvMethodResult(Message):
         HlvMeasured | None,
         Field(description='with explanations; null where none were given'),
     ]
-    baseline: Annotated[HlvMeasured | None, Field(description='the same judge without')]
+    baseline: Annotated[
+        HlvMeasured | None, Field(description='the same judge without explanations')
+    ]
     gain: Annotated[
         HlvGain | None, Field(description='null where one of the two is missing')
     ]
@@ -1728,17 +1743,19 @@ class HlvPredictions(Message):
         extra='forbid',
     )
     explained: Annotated[
-        HlvAnswers | None, Field(description='asked with the explanations')
+        HlvAnswers | None, Field(description='answers with the explanations')
     ] = None
-    baseline: Annotated[HlvAnswers | None, Field(description='asked without')] = None
+    baseline: Annotated[
+        HlvAnswers | None, Field(description='answers without them')
+    ] = None
 
 
 class HlvScale(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    low: Annotated[float, Field(description='impossible')] = 1
-    high: Annotated[float, Field(description='very likely')] = 5
+    low: Annotated[float, Field(description='rating of an impossible option')] = 1
+    high: Annotated[float, Field(description='rating of a very likely option')] = 5
 
 
 class IceAdaptive(Message):
@@ -2815,19 +2832,19 @@ class ServerAbilities(Message):
     name: str
     source: Annotated[str, Field(description='the scheme; addresses are not repeated')]
     served: str
-    owner: Annotated[str | None, Field(description='as the server says')] = None
-    milliseconds: Annotated[float | None, Field(description='of one short answer')] = (
-        None
-    )
+    owner: Annotated[str | None, Field(description='owner by the server')] = None
+    milliseconds: Annotated[
+        float | None, Field(description='time of one short answer')
+    ] = None
     error: Annotated[str | None, Field(description='why it cannot be used')] = None
-    is_away: Annotated[bool, Field(description='whether that is so only for now')] = (
+    is_away: Annotated[bool, Field(description='true if the error is temporary')] = (
         False
     )
     lists_models: bool | None = None
     completions: bool | None = None
     chat: bool | None = None
     given_text: Annotated[
-        str | None, Field(description='how it scores a given text')
+        str | None, Field(description='method for scoring given text')
     ] = None
     tells_tokens: bool | None = None
     top_logprobs: Annotated[int | None, Field(description='tokens listed; 0: none')] = (
@@ -2838,14 +2855,14 @@ class ServerAbilities(Message):
     prefill_continues: bool | None = None
     reasoning_field: str | None = None
     limit_field: str | None = None
-    left_out: Annotated[list[str], Field(description='fields that it refuses')] = []
-    seed_repeats: Annotated[int | None, Field(description='of 3')] = None
-    length: Annotated[int | None, Field(description='tokens, as the server states')] = (
-        None
-    )
-    protocol: Annotated[str | None, Field(description='of a classification server')] = (
-        None
-    )
+    left_out: Annotated[list[str], Field(description='fields that it rejects')] = []
+    seed_repeats: Annotated[int | None, Field(description='equal draws of 3')] = None
+    length: Annotated[
+        int | None, Field(description='context length in tokens by the server')
+    ] = None
+    protocol: Annotated[
+        str | None, Field(description='protocol of a classification server')
+    ] = None
     activation: str | None = None
     outputs: list[str] | None = None
     labels: list[str] | None = None
@@ -2889,7 +2906,7 @@ class SimilarityRequest(Message):
     pairs: Annotated[
         list[Pair],
         Field(
-            description='a cross-encoder reads `a` before `b`; to a bi-encoder the order is the same'
+            description='a cross-encoder reads `a` before `b`; a bi-encoder ignores the order'
         ),
     ]
 
@@ -2898,13 +2915,13 @@ class SorComponents(Message):
     completeness: Annotated[
         float | None,
         Field(
-            description='mean of the items beside `facts`; what the form has no place for is left out'
+            description='mean of the items without `facts`; items that the form lacks do not count'
         ),
     ]
     specificity: Annotated[
         float | None,
         Field(
-            description='whether the facts of this post are named: 1 where it is quoted, up to 0.95 where its words are used, less what other posts would have'
+            description='does it name the facts of this post? 1 with a quotation, up to 0.95 for its words, less the words that other posts would have'
         ),
     ]
     measure: Annotated[
@@ -2912,7 +2929,7 @@ class SorComponents(Message):
         Field(description='Article 17(3)(a): restriction, where, how long'),
     ]
     automated_means: Annotated[
-        float | None, Field(description='Article 17(3)(c): in detection, in decision')
+        float | None, Field(description='Article 17(3)(c): detection, decision')
     ]
     grounds: Annotated[
         float | None,
@@ -2923,20 +2940,20 @@ class SorComponents(Message):
     redress: Annotated[
         float | None,
         Field(
-            description="Article 17(3)(f): share of complaint, out-of-court settlement and court; null for the database's fields, which have no place for it"
+            description="Article 17(3)(f): share of complaint, out-of-court settlement and court; null for the database's fields, which lack it"
         ),
     ]
-    quotes: Annotated[int, Field(description='quotations that stand in the post')]
+    quotes: Annotated[int, Field(description='quotations of the post')]
     quotes_not_found: Annotated[
-        int, Field(description='quotations that stand neither there nor in a rule')
+        int, Field(description='quotations of neither the post nor a rule')
     ]
     post_words: Annotated[
-        int, Field(description='different content words of the post that it uses')
+        int, Field(description='different content words of the post in the statement')
     ]
     faithfulness: Annotated[
         float | None,
         Field(
-            description='of a `model`: share of other words of the post that carry its decision less than those that the statement names; chance is 0.5; no part of the score'
+            description='with a `model`: share of other words of the post that carry its decision less than the words that the statement names; chance is 0.5; not part of the score'
         ),
     ] = None
 
@@ -2952,12 +2969,12 @@ class SorEvidence(Message):
     field: Annotated[
         str,
         Field(
-            description='what `start` and `end` are offsets into: `statement`, or a field of it'
+            description='the text of `start` and `end`: `statement`, or one of its fields'
         ),
     ]
     route: Annotated[
         Literal['internal_complaint', 'out_of_court_settlement', 'court'] | None,
-        Field(description='of `redress`'),
+        Field(description='the route of `redress`'),
     ] = None
     post_start: Annotated[int | None, Field(description='offset into `text`')] = None
     post_end: Annotated[
@@ -3011,7 +3028,7 @@ class SorItem(Message):
     value: Annotated[
         float | None,
         Field(
-            description='0: not there, or too vague to count; `facts` as `specificity`; `redress`: share of its three ways; null: the form has no place for it'
+            description='0: missing or too vague; `facts` is `specificity`; `redress`: share of its three ways; null: the form lacks it'
         ),
     ]
 
@@ -3022,7 +3039,7 @@ class SorLikeness(Message):
     similarity: Annotated[
         float,
         Field(
-            description='Jaccard: shared runs of three words over all, quotations and words of their posts left out'
+            description='Jaccard similarity of runs of three words, without quotations and words of their posts'
         ),
     ]
 
@@ -3150,12 +3167,10 @@ class SorNull(Message):
     win_rate: Annotated[
         float | None,
         Field(
-            description='share of the other posts whose facts it names less; ties count half'
+            description='share of other posts whose facts the statement names less; ties count half'
         ),
     ] = None
-    pool: Annotated[
-        Literal['request', 'own'], Field(description='whose posts these are')
-    ]
+    pool: Annotated[Literal['request', 'own'], Field(description='source of the posts')]
 
 
 class SorReaderUse(Message):
@@ -3803,14 +3818,14 @@ class ConsistencyPredictions(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    answer: Annotated[str, Field(description='its answer to `text`')]
+    answer: Annotated[str, Field(description="the model's answer to `text`")]
     edits: Annotated[
-        list[str], Field(description='its answers to `edits`, one each')
+        list[str], Field(description="the model's answers to `edits`, one each")
     ] = []
     words: Annotated[
         list[ConsistencyWordValue],
         Field(
-            description='contributions of the words of the text', validate_default=True
+            description='contributions of the words of `text`', validate_default=True
         ),
     ] = []
 
@@ -3893,11 +3908,12 @@ class ConsistencySimulatabilityNull(Message):
 class Cot2elAgreement(Message):
     precision: Annotated[
         float,
-        Field(description='Eqs. 9-12 as printed: what was found, among what humans'),
+        Field(
+            description="Eqs. 9-12 as printed: the parse's explanations among the human ones"
+        ),
     ]
     recall: Annotated[
-        float,
-        Field(description='the other direction: what humans marked, among what found'),
+        float, Field(description="the human explanations among the parse's")
     ]
     f1: Annotated[float, Field(description='harmonic mean')]
     support_precision: Annotated[float, Field(description='over supporting sets only')]
@@ -3951,7 +3967,7 @@ class Cot2elRequest(Message):
     language: Annotated[
         str,
         Field(
-            description='BCP 47, of question and reasoning, believed as it is; `auto` identifies each by itself. The prompts are English; the rules of segmentation read en, zh, ko and ja; `units` of your own need neither'
+            description='BCP 47 language of question and reasoning; `auto` detects it for each. The prompts are English. The rules of segmentation read en, zh, ko and ja; your own `units` need neither'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
@@ -3974,52 +3990,52 @@ class Cot2elRequest(Message):
     ] = None
     answer: Annotated[
         str | None,
-        Field(description='what followed the reasoning; shown to the parser if given'),
+        Field(
+            description='the answer after the reasoning; shown to the parser if present'
+        ),
     ] = None
     pairs: Annotated[
         list[Explanation] | None,
         Field(
-            description='the parse, bring your own: it is aligned and checked, no model is called'
+            description='your own parse, which is aligned and checked; no model is called'
         ),
     ] = None
     units: Annotated[
         list[Cot2elUnitSpan] | None,
-        Field(description='discourse units of your own; absent: our rules'),
+        Field(description='your own discourse units; absent: found by rules'),
     ] = None
     granularity: Annotated[
         Literal['edu', 'sentence', 'both'] | None,
         Field(
-            description="units to align to: clauses and what connectives begin; sentences; or all; absent: the variant's own, `both`, and `edu` for `paper` and `reference`"
+            description='units to align to: `edu` clauses and connective units, `sentence` sentences, `both` all. Absent: `both`, or `edu` for variants `paper` and `reference`'
         ),
     ] = None
     min_similarity: Annotated[
         float | None,
         Field(
-            description="an explanation that no unit exceeds is dropped; 0: none is; absent: the variant's own, 0.6, and 0 for `paper`"
+            description='an explanation is dropped unless a unit is more similar than this; 0: none is dropped. Absent: 0.6, or 0 for variant `paper`'
         ),
     ] = None
     polarity: Annotated[
         Literal['nli', 'cues', 'none'] | None,
         Field(
-            description="what tells whether the unit says the opposite of an explanation that it resembles, which is then dropped: `nli`, a model of inference, P(contradiction) >= 0.5, or the same words but for an odd number of negations; `cues`, an even and an odd number of negations; `none`, nothing; absent: the variant's own, `nli`, and `none` for `paper` and `reference`. `nli` falls back on `cues` where the model does not know the language, or is not configured"
+            description='how to find that the unit says the opposite of the explanation, which is then dropped. `nli`: an inference model with P(contradiction) >= 0.5, or the same words with an odd number of negations. `cues`: an even and an odd number of negations. `none`: not checked. Absent: `nli`, or `none` for variants `paper` and `reference`. `nli` falls back to `cues` if the model does not know the language or is not configured'
         ),
     ] = None
     nli_model: Annotated[
         str | None,
         Field(
-            description='tells entailment, neutral and contradiction; absent: embedded-nli'
+            description='model with the labels entailment, neutral and contradiction; absent: embedded-nli'
         ),
     ] = None
     human_pairs: Annotated[
         list[Explanation] | None,
-        Field(
-            description='pairs that an annotator marked: the result is compared with them'
-        ),
+        Field(description='pairs that an annotator marked, to compare the result with'),
     ] = None
     similarity: Annotated[
         str | None,
         Field(
-            description='compares with `human_pairs` by meaning; absent: no semantic similarity'
+            description='similarity model for `human_pairs`; absent: no semantic similarity'
         ),
     ] = None
     writing: Annotated[
@@ -4028,21 +4044,19 @@ class Cot2elRequest(Message):
     control_draws: Annotated[
         int,
         Field(
-            description='explanations with shuffled words, and those of other items, to measure chance'
+            description="draws of shuffled words and of other items' explanations, to measure chance"
         ),
     ] = 3
     control_pool: Annotated[
         list[str],
         Field(
-            description="explanations of other items to draw from; absent: 200 of the service's own"
+            description='explanations of other items to draw from; absent: 200 that are built in'
         ),
     ] = []
 
 
 class Cot2elValidated(Message):
-    items: Annotated[
-        int, Field(description='with human pairs, and a parse that came through')
-    ]
+    items: Annotated[int, Field(description='items with human pairs and a parse')]
     precision: Interval
     recall: Interval
     f1: Interval
@@ -4178,7 +4192,7 @@ class ExplanationsAnswer(Message):
     text: Annotated[
         str,
         Field(
-            description='a chain of thought between <think> and </think> before it is taken off'
+            description='the answer; reasoning between <think> and </think> before it is removed'
         ),
     ]
     tokens: Annotated[
@@ -4189,7 +4203,8 @@ class ExplanationsAnswer(Message):
         ),
     ] = []
     reasoning: Annotated[
-        str | None, Field(description='where the server sends it as a field of its own')
+        str | None,
+        Field(description='the reasoning, if the server sends it as a separate field'),
     ] = None
     finish: Literal['stop', 'length', 'given'] = 'given'
 
@@ -4375,11 +4390,11 @@ class ExplanationsItem(Message):
     ] = None
     answer: Annotated[
         ExplanationsAnswer | None,
-        Field(description='bring your own, instead of `model`'),
+        Field(description='your own answer, instead of `model`'),
     ] = None
     gold: Annotated[str | None, Field(description='the gold label')] = None
     metadata: Annotated[
-        dict[str, str] | None, Field(description="added to the request's own")
+        dict[str, str] | None, Field(description="added to the request's metadata")
     ] = None
 
 
@@ -4416,16 +4431,20 @@ class ExplanationsRequest(Message):
         ),
     ] = False
     text: Annotated[str | None, Field(description='the text that is judged')] = None
-    premise: Annotated[str | None, Field(description='what is taken to be true')] = None
-    hypothesis: Annotated[str | None, Field(description='does it follow?')] = None
-    scenario: Annotated[str | None, Field(description='that `question` is about')] = (
-        None
-    )
+    premise: Annotated[
+        str | None, Field(description='a statement taken to be true')
+    ] = None
+    hypothesis: Annotated[
+        str | None, Field(description='does it follow from `premise`?')
+    ] = None
+    scenario: Annotated[
+        str | None, Field(description='the situation of `question`')
+    ] = None
     question: str | None = None
     target_label: Annotated[
         str | None,
         Field(
-            description='the label that the model is told to explain, where the prompt does not let it decide (GenEX)'
+            description='the label to explain, for a prompt that does not let the model decide (GenEX)'
         ),
     ] = None
     prompt: Annotated[
@@ -4436,7 +4455,8 @@ class ExplanationsRequest(Message):
         ),
     ] = 'explanation-fields'
     shots: Annotated[
-        Literal[0, 2], Field(description='demonstrations, of a prompt that has them')
+        Literal[0, 2],
+        Field(description='number of demonstrations, if the prompt has them'),
     ] = 0
     style: Annotated[
         Literal['chat', 'raw'],
@@ -4447,53 +4467,50 @@ class ExplanationsRequest(Message):
     policy: Annotated[
         Literal['un', 'meta', 'twitter', 'youtube'] | ExplanationsOwnPolicy | None,
         Field(
-            description='a named policy, or your own text; metrics that know the named one are given it, too; absent: as the prompt has it'
+            description="a named policy, or your own text; metrics that know a named policy use it too; absent: the prompt's policy"
         ),
     ] = None
     language: Annotated[
-        str,
-        Field(
-            description='BCP 47, of all texts, believed as it is; `auto` identifies it'
-        ),
+        str, Field(description='BCP 47 language of all texts; `auto` detects it')
     ] = 'auto'
     generation: ExplanationsGeneration | None = None
-    seed: Annotated[int, Field(description='of generation and of the metrics')] = 0
+    seed: Annotated[int, Field(description='seed of generation and of the metrics')] = 0
     answer: Annotated[
         ExplanationsAnswer | None,
-        Field(description='bring your own, instead of `model`: nothing is generated'),
+        Field(description='your own answer, instead of `model`; nothing is generated'),
     ] = None
     score: Annotated[
         list[str] | dict[str, dict[str, JsonValue]] | None,
         Field(
-            description='metrics that score the explanation in the same job, by name, or name → its own parameters: `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, `consistency`'
+            description="metrics that score the explanation in the same job: names, or name → the metric's parameters. `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, `consistency`"
         ),
     ] = None
     gold: Annotated[
         str | None,
         Field(
-            description='the gold label of the text, which batch reports compare the decision with; becomes `gold` of `metadata`'
+            description='the gold label of the text, which batch reports compare with the decision; stored as `gold` in `metadata`'
         ),
     ] = None
     items: Annotated[
         list[ExplanationsItem] | None,
         Field(
-            description='instead of one text: several, each a job of its own (and so in quotas); the answer is the list of jobs, item by item; not in lines of a batch'
+            description='several items instead of one text, each a job that counts in quotas; returns the list of jobs, item by item; not in lines of a batch'
         ),
     ] = None
     draws: Annotated[
         int,
         Field(
-            description='answers to each item, each a job of its own (and so in quotas) with the next `seed`; several need a `temperature` above 0; not in lines of a batch'
+            description='answers per item, each a job that counts in quotas, with the next `seed`; more than one needs a `temperature` above 0; not in lines of a batch'
         ),
     ] = 1
 
 
 class ExplanationsScoreMean(Message):
     metric: str
-    results: Annotated[int, Field(description='answers that it scored')]
-    undefined: Annotated[int, Field(description='of these, answers without a score')]
+    results: Annotated[int, Field(description='number of scored answers')]
+    undefined: Annotated[int, Field(description='scored answers whose score is null')]
     unscored: Annotated[
-        int, Field(description='answers that it was asked for and could not take')
+        int, Field(description='answers that the metric could not take')
     ]
     score: Annotated[
         Interval, Field(description='mean score, with its interval over texts')
@@ -5522,7 +5539,9 @@ class HatexscoreRequest(Message):
 class HlvBaselines(Message):
     uniform: Annotated[
         HlvMeasured,
-        Field(description='every option alike: its rank correlation is undefined'),
+        Field(
+            description='equal probability for every option; its rank correlation is undefined'
+        ),
     ]
     majority: Annotated[
         HlvMeasured,
@@ -5532,7 +5551,7 @@ class HlvBaselines(Message):
 
 class HlvCeiling(Message):
     annotators: Annotated[
-        int, Field(description='votes, ratings or rankings that were given')
+        int, Field(description='number of votes, ratings or rankings')
     ]
     resamples: Annotated[int, Field(description='draws behind each number')]
     metrics: dict[str, HlvCeilingOf]
@@ -5541,9 +5560,11 @@ class HlvCeiling(Message):
 class HlvCeilings(Message):
     high: Annotated[
         Interval,
-        Field(description='a judge that is the distribution they were drawn from'),
+        Field(description='a judge that is the distribution people were drawn from'),
     ]
-    low: Annotated[Interval, Field(description='one half of them before the other')]
+    low: Annotated[
+        Interval, Field(description='one half of the people against the other')
+    ]
     chance: Annotated[Interval, Field(description='the uniform judge')]
 
 
@@ -5553,7 +5574,7 @@ class HlvComponents(Message):
     ]
     spearman: float | None
     kendall_baseline: Annotated[
-        float | None, Field(description='of the explanation-free judge')
+        float | None, Field(description='Kendall of the judge without explanations')
     ]
     spearman_baseline: float | None
     kendall_gain: float | None
@@ -5561,7 +5582,7 @@ class HlvComponents(Message):
     kendall_normalised: Annotated[
         float | None,
         Field(
-            description="the headline's Kendall between chance, 0, and what people reach, 1; null without a ceiling"
+            description="Kendall of the first method between chance, 0, and the people's agreement, 1; null without a ceiling"
         ),
     ] = None
     methods: list[HlvMethodResult]
@@ -5570,12 +5591,16 @@ class HlvComponents(Message):
 class HlvEstimate(Message):
     mean: Annotated[
         Interval,
-        Field(description='over items where it is defined; pooled ones over all pairs'),
+        Field(
+            description='over the items where it is defined; pooled metrics over all pairs'
+        ),
     ]
-    undefined: Annotated[int, Field(description='items where it is undefined')]
+    undefined: Annotated[
+        int, Field(description='number of items where it is undefined')
+    ]
     undefined_as_zero: Annotated[
         float | None,
-        Field(description='the mean with these as 0; of correlations only'),
+        Field(description='mean with undefined items as 0; correlations only'),
     ] = None
 
 
@@ -5586,34 +5611,35 @@ class HlvHuman(Message):
     votes: Annotated[
         list[dict[str, float]] | dict[str, float] | None,
         Field(
-            description='option → count; a missing option is 0. Every source is normalised, then the mean is taken'
+            description='option → count; a missing option counts 0. Each source is normalised before the mean is taken'
         ),
     ] = None
     ratings: Annotated[
         list[dict[str, float]] | dict[str, float] | None,
         Field(
-            description='option → plausibility on `scale`, every option; the mean is taken'
+            description='option → plausibility on `scale`, for every option; sources are averaged'
         ),
     ] = None
     ranking: Annotated[
         list[dict[str, float]] | dict[str, float] | None,
         Field(
-            description='option → place, 1 = best, equal places tie; options that are missing tie for last. The mean of fractional ranks is taken, and ranked again'
+            description='option → position, 1 = best; equal positions tie, and missing options tie for last. The fractional ranks of the sources are averaged and ranked again'
         ),
     ] = None
-    scale: Annotated[HlvScale | None, Field(description='of `ratings`')] = None
+    scale: Annotated[HlvScale | None, Field(description='scale of `ratings`')] = None
 
 
 class HlvPaired(Message):
     method: Literal['rank', 'logits', 'score']
     items: Annotated[
-        int, Field(description='pairs; those where one is undefined are left out')
+        int,
+        Field(description='number of items; those with an undefined side are left out'),
     ]
     explained: Annotated[
         Interval, Field(description="Kendall's tau in the variant's own form, [-1, 1]")
     ]
     baseline: Annotated[
-        Interval, Field(description='the same of the judge without explanations')
+        Interval, Field(description='the same for the judge without explanations')
     ]
     gain: Annotated[
         Interval, Field(description='explained - baseline, item by item, [-2, 2]')
@@ -5625,7 +5651,8 @@ class HlvPaired(Message):
     equal: Annotated[int, Field(description='items where they change nothing')]
     farther: int
     gains: Annotated[
-        ValueHistogram, Field(description='21 bins: no change is in the middle one')
+        ValueHistogram,
+        Field(description='21 bins; no change falls into the middle bin'),
     ]
 
 
@@ -5699,37 +5726,38 @@ class HlvRequest(Message):
     ] = []
     rationale: Annotated[
         str | None,
-        Field(
-            description='an explanation that is no list of pairs, as a chain of thought'
-        ),
+        Field(description='an explanation as one text, such as a chain of thought'),
     ] = None
     human: HlvHuman
     judge: Annotated[
-        HlvJudge | None, Field(description='how `model` is prompted; absent: defaults')
+        HlvJudge | None,
+        Field(description='how `model` is prompted; absent: the defaults'),
     ] = None
     prompt: Annotated[
         PromptKeys | None,
         Field(
-            description="how a causal model or a chat server is asked for P of the options (`logits` alone), in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`). `{text}`, the default of `user`, is the prompt of Table 6 with question, options and explanations; `{premise}` and `{hypothesis}` are those of the question. Labels of `verbalizers` are keys or texts of the options; absent: the keys"
+            description="replaces keys of the model entry's `prompt`, if the entry has `allow_request_prompt`. For causal models and chat servers, with `logits` only. `{text}`, the default of `user`, is the prompt of Table 6 with question, options and explanations; `{premise}` and `{hypothesis}` come from the question. Labels of `verbalizers` are the keys or texts of the options; absent: the keys"
         ),
     ] = None
     predictions: Annotated[
-        HlvPredictions | None, Field(description='bring your own: no model is called')
+        HlvPredictions | None,
+        Field(description='answers of your own judge; no model is called'),
     ] = None
     normalisation: Annotated[
         Literal['softmax', 'abs_sum_reference'] | None,
         Field(
-            description="of logits; absent: the variant's own (`abs_sum_reference` for `reference`, which needs `predictions` with `logits`)"
+            description='how logits become a distribution; absent: as the variant says (`abs_sum_reference` for `reference`, which needs `predictions` with `logits`)'
         ),
     ] = None
     epsilon: Annotated[
         float | None,
         Field(
-            description="both sides of KL are clipped to it; 0: as printed; absent: the variant's own, 1e-10, and 0 for `paper`"
+            description='both distributions of KL are clipped to it; 0: not clipped, as printed; absent: 1e-10, or 0 for variant `paper`'
         ),
     ] = None
     log_base: Annotated[
-        Literal['e', '2'], Field(description='of the Jensen-Shannon distance')
+        Literal['e', '2'],
+        Field(description='base of the logarithm in the Jensen-Shannon distance'),
     ] = 'e'
 
 
@@ -5747,13 +5775,13 @@ class HlvTable(Message):
     tied: Annotated[
         Interval | None,
         Field(
-            description="share of an item's pairs of options that are ranked alike, mean over items; null of gains, and in earlier reports"
+            description='share of pairs of options with equal ranks, mean over items; null for gains and in earlier reports'
         ),
     ] = None
     normalised: Annotated[
         dict[str, Interval] | None,
         Field(
-            description='metric → over all items together, sum of (value - chance) / sum of (ceiling - chance): 0 as the uniform judge, 1 as near as people come to themselves; null where these are hardly better than chance'
+            description='metric → sum of (value - chance) / sum of (ceiling - chance) over all items: 0 = the uniform judge, 1 = the agreement of people with themselves. Null where that is hardly better than chance'
         ),
     ] = None
 
@@ -6442,12 +6470,12 @@ class Model(Message):
     owned_by: str
     kind: Annotated[
         Literal['classifier', 'causal', 'similarity', 'cross-encoder'] | None,
-        Field(description='null where its entry does not say'),
+        Field(description='null if its entry does not state it'),
     ]
     revision: str
     sha256: Annotated[
         str | None,
-        Field(description='of the weights; null where they are not on this disk'),
+        Field(description='SHA-256 of the weights; null if they are not on this disk'),
     ]
     capabilities: list[str]
     labels: Annotated[
@@ -6456,30 +6484,28 @@ class Model(Message):
     languages: list[str] | None
     language_f1: Annotated[
         dict[str, float] | None,
-        Field(
-            description="language → F1 that the model's authors report; null: not stated"
-        ),
+        Field(description="language → F1 by the model's authors; null: not stated"),
     ]
     dtype: str
     device: str
     outputs: Annotated[
         list[str] | None,
         Field(
-            description='of its head, in order; null where its files are not on this disk'
+            description='outputs of its head, in order; null if its files are not on this disk'
         ),
     ]
     mapping: Annotated[
         dict[str, list[str]] | None,
         Field(
-            description='canonical label → its outputs; none: 1 minus the other label'
+            description='canonical label → its outputs; empty: 1 minus the other label'
         ),
     ]
-    ignored: Annotated[list[str], Field(description='outputs in no canonical label')]
-    activation: Literal['softmax', 'sigmoid', 'one-output'] | None
-    warnings: Annotated[list[str], Field(description='of every report that it serves')]
-    preset: Annotated[
-        str | None, Field(description='with its version, as name@version')
+    ignored: Annotated[
+        list[str], Field(description='outputs without a canonical label')
     ]
+    activation: Literal['softmax', 'sigmoid', 'one-output'] | None
+    warnings: Annotated[list[str], Field(description='warnings in all its reports')]
+    preset: Annotated[str | None, Field(description='preset as name@version')]
     licence: str | None
     card: str | None
     id: Annotated[str, Field(description='its name, as requests name it')]
@@ -6718,15 +6744,15 @@ class SimilarityResult(Message):
 
 
 class SorFaithfulness(Message):
-    label: Annotated[str, Field(description="of the request, else the model's own")]
-    p: Annotated[float, Field(description='P of the label, of the whole post')]
+    label: Annotated[str, Field(description="the request's label, or else the model's")]
+    p: Annotated[float, Field(description='P of the label for the whole post')]
     p_without: Annotated[
-        float, Field(description='the same without the words that are named')
+        float, Field(description='P of the label without the named words')
     ]
     drop: Annotated[
         float, Field(description='`p` - `p_without`; higher: they carry more of it')
     ]
-    words: Annotated[int, Field(description='words of the post that were taken away')]
+    words: Annotated[int, Field(description='words of the post that were deleted')]
     null: SorMaskNull
 
 
@@ -6788,53 +6814,51 @@ class SorRequest(Message):
             description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
         ),
     ] = None
-    text: Annotated[str, Field(description='the post that was decided on')]
+    text: Annotated[str, Field(description='the post that the decision is about')]
     statement: Annotated[
         str | ExplanationFields | None,
         Field(
-            description='as its reader got it; or an explanation as fields, which is written out first'
+            description='the statement as its recipient got it, or an explanation as fields'
         ),
     ] = None
     fields: Annotated[
         SorFields | None,
         Field(
-            description='instead, as the DSA Transparency Database takes them (version 2)'
+            description='alternatively, fields of the DSA Transparency Database (version 2)'
         ),
     ] = None
     policy: Annotated[
         str | None,
         Field(
-            description='the rules that the statement refers to: the clause is looked up there'
+            description='the rules that the statement refers to, in which its clause is searched'
         ),
     ] = None
     other_posts: Annotated[
         list[str],
-        Field(
-            description="posts that this one is compared with; absent: the service's own"
-        ),
+        Field(description='posts to compare this one with; absent: built-in posts'),
     ] = []
     reader: Annotated[
         Literal['auto', 'rules', 'llm'],
         Field(
-            description='who reads a plain statement: `rules`: the trained reader, in English and German; `llm`: the `reader_model`; `auto`: the trained reader where it learned the language, else `reader_model` where one is named'
+            description='reader of a plain statement. `rules`: the trained reader, for English and German. `llm`: the `reader_model`. `auto`: the trained reader if it knows the language, else `reader_model` if present'
         ),
     ] = 'auto'
     reader_model: Annotated[
         str | None,
         Field(
-            description='the configured language model that reads; what it quotes must stand in the statement word for word'
+            description='configured language model that reads; its quotes must occur in the statement word for word'
         ),
     ] = None
     label: Annotated[
         str | None,
         Field(
-            description='the decision, as `model` names it; absent: the one that it gives the post'
+            description="the decision, as a label of `model`; absent: the model's label for the post"
         ),
     ] = None
     faithfulness_draws: Annotated[
         int,
         Field(
-            description='other words of the post, in runs of the same lengths, that the facts are compared with; with a `model`'
+            description='with a `model`: other words of the post, in runs of the same lengths, to compare the facts with'
         ),
     ] = 99
 
@@ -7076,85 +7100,90 @@ class ConsistencyRequest(Message):
             description="instead of an explanation: a model is asked to decide and to explain, and its explanation is scored in the same job; `true`: the request's `model`, by the metric's own prompt. What it answered is the `elicitation` of the result"
         ),
     ] = None
-    text: Annotated[str, Field(description='what the model answered')]
+    text: Annotated[str, Field(description='the text that the model answered')]
     explanation: Annotated[
-        str, Field(description='of its answer; needed unless `explain`')
+        str,
+        Field(
+            description="explanation of the model's answer; required unless `explain` is set"
+        ),
     ] = ''
     label: Annotated[
         str | None,
         Field(
-            description='the answer that is explained; absent: the one that the model gives. Where it gives another one there is no score'
+            description="the answer that is explained; absent: the model's answer. If the model gives another answer, there is no score"
         ),
     ] = None
     cited: Annotated[
         list[ConsistencySpan],
         Field(
-            description='passages that the explanation cites, where you know them; absent: its quotations, and without any, in English, the content words that it shares with the text',
+            description='passages that the explanation cites; absent: its quotations, or without quotations, in English, the content words that it shares with the text',
             validate_default=True,
         ),
     ] = []
     edits: Annotated[
         list[ConsistencyEdit],
         Field(
-            description='edited texts of your own; absent: the metric takes away what is cited, and passages as long elsewhere',
+            description='edited texts of your own; absent: the metric removes the cited words, and passages of the same length elsewhere',
             validate_default=True,
         ),
     ] = []
     predictions: Annotated[
         ConsistencyPredictions | None,
-        Field(description='bring your own: no model is called'),
+        Field(description='answers of your own model; no model is called'),
     ] = None
     parts: Annotated[
         list[Literal['simulatability', 'attribution']],
         Field(
-            description='which tests are made; `attribution` needs a language model that scores given text'
+            description='tests to run; `attribution` needs a language model that returns log-probabilities of a text'
         ),
     ] = ['simulatability', 'attribution']
     operators: Annotated[
         list[Literal['delete', 'mask']],
         Field(
-            description="how words are taken away: `mask` puts the model's mask in their place"
+            description="how words are removed: `delete`, or `mask` with the model's mask token"
         ),
     ] = ['delete', 'mask']
     draws: Annotated[
-        int, Field(description='passages elsewhere that are taken away, at most')
+        int, Field(description='maximum number of passages removed elsewhere')
     ] = 99
     contributions: Annotated[
         Literal['occlusion', 'shapley'] | None,
         Field(
-            description="of words, to answer and explanation alike: `occlusion`, what is lost without the word; `shapley`, its mean marginal contribution over `orders`; absent: the variant's own (`occlusion` in `robust`)"
+            description='contributions of words to answer and explanation: `occlusion`, the loss without the word; `shapley`, its mean marginal contribution over `orders`. Absent: `occlusion`, or `shapley` for variants `paper` and `reference`'
         ),
     ] = None
-    orders: Annotated[int, Field(description='sampled orders, of `shapley`')] = 10
+    orders: Annotated[
+        int, Field(description='number of sampled orders for `shapley`')
+    ] = 10
     permutations: Annotated[
-        int, Field(description='of the contributions, for their null')
+        int, Field(description='permutations of the contributions for the null')
     ] = 999
     prompt: Annotated[
         PromptKeys | None,
         Field(
-            description="how a causal model or a chat server is asked for its answer, in the place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)"
+            description="replaces keys of the model entry's `prompt`, if the entry has `allow_request_prompt`. For causal models and chat servers"
         ),
     ] = None
     explanation_prompt: Annotated[
         ConsistencyPrompt | None,
         Field(
-            description='how the model was asked for the explanation; absent: a question of our own'
+            description='the prompt that the explanation answered; absent: a built-in question'
         ),
     ] = None
     preceding: Annotated[
         str,
         Field(
-            description='what the model wrote before the explanation, after that prompt'
+            description='text that the model wrote before the explanation, after that prompt'
         ),
     ] = ''
     reader: Annotated[
         Literal['rules', 'model'],
         Field(
-            description='who predicts the answers to the edits from the explanation: the rules, or `reader_model`, which reads the explanation beside each edited text'
+            description='predicts the answers to the edits from the explanation: rules, or `reader_model`, which reads the explanation with each edited text'
         ),
     ] = 'rules'
     reader_model: Annotated[
-        str | None, Field(description='the configured language model that reads')
+        str | None, Field(description='configured language model for `reader: model`')
     ] = None
 
 
@@ -7221,7 +7250,7 @@ class Cot2elResult(Result):
     status: Annotated[
         Literal['ok', 'no_reasoning', 'parse_failed', 'not_read'],
         Field(
-            description='`no_reasoning`: the model wrote no reasoning part; `parse_failed`: no valid JSON in three tries; `not_read`: its language is not known, see `reasons`. An empty list of pairs is then no finding'
+            description='`no_reasoning`: the model wrote no reasoning part; `parse_failed`: no valid JSON in three tries; `not_read`: unknown language, see `reasons`. Unless the status is `ok`, an empty list of pairs has no meaning'
         ),
     ]
     dropped: list[Cot2elDropped]
@@ -7229,14 +7258,13 @@ class Cot2elResult(Result):
     sets: Cot2elSets
     reasoning: Annotated[
         str | None,
-        Field(description='the chain of thought that the offsets point into'),
+        Field(description='the chain of thought, into which the offsets point'),
     ]
     parse: Annotated[
-        str | None, Field(description="CoT parser: the parse in the model's own words")
+        str | None, Field(description="the parse in the model's own words")
     ]
     validation: Annotated[
-        Cot2elValidation | None,
-        Field(description='null where no human pairs were sent'),
+        Cot2elValidation | None, Field(description='null without `human_pairs`')
     ]
 
 
@@ -7776,26 +7804,24 @@ class HlvBatchReport(Report):
     score_of: Annotated[
         Literal['gain', 'agreement', 'mixed'] | None,
         Field(
-            description='what the mean score is of; `mixed`: results of both kinds, and no mean; null: no results'
+            description='meaning of the mean score; `mixed`: results of both kinds, so no mean; null: no results'
         ),
     ]
     ceilings: Annotated[
         dict[str, HlvCeilings] | None,
-        Field(description='metric → what people themselves reach'),
+        Field(description='metric → agreement of people with themselves'),
     ] = None
     tables: list[HlvTable]
     paired: Annotated[
         list[HlvPaired],
         Field(
-            description='methods that were asked both ways; empty in earlier reports',
+            description='methods with and without explanations; empty in earlier reports',
             validate_default=True,
         ),
     ] = []
     gold_tied: Annotated[
         Interval | None,
-        Field(
-            description="as `tied`, of the people's ranking; null in earlier reports"
-        ),
+        Field(description="`tied` for the people's ranking; null in earlier reports"),
     ] = None
 
 
@@ -7905,13 +7931,15 @@ class HlvResult(Result):
     score_of: Annotated[
         Literal['gain', 'agreement'],
         Field(
-            description="`gain`: what explanations add to Kendall's tau; `agreement`: the tau itself, where there are no explanations or no baseline"
+            description="`gain`: the change of Kendall's tau; `agreement`: the tau, if there are no explanations or no baseline"
         ),
     ]
     gold: HlvGold
     ceiling: Annotated[
         HlvCeiling | None,
-        Field(description='null with its reason in `warnings`, and in earlier results'),
+        Field(
+            description='null with its reason in `warnings`; null in results before 1.1'
+        ),
     ] = None
 
 
@@ -8469,25 +8497,25 @@ class SorBatchReport(Report):
     boilerplate: Annotated[
         Interval,
         Field(
-            description="mean share of a statement's runs of three words that another statement of the batch has too"
+            description="mean share of a statement's runs of three words that another statement of the batch has"
         ),
     ]
     nearest_similarity: Annotated[
-        Interval, Field(description='mean likeness to the nearest other')
+        Interval, Field(description='mean similarity to the nearest other statement')
     ]
     faithfulness: Annotated[
         Interval,
         Field(
-            description='mean share of other words that carry the decision less than the facts, of results with a `model`; chance is 0.5'
+            description='with a `model`: mean share of other words that carry the decision less than the facts; chance is 0.5'
         ),
     ]
     copies: Annotated[
         Interval,
-        Field(description='share of statements with another at least 0.8 alike'),
+        Field(description='share of statements with another of similarity 0.8 or more'),
     ]
     most_alike: Annotated[
         list[SorLikeness],
-        Field(description='the 50 statements with the nearest other, most alike first'),
+        Field(description='the 50 most similar statements, most similar first'),
     ]
 
 
@@ -8652,18 +8680,19 @@ class ConsistencyBatchReport(Report):
     simulatability_significant: Annotated[
         Interval,
         Field(
-            description='share of the tests with p <= 0.05, of those that could reach it; chance is at most 0.05'
+            description='share of the tests with p <= 0.05 among those that could reach it; chance is at most 0.05'
         ),
     ]
     attribution_significant: Annotated[
-        Interval, Field(description='likewise, of the second test')
+        Interval, Field(description='the same for the attribution test')
     ]
     cites_nothing: Annotated[
         Interval,
-        Field(description='share of the explanations that cite nothing of their text'),
+        Field(description='share of explanations that cite nothing in their text'),
     ]
     cited_by: Annotated[
-        dict[str, int], Field(description='how the citations were found → results')
+        dict[str, int],
+        Field(description='how the citations were found → number of results'),
     ]
 
 
@@ -8808,43 +8837,43 @@ class Cot2elBatchReport(Report):
         str, Field(description='of how intervals are made')
     ] = '1'
     service_version: str
-    statuses: Annotated[
-        dict[str, int], Field(description='of the results, by `status`')
-    ]
+    statuses: Annotated[dict[str, int], Field(description='results by `status`')]
     explanations: Annotated[
         Cot2elExplanationCounts | None,
         Field(description='null in reports of earlier versions'),
     ] = None
     options: Annotated[
-        Cot2elOptionCounts | None, Field(description='null likewise')
+        Cot2elOptionCounts | None,
+        Field(description='null in reports of earlier versions'),
     ] = None
     faithfulness: Annotated[
         Interval, Field(description='over items; `pooled` is over explanations')
     ]
     faithfulness_pooled: Interval
     faithfulness_by_chance: Annotated[
-        Interval, Field(description='of explanations with shuffled words')
+        Interval, Field(description='faithfulness of explanations with shuffled words')
     ]
     faithfulness_of_others: Annotated[
         Interval | None,
-        Field(description='of explanations of other items; null in earlier reports'),
+        Field(
+            description="faithfulness of other items' explanations; null in earlier reports"
+        ),
     ] = None
     contradicted: Annotated[
         Interval | None,
-        Field(
-            description='share of explanations, over all items, whose unit says the opposite'
-        ),
+        Field(description='share of all explanations whose unit says the opposite'),
     ] = None
     mean_similarity: Interval
     kept_per_item: Annotated[
-        Interval, Field(description='explanations after alignment and de-duplication')
+        Interval,
+        Field(description='explanations per item after alignment and de-duplication'),
     ]
     filtered: Annotated[
-        Cot2elValidated | None, Field(description='EL filtered against annotators')
+        Cot2elValidated | None,
+        Field(description='agreement of EL filtered with annotators'),
     ]
     parsed: Annotated[
-        Cot2elValidated | None,
-        Field(description='EL before alignment against annotators'),
+        Cot2elValidated | None, Field(description='agreement of EL with annotators')
     ]
     refinement: Annotated[
         Interval | None,
@@ -9002,7 +9031,7 @@ class ExplanationsBatchReport(Report):
     metric: Literal['explanations'] = 'explanations'
     scored: Annotated[int, Field(description='results that this report rests on')]
     undefined: Annotated[
-        int, Field(description='of these, answers that refuse or cannot be read')
+        int, Field(description='answers that refuse or cannot be read')
     ]
     finding: Annotated[
         str, Field(description='what they come to, and how many they are')
@@ -9016,7 +9045,7 @@ class ExplanationsBatchReport(Report):
     ] = 0
     score: Annotated[
         Interval | None,
-        Field(description='null: an answer has no score of its own; see `scores`'),
+        Field(description='null, since an answer has no score; see `scores`'),
     ] = None
     sequence: Annotated[
         SequenceInterval | None,
@@ -9094,7 +9123,7 @@ class ExplanationsBatchReport(Report):
     ]
     decisions: Annotated[dict[str, int], Field(description='decision → answers')]
     scores: Annotated[
-        list[ExplanationsScoreMean], Field(description='of each metric that was asked')
+        list[ExplanationsScoreMean], Field(description='one row per metric')
     ]
 
 
@@ -9957,7 +9986,7 @@ class SorResult(Result):
     components: SorComponents
     evidence: list[SorEvidence]
     control: Annotated[
-        SorNull | None, Field(description='the same facts beside other posts')
+        SorNull | None, Field(description='the same statement for other posts')
     ]
     warnings: Annotated[
         list[str], Field(description='why something is null or doubtful')
@@ -9983,28 +10012,26 @@ class SorResult(Result):
     items: list[SorItem]
     missing: Annotated[
         list[Literal['restriction', 'territorial_scope', 'duration', 'facts', 'automated_detection', 'automated_decision', 'ground', 'explanation', 'redress']],
-        Field(description='items that are absent or too vague'),
+        Field(description='items that are missing or too vague'),
     ]
     routes: Annotated[
         list[Literal['internal_complaint', 'out_of_court_settlement', 'court']],
-        Field(description='ways of redress that are named'),
+        Field(description='ways of redress in the statement'),
     ]
     ground_in_policy: Annotated[
         bool | None,
-        Field(
-            description='whether the named clause is found in `policy`; null without either'
-        ),
+        Field(description='true if `policy` has the named clause; null without either'),
     ]
     reader: Annotated[
         SorReaderUse | None,
         Field(
-            description='what read the items, `facts` apart; absent: the trained reader'
+            description='reader of the items except `facts`; absent: the trained reader'
         ),
     ] = None
     faithfulness: Annotated[
         SorFaithfulness | None,
         Field(
-            description="whether the facts carry the decision of the request's `model`; absent without one, and where `reasons` says why"
+            description='does the decision of `model` rest on the facts? Absent without a model, and with a reason in `reasons`'
         ),
     ] = None
 
@@ -10071,21 +10098,20 @@ class ConsistencyResult(Result):
         Field(description='what the model answered, where the request said `explain`'),
     ] = None
     label: Annotated[
-        str | None,
-        Field(description='the answer that is explained; null: it was not read'),
+        str | None, Field(description='the answer that is explained; null: not read')
     ]
     parts: Annotated[
         list[Literal['simulatability', 'attribution']],
-        Field(description='the tests that the score is made of'),
+        Field(description='the tests in the score'),
     ]
     cited_by: Annotated[
         Literal['quotations', 'shared words', 'request'] | None,
-        Field(description='how the citations were found; null: there are none'),
+        Field(description='how the citations were found; null: no citations'),
     ]
     edit_rows: list[ConsistencyEditRow]
     word_values: Annotated[
         list[ConsistencyWordValueAnswer],
-        Field(description='empty where the second test could not be made'),
+        Field(description='empty if the attribution test was not run'),
     ]
 
 
@@ -10103,7 +10129,7 @@ class ExplanationsResult(Answered):
     scores: Annotated[
         list[Scores],
         Field(
-            description="in the order asked for; each as the metric's own route answers"
+            description="in the order of the request; each as the metric's own route returns it"
         ),
     ]
     unscored: list[ExplanationsUnscored]

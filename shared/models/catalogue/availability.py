@@ -1,16 +1,15 @@
-"""The models of a process, each loaded once and for itself, and their states, for everybody to see.
+"""The models of a process, each loaded once by one thread, and their states.
 
-A model is loaded by one thread and fails for itself alone. Who asks for one that cannot be loaded
-learns why at once, so that no thread is spent on it again and again; who asks for one that another
-thread is loading waits as long as the process says.
+A model that fails does not affect others. A caller of a failed model gets the reason at once, so
+that no thread is spent on it again. A caller of a model that another thread is loading waits as
+long as the process allows.
 
-`StatusSender` carries the states to the gateway: each holder writes its models' into a hash in
-Redis that runs out. Nothing rests on it: a holder that dies, or a Redis that is flushed, leaves the
-gateway without news until the next ones come. Times are Redis's own, since machines' clocks differ.
-Source: specs "models" §2.4.
+`StatusSender` reports the states to the gateway: each holder writes them into a Redis hash that
+expires. Nothing depends on it: without reports the gateway has no news until the next ones. Times
+are Redis's, since machines' clocks differ. Source: specs "models" §2.4.
 
-Deviates: that page names a table of the ledger. States change every few seconds and are worthless
-once their holder is gone, so they are kept where they run out by themselves.
+Deviates: the specs use a table of the ledger. States change every few seconds and are worthless
+without their holder, so they are kept where they expire.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ from shared.process import telemetry
 from shared.process.redis_client import board_client
 from shared.queue.job_context import SLICE_SECONDS, check
 
-UNUSABLE: frozenset[ModelState] = frozenset({"failed", "absent"})  # until somebody mends it
-AGAIN_SECONDS, LONGEST_SECONDS = 10.0, 60.0  # before a failed load is tried again: it doubles
+UNUSABLE: frozenset[ModelState] = frozenset({"failed", "absent"})  # until an operator repairs it
+AGAIN_SECONDS, LONGEST_SECONDS = 10.0, 60.0  # pause before a failed load is retried; it doubles
 Model = TypeVar("Model")
 
 
 class LoadingError(ScoringError):
-    """A model cannot be loaded, for a reason that its state names better than `failed` does.
+    """A model cannot be loaded, for a reason with its own state.
 
-    again: whether another try may end otherwise; if not, it is made only when `models.toml` is read
-    again and the entry or the files have changed.
+    again: True if a retry may succeed; otherwise it is retried only after a reload of `models.toml`
+    with another entry or other files.
     """
 
     slug = "model-not-ready"
@@ -57,14 +56,13 @@ class LoadingError(ScoringError):
 
 
 class Placement(Message):
-    """How a model is loaded. size: of its files; memory: that it needs, an estimate; in bytes.
-    sha256: of the weights, as `folder_sha256`."""
+    """How a model is loaded."""
 
-    size: int
-    memory: int
+    size: int  # bytes of its files
+    memory: int  # bytes, an estimate
     device: str
     dtype: str
-    sha256: str | None = None
+    sha256: str | None = None  # of the weights, as `folder_sha256`
 
     def __str__(self) -> str:
         return f"{self.size / 1e9:.1f} GB, {self.device} {self.dtype}"
@@ -74,10 +72,10 @@ logger = telemetry.logger(__name__)
 
 
 class LoadedModels(Generic[Model]):
-    """The models that were asked for so far."""
+    """The models of a process that were requested so far."""
 
     def __init__(self, states: ModelStates | None = None, patience: float | None = None) -> None:
-        """patience: seconds to wait for another thread that loads; None: as long as it takes."""
+        """`patience`: seconds to wait for another thread that loads; None: no limit."""
         self._states = states or ModelStates()
         self._states.on_remove(self._remove)
         self._states.on_full(self._idle)
@@ -89,9 +87,9 @@ class LoadedModels(Generic[Model]):
         self._lock = threading.Lock()
 
     def get(self, name: str, load: Callable[[], Model], idle_seconds: float = math.inf) -> Model:
-        """The model, loaded now if it is not yet. Raises ModelNotReady.
+        """Return the model, and load it if necessary. Raises ModelNotReady.
 
-        idle_seconds: for so long it is kept after its last use, whoever else needs the room.
+        idle_seconds: after its last use the model stays loaded for at least this time.
         """
         while True:
             with self._lock:
@@ -101,43 +99,42 @@ class LoadedModels(Generic[Model]):
                 failure = self._failures.get(name)
                 if failure is not None and monotonic() < failure.until:
                     raise ModelNotReady(failure.reason, model=name, state=failure.state)
-                loaded = self._loading.get(name)
-                if loaded is None:
+                loading = self._loading.get(name)
+                if loading is None:
                     self._loading[name] = threading.Event()
-            if loaded is None:
+            if loading is None:
                 return self._load(name, load)
-            if not self._wait_for(loaded):
+            if not self._wait_for(loading):
                 detail = f"the model {name!r} is being loaded"
                 raise ModelNotReady(detail, model=name, state="loading")
 
     def _remove(self, name: str) -> None:
-        """Let go of this model: who uses it now keeps it for so long; the next one loads it."""
+        """Release this model; current users keep it, the next caller loads it."""
         with self._lock:
             self._models.pop(name, None)
             self._failures.pop(name, None)
 
     def _idle(self) -> list[str]:
-        """Loaded models that nobody has asked for in their time."""
         with self._lock:
             now = monotonic()
             used = {name: self._uses[name] for name in self._models}
             return [name for name, use in used.items() if now - use.last >= use.idle]
 
-    def _wait_for(self, loaded: threading.Event) -> bool:
-        """Whether the other thread ended within our patience. Raises JobStopped."""
+    def _wait_for(self, event: threading.Event) -> bool:
+        """True if the other thread ended within `patience`. Raises JobStopped."""
         patience = math.inf if self._patience is None else self._patience
         until = monotonic() + patience
-        while not loaded.wait(min(SLICE_SECONDS, max(0.0, until - monotonic()))):
+        while not event.wait(min(SLICE_SECONDS, max(0.0, until - monotonic()))):
             check()
             if monotonic() >= until:
                 return False
         return True
 
     def _load(self, name: str, load: Callable[[], Model]) -> Model:
-        if name not in self._failures:  # one that failed is called so until it is loaded
+        if name not in self._failures:  # a failed one keeps this state until it is loaded
             self._states.set(name, "loading")
         started = monotonic()
-        noted = _noted.set(lambda placement: self._states.place(name, placement))
+        token = _noted.set(lambda placement: self._states.place(name, placement))
         try:
             model = self._free_and_load(load)
         except Exception as error:
@@ -150,12 +147,12 @@ class LoadedModels(Generic[Model]):
             logger.info("model.loaded", model=name, seconds=round(monotonic() - started, 1))
             return model
         finally:
-            _noted.reset(noted)
+            _noted.reset(token)
             with self._lock:
                 self._loading.pop(name).set()
 
     def _free_and_load(self, load: Callable[[], Model]) -> Model:
-        """Without enough memory once more, after the idle models are released."""
+        """Load, and retry once after idle models are released if memory is short."""
         try:
             return load()
         except LoadingError as error:
@@ -164,21 +161,20 @@ class LoadedModels(Generic[Model]):
         return load()
 
     def _failed(self, name: str, error: Exception) -> ScoringError:
-        """The error that callers get; remembered for a while."""
-        if isinstance(error, JobStopped):  # the caller's affair; the next one loads it
+        if isinstance(error, JobStopped):  # only this caller stops; the next one loads it
             return error
         reason = error.detail if isinstance(error, ScoringError) else load_error(name, error)
         state: ModelState = "waiting" if isinstance(error, Unavailable) else "failed"
         state = error.state if isinstance(error, LoadingError) else state
         with self._lock:
-            before = self._failures.get(name)
-            pause = AGAIN_SECONDS if before is None else min(LONGEST_SECONDS, 2 * before.pause)
+            previous = self._failures.get(name)
+            pause = AGAIN_SECONDS if previous is None else min(LONGEST_SECONDS, 2 * previous.pause)
             if isinstance(error, LoadingError) and not error.again:
                 pause = math.inf
             self._failures[name] = _Failure(reason, state, pause, monotonic() + pause)
         self._states.set(name, state, reason)
-        known = {} if math.isinf(pause) else {"again_seconds": pause}
-        logger.error(f"model.{state}", model=name, detail=reason, **known)
+        retry = {} if math.isinf(pause) else {"again_seconds": pause}
+        logger.error(f"model.{state}", model=name, detail=reason, **retry)
         return ModelNotReady(reason, model=name, state=state)
 
 
@@ -200,81 +196,83 @@ _noted: ContextVar[Callable[[Placement], None] | None] = ContextVar("noted", def
 
 
 def placed(placement: Placement) -> None:
-    """For loaders: the model that this thread is loading is going to be placed so."""
+    """Record the placement of the model that this thread is loading; for loaders."""
     if (note := _noted.get()) is not None:
         note(placement)
 
 
 def load_error(name: str, error: Exception) -> str:
-    """Why a model cannot be loaded, whatever its library raised."""
+    """Return why a model cannot be loaded, for any library's error."""
     words = str(error).strip() or "no reason given"
-    named = words if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {words}"
-    return f"the model {name!r} cannot be loaded: {named}"
+    reason = (
+        words if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {words}"
+    )
+    return f"the model {name!r} cannot be loaded: {reason}"
 
 
 @dataclass(frozen=True)
 class StateRecord:
-    """How one model is. since: monotonic seconds at which it became so."""
+    """The state of a model."""
 
     state: ModelState
     reason: str
-    since: float
+    since: float  # monotonic seconds
     placement: Placement | None = None
 
     @property
     def seconds(self) -> float:
-        """How long it has been so."""
+        """Seconds in this state."""
         return monotonic() - self.since
 
 
 class ModelStates:
-    """name → state, for any number of threads."""
+    """Name → state. Thread-safe."""
 
     def __init__(self) -> None:
         self._states: dict[str, StateRecord] = {}
         self._forgetters: list[Callable[[str], None]] = []
         self._idlers: list[Callable[[], list[str]]] = []
         self._lock = threading.Lock()
-        self.changed = threading.Event()  # whoever tells others waits for it, and clears it
+        self.changed = threading.Event()  # set on each change; StatusSender clears it
 
     def set(self, name: str, state: ModelState, reason: str = "") -> None:
-        """The model is so from now on; one that fails again fails since the first time."""
+        """Set the state; a repeated failure keeps the time of the first."""
         with self._lock:
-            before = self._states.get(name)
-            same = before is not None and (before.state, before.reason) == (state, reason)
-            if not same:
-                placement = before.placement if before else None
+            previous = self._states.get(name)
+            is_same = previous is not None and (previous.state, previous.reason) == (state, reason)
+            if not is_same:
+                placement = previous.placement if previous else None
                 self._states[name] = StateRecord(state, reason, monotonic(), placement)
                 self.changed.set()
         telemetry.MODEL_READY.labels(name).set(state == "ready")
 
     def place(self, name: str, placement: Placement) -> None:
-        """It is loaded, or will be, so."""
+        """Record how the model is loaded."""
         with self._lock:
-            if (found := self._states.get(name)) is not None:
-                self._states[name] = replace(found, placement=placement)
+            if (record := self._states.get(name)) is not None:
+                self._states[name] = replace(record, placement=placement)
                 self.changed.set()
 
     def on_remove(self, forget: Callable[[str], None]) -> None:
-        """Whoever holds models is told which to let go of."""
+        """Register a holder of models, which is called with the names to release."""
         self._forgetters.append(forget)
 
     def on_full(self, idle: Callable[[], list[str]]) -> None:
-        """Whoever holds models is asked which of them are idle, where another needs the room."""
+        """Register a holder of models, which is asked for its idle models when memory is short."""
         self._idlers.append(idle)
 
     def release_idle(self) -> list[str]:
-        """The names of the models that were; who asks for one again loads it."""
+        """Release idle models and return their names."""
         names = [name for idle in self._idlers for name in idle()]
         for name in names:
             logger.info("model.unloaded", model=name)
             self.remove(name)
         if names:
-            gc.collect()  # a model and its queue hold each other
+            gc.collect()  # a model and its queue refer to each other
         return names
 
     def remove(self, name: str) -> None:
-        """It is configured in another way now, or not any more."""
+        """Forget a model that was removed or configured anew."""
         for forget in self._forgetters:
             forget(name)
         with self._lock:
@@ -283,13 +281,13 @@ class ModelStates:
                 telemetry.MODEL_READY.remove(name)
 
     def check_server(self, name: str) -> None:
-        """Raises ModelNotReady where the model's server is known to be away."""
-        found = self.get(name)
-        if found is not None and found.state == "away":
-            raise ModelNotReady(found.reason, model=name, state="away")
+        """Raise ModelNotReady if the model's server is known to be away."""
+        record = self.get(name)
+        if record is not None and record.state == "away":
+            raise ModelNotReady(record.reason, model=name, state="away")
 
     def get(self, name: str) -> StateRecord | None:
-        """How it is; None: nobody has asked for it yet."""
+        """Return the state; None: not requested yet."""
         with self._lock:
             return self._states.get(name)
 
@@ -312,7 +310,7 @@ BEST_FIRST: tuple[ModelState, ...] = (
 
 
 class StatusSender:
-    """Reports this process's models, from a thread of its own: at each change and by the clock."""
+    """Reports this process's models from its own thread: at each change and regularly."""
 
     def __init__(self, states: ModelStates) -> None:
         self._states = states
@@ -322,51 +320,51 @@ class StatusSender:
         threading.Thread(target=self._run, name="model-board", daemon=True).start()
 
     def report(self) -> None:
-        """Once. Raises RedisError."""
+        """Report once. Raises RedisError."""
         now = float(board_client().time()[0])
         states: dict[Any, Any] = {
             f"{self._holder} {name}": ModelStatus(
-                state=one.state,
-                reason=one.reason,
-                seconds=one.seconds,
+                state=record.state,
+                reason=record.reason,
+                seconds=record.seconds,
                 at=now,
-                placement=one.placement,
+                placement=record.placement,
             ).model_dump_json()
-            for name, one in self._states.all().items()
+            for name, record in self._states.all().items()
         }
-        board = board_client().hgetall(BOARD)
-        gone = [
-            str(field) for field, value in board.items() if _parse_status(str(value), now) is None
+        expired = [
+            str(field)
+            for field, value in board_client().hgetall(BOARD).items()
+            if _parse_status(str(value), now) is None and str(field) not in states
         ]
-        gone = [field for field in gone if field not in states]
-        with board_client().pipeline(transaction=True) as trip:
+        with board_client().pipeline(transaction=True) as pipe:
             if states:
-                trip.hset(BOARD, mapping=states)
-            if gone:
-                trip.hdel(BOARD, *gone)
-            trip.expire(BOARD, FORGOTTEN_SECONDS)
-            trip.execute()
+                pipe.hset(BOARD, mapping=states)
+            if expired:
+                pipe.hdel(BOARD, *expired)
+            pipe.expire(BOARD, FORGOTTEN_SECONDS)
+            pipe.execute()
 
     def _run(self) -> None:
         while True:
             self._states.changed.wait(TELL_SECONDS)
             self._states.changed.clear()
-            with suppress(RedisError):  # the next time will do
+            with suppress(RedisError):  # retried the next time
                 self.report()
 
 
 class ModelStatus(Message):
-    """One holder's word on one model. at: unix seconds, Redis's; seconds: in this state so far."""
+    """One holder's report on one model."""
 
     state: ModelState
     reason: str
-    seconds: float
-    at: float
+    seconds: float  # in this state so far
+    at: float  # unix seconds, Redis's
     placement: Placement | None = None
 
 
 class Status(Message):
-    """How a model is, as its best holder says."""
+    """A model's state, by the holder in the best state."""
 
     state: ModelState
     reason: str
@@ -375,21 +373,21 @@ class Status(Message):
 
 
 def read_statuses() -> dict[str, Status]:
-    """model → status, of those that a live holder reports; nothing where Redis is away."""
+    """Return model → status, as live holders report; {} if Redis is away."""
     try:
-        with board_client().pipeline(transaction=False) as trip:
-            trip.time()
-            trip.hgetall(BOARD)
-            (seconds, _), board = trip.execute()
+        with board_client().pipeline(transaction=False) as pipe:
+            pipe.time()
+            pipe.hgetall(BOARD)
+            (seconds, _), board = pipe.execute()
     except RedisError:
         return {}
     statuses: dict[str, list[ModelStatus]] = {}
     for field, value in board.items():
         if (status := _parse_status(value, seconds)) is not None:
             statuses.setdefault(field.partition(" ")[2], []).append(status)
-    found = {
-        name: min(some, key=lambda one: (BEST_FIRST.index(one.state), -one.seconds))
-        for name, some in statuses.items()
+    best = {
+        name: min(reports, key=lambda report: (BEST_FIRST.index(report.state), -report.seconds))
+        for name, reports in statuses.items()
     }
     return {
         name: Status(
@@ -398,12 +396,12 @@ def read_statuses() -> dict[str, Status]:
             since=status.at - status.seconds,
             placement=status.placement,
         )
-        for name, status in sorted(found.items())
+        for name, status in sorted(best.items())
     }
 
 
 def _parse_status(value: str, now: float) -> ModelStatus | None:
-    with suppress(ValidationError):  # of another version of us
+    with suppress(ValidationError):  # of another version
         status = ModelStatus.model_validate_json(value)
         return status if now - status.at < STALE_SECONDS else None
     return None

@@ -1,10 +1,9 @@
-"""The allow-list of models: a request can only name what `models.toml` configures.
+"""The allow-list of models: a request can only name models of `models.toml`.
 
-Revisions of hub models are pinned to a full commit; weights have a hash that is the same on every
-machine, whatever the folder is called. The file is read once, at start. A mistake in one entry
-takes that entry out, with its reason; only a file that cannot be understood at all stops the start.
-Neither model code nor the network is needed to read it: the gateway answers `GET /v1/models` from
-here. Source: specs "models" §1.
+Revisions of hub models are pinned to a full commit, and hashes of weights do not depend on the
+folder. The file is read once, at start. An invalid entry is left out, with its reason; only a file
+that is invalid as a whole stops the start. The gateway answers `GET /v1/models` from here, so
+neither model code nor the network is needed. Source: specs "models" §1.
 """
 
 from __future__ import annotations
@@ -59,50 +58,55 @@ from shared.models.catalogue.models_file import InvalidEntry, preset, read_entri
 from shared.process.cached import cached_property
 
 SERVER: Literal["server"] = (
-    "server"  # device and dtype of a model that another server holds: its own affair
+    "server"  # device and dtype of a model behind another server, which knows them
 )
-LOCAL = "local"  # revision of what has no revision of its own: look at the hash
+LOCAL = "local"  # revision of a model without one; its hash identifies it
 JUDGES = ("tokens", "judge", "judge_rows", "attributions")
-JUDGING = frozenset({"judge", "word_rows", "token_rows"})  # abilities that tell P of labels
+JUDGING = frozenset({"judge", "word_rows", "token_rows"})  # abilities that return P of labels
 CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {
     "classifier": ("probabilities", "truncated", *JUDGES),
     "causal": (*JUDGES, "generate", "score"),
     "similarity": ("similarities",),
     "cross-encoder": ("similarities",),
 }
-BEHIND_HTTP = ("judge", "generate", "score")  # what an OpenAI-compatible server can do of them
-BEHIND_CLASSIFY = ("probabilities", "judge")  # what a classification server can
+BEHIND_HTTP = ("judge", "generate", "score")  # abilities of an OpenAI-compatible server
+BEHIND_CLASSIFY = ("probabilities", "judge")  # abilities of a classification server
 NOTHING_LOADED: Mapping[str, str] = MappingProxyType({})
-FilesState = tuple[tuple[str, int, int], ...]  # as `files_state` tells it
+FilesState = tuple[tuple[str, int, int], ...]  # as `files_state` returns it
 
 
 class ModelCard(Message):
-    """What `GET /v1/models` says about a model."""
+    """A model in the answer to `GET /v1/models`."""
 
     name: str
-    created: int = Field(description="unix seconds: when its weights, else `models.toml`, were")
-    owned_by: str = Field(description="embedded, local, the hub's organisation, a server's host")
-    kind: ModelKind | None = Field(description="null where its entry does not say")
+    created: int = Field(description="unix seconds of its weights, or else of `models.toml`")
+    owned_by: str = Field(
+        description="owner: embedded, local, the hub's organisation, or a server's host"
+    )
+    kind: ModelKind | None = Field(description="null if its entry does not state it")
     revision: str
-    sha256: str | None = Field(description="of the weights; null where they are not on this disk")
+    sha256: str | None = Field(
+        description="SHA-256 of the weights; null if they are not on this disk"
+    )
     capabilities: tuple[str, ...]
     labels: tuple[str, ...] | None = Field(description="canonical labels, as requests name them")
     languages: tuple[str, ...] | None
     language_f1: dict[str, float] | None = Field(
-        default=None, description="language → F1 that the model's authors report; null: not stated"
+        default=None, description="language → F1 by the model's authors; null: not stated"
     )
     dtype: Dtype | Literal["server"]
     device: str
     outputs: tuple[str, ...] | None = Field(
-        default=None, description="of its head, in order; null where its files are not on this disk"
+        default=None,
+        description="outputs of its head, in order; null if its files are not on this disk",
     )
     mapping: dict[str, tuple[str, ...]] | None = Field(
-        default=None, description="canonical label → its outputs; none: 1 minus the other label"
+        default=None, description="canonical label → its outputs; empty: 1 minus the other label"
     )
-    ignored: tuple[str, ...] = Field(default=(), description="outputs in no canonical label")
+    ignored: tuple[str, ...] = Field(default=(), description="outputs without a canonical label")
     activation: Activation | None = None
-    warnings: tuple[str, ...] = Field(default=(), description="of every report that it serves")
-    preset: str | None = Field(default=None, description="with its version, as name@version")
+    warnings: tuple[str, ...] = Field(default=(), description="warnings in all its reports")
+    preset: str | None = Field(default=None, description="preset as name@version")
     licence: str | None = None
     card: str | None = None
     fault: str | None = Field(default=None, description="why it cannot be used")
@@ -119,21 +123,24 @@ READER = ModelEntry(
 
 @dataclass
 class Catalogue:
-    """The configured models. `root`: folder that relative `path:` sources start from.
+    """The configured models; relative `path:` sources start from `root`.
 
-    One object in a process: who holds it sees what was read again.
+    There is one object per process, so that all holders see a reload.
     """
 
     entries: tuple[ModelEntry, ...]
     root: Path
     faults: tuple[InvalidEntry, ...] = ()
-    changed: int = 0  # unix seconds: when the file was
+    changed: int = 0  # unix seconds of the file
     files: Mapping[str, FilesState] = field(default_factory=dict)  # of `path:` models, as read
-    renew: Callable[[], object] | None = None  # is called before a name is said to be unknown
+    renew: Callable[[], object] | None = None  # called before a name counts as unknown
 
     def entry(self, name: str) -> ModelEntry:
-        """The model configured under this name. Raises BadInput for an unknown or a faulty one,
-        ModelNotReady for one that cannot be understood while its folder is away."""
+        """Return the model of this name.
+
+        Raises BadInput for an unknown or invalid one, ModelNotReady if its folder is away and
+        needed.
+        """
         if self.renew is not None and name not in self._by_name():
             self.renew()
         for entry in self.entries:
@@ -147,11 +154,11 @@ class Catalogue:
                 raise ModelUnusable(
                     f"the model {name!r} cannot be used: {fault.reason}", pointer="/model"
                 )
-        known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
-        raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
+        names = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
+        raise BadInput(f"no model {name!r} is configured; configured: {names}", pointer="/model")
 
     def of_kind(self, name: str, *kinds: ModelKind) -> ModelEntry:
-        """The model of this name. Raises BadInput as `entry`, and for one of another kind."""
+        """Return the model of this name. Raises BadInput as `entry`, and for another kind."""
         entry = self.entry(name)
         if entry.kind not in kinds:
             raise BadInput(
@@ -161,29 +168,32 @@ class Catalogue:
         return entry
 
     def take(self, newer: Catalogue) -> list[str]:
-        """Become this one; the names of the models that came, went, are configured anew or have
-        other files."""
-        before, after = self._by_name(), newer._by_name()
-        names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        """Take over a newer catalogue; return models that came, went, or have new keys or files."""
+        old, new = self._by_name(), newer._by_name()
+        names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
         names += [name for name in newer.files if self.files.get(name) != newer.files[name]]
         self.entries, self.faults, self.root = newer.entries, newer.faults, newer.root
         self.changed, self.files = newer.changed, newer.files
-        self.__dict__.pop("_labels_known", None)  # files may have changed even where names did not
+        self.__dict__.pop("_labels_known", None)  # files may have changed although names did not
         return list(dict.fromkeys(names))
 
     def _by_name(self) -> dict[str, ModelEntry | InvalidEntry]:
-        entries: dict[str, ModelEntry | InvalidEntry] = {one.name: one for one in self.entries}
+        entries: dict[str, ModelEntry | InvalidEntry] = {
+            entry.name: entry for entry in self.entries
+        }
         return entries | {fault.name: fault for fault in self.faults}
 
     def check_request(
         self, contract: ServiceContract, name: str | None, request: JobRequest | None = None
     ) -> None:
-        """Raises BadInput unless the named model, or the service's own, is configured and fits, as
-        far as this process knows its labels; ModelCannot where it is behind a server that cannot do
-        what the request needs."""
+        """Check that the named or default model is configured and fits.
+
+        Labels are checked if this process knows them. Raises BadInput, and ModelCannot for a server
+        that cannot do what the request needs.
+        """
         for other in contract.further(request) if contract.further and request else ():
-            same = request is not None and other.request.model == request.model is not None
-            with pointing_to("/model" if same else other.pointer):
+            is_same = request is not None and other.request.model == request.model is not None
+            with pointing_to("/model" if is_same else other.pointer):
                 self.check_request(other.contract, other.request.model, other.request)
         if not contract.model_kinds:
             return
@@ -225,7 +235,6 @@ class Catalogue:
             self._check_labels(contract, entry, request)
 
     def _check_writer(self, request: JobRequest | None, named_by: str) -> None:
-        """Raises BadInput where a field names what writes no text."""
         if (name := getattr(request, named_by)) is None:
             return
         with pointing_to(f"/{named_by}", only=("/model",)):
@@ -239,14 +248,16 @@ class Catalogue:
     def _check_labels(
         self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
     ) -> None:
-        """Of a model whose labels are known; a causal one without a prompt tells none, whatever
-        labels a metric asks for. Outside of metrics a request may bring a template."""
-        known = self._labels_known.get(entry.name)
+        """Check the labels, if known. A causal model without a prompt has none.
+
+        Requests outside of metrics may bring a template.
+        """
+        labels = self._labels_known.get(entry.name)
         if (prompt := _request_prompt(request)) is not None and prompt.verbalizers:
-            known = tuple(prompt.verbalizers)
-        if known is None or getattr(request, "template", None) is not None:
+            labels = tuple(prompt.verbalizers)
+        if labels is None or getattr(request, "template", None) is not None:
             return
-        if not known and isinstance(contract, MetricContract):
+        if not labels and isinstance(contract, MetricContract):
             has_prompt = "prompt" in type(request).model_fields
             raise BadInput(
                 f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
@@ -257,34 +268,34 @@ class Catalogue:
         if not contract.labels:
             return
         fits = contract.fits or (
-            lambda _, told: set(contract.labels) <= set(map(str.casefold, told))
+            lambda _, names: set(contract.labels) <= set(map(str.casefold, names))
         )
-        if fits(request, known):
+        if fits(request, labels):
             return
         raise BadInput(
             f"{contract.name} needs a judge of {', '.join(contract.labels)}; {entry.name!r} tells "
-            f"{', '.join(known)}",
+            f"{', '.join(labels)}",
             pointer="/model",
         )
 
     @cached_property
     def _labels_known(self) -> dict[str, tuple[str, ...]]:
-        """Of each judge whose labels its entry, or its files when first asked, tell."""
-        found: dict[str, tuple[str, ...]] = {}
+        """Labels of each judge, from its entry or files."""
+        labels: dict[str, tuple[str, ...]] = {}
         for entry in self.entries:
             if entry.kind == "causal":
                 table = entry.prompt
-                found[entry.name] = tuple(table.verbalizers or ()) if table else ()
+                labels[entry.name] = tuple(table.verbalizers or ()) if table else ()
                 continue
-            with suppress(ValueError):  # its card says so, and its state
+            with suppress(ValueError):  # reported in its card and state
                 if (mapping := self.mapping(entry)) is not None:
-                    found[entry.name] = mapping.labels
-        return found
+                    labels[entry.name] = mapping.labels
+        return labels
 
     def work(self, contract: ServiceContract, request: JobRequest) -> Sequence[Work]:
-        """How much work this request asks for, by its sizes (`shared.contracts.request_cost`)."""
+        """Return the work of this request by its sizes (`shared.contracts.request_cost`)."""
         name = request.model or contract.default_model
-        entry = next((one for one in self.entries if one.name == name), None)
+        entry = next((entry for entry in self.entries if entry.name == name), None)
         embedded = (
             entry is not None
             and entry.source.startswith("embedded:")
@@ -296,48 +307,49 @@ class Catalogue:
         return contract.server_cost(request, reads)
 
     def folder(self, entry: ModelEntry) -> Path | None:
-        """The weights' folder on this disk; None for a source that is elsewhere."""
+        """Return the weights' folder on this disk; None for other sources."""
         if entry.scheme == "embedded" and entry.source != BASE:
             return EMBEDDED / entry.location
         return self.root / entry.location if entry.scheme == "path" else None
 
     def training_metadata(self, entry: ModelEntry) -> EmbeddedMetadata | None:
-        """Written by training beside an embedded adapter; None for every other source."""
+        """Return the metadata of an embedded adapter; None for other sources."""
         if entry.scheme != "embedded" or entry.source == BASE:
             return None
         return EmbeddedMetadata.model_validate_json((EMBEDDED / entry.location / NOTE).read_bytes())
 
     def checkpoint(self, entry: ModelEntry) -> Checkpoint | None:
-        """None where the files are elsewhere. Raises ValueError as they are read."""
+        """Return the checkpoint; None if the files are elsewhere. Raises ValueError."""
         return files_of(entry.source, self.root)
 
     def mapping(self, entry: ModelEntry) -> LabelMapping | None:
-        """A classifier's labels; None where nobody here knows its outputs. Raises ValueError."""
+        """Return a classifier's labels; None if its outputs are unknown here. Raises ValueError."""
         if entry.kind != "classifier":
             return None
         if (note := self.training_metadata(entry)) is not None:
             return label_mapping(entry, Head(note.labels, "single_label_classification"))
-        found = self.checkpoint(entry)
-        if found is None and entry.outputs is None:
+        checkpoint = self.checkpoint(entry)
+        if checkpoint is None and entry.outputs is None:
             return None
-        return label_mapping(entry, found.head if found else Head(entry.outputs or ()))
+        return label_mapping(entry, checkpoint.head if checkpoint else Head(entry.outputs or ()))
 
     def languages(self, entry: ModelEntry) -> tuple[str, ...] | None:
-        """BCP 47 tags as configured, else as its card states them; None: not stated."""
+        """Return the BCP 47 tags of the entry or the card; None: not stated."""
         if entry.languages is not None:
             return entry.languages
         if (note := self.training_metadata(entry)) is not None:
             return note.languages
-        found = self.checkpoint(entry)
-        return found.languages if found else None
+        checkpoint = self.checkpoint(entry)
+        return checkpoint.languages if checkpoint else None
 
     def warnings(self, entry: ModelEntry) -> tuple[str, ...]:
-        """Standing doubts about its labels, for every report. Raises ValueError."""
+        """Return warnings about its labels, for every report. Raises ValueError."""
         mapping = self.mapping(entry)
         return (*(mapping.warnings if mapping else ()), *_extra_labels(entry))
 
     def revision(self, entry: ModelEntry) -> str:
-        """The pinned commit, an embedded model's revision, a server's name for it, or `local`."""
+        """Return the pinned commit, an embedded model's revision, a server's name for it, or
+        `local`."""
         if entry.source == BASE:
             return BASE_REVISION
         if entry.is_served:
@@ -348,11 +360,11 @@ class Catalogue:
     def describe(
         self, loaded: Mapping[str, str] = NOTHING_LOADED, *, hashed: bool = True
     ) -> list[ModelCard]:
-        """Every model's public card, in the order of the file; those taken out at the end.
+        """Return every model's public card in the order of the file, invalid entries last.
 
-        loaded: name → hash of the weights that a worker answers with. Those on this disk may be
-        others by now, and are hashed only where nobody has loaded any, and if `hashed`: it takes
-        as long as reading them.
+        loaded: name → hash of the weights that a worker uses. Weights on this disk may differ by
+        now; they are hashed only if no worker has loaded them, and if `hashed`, since it takes as
+        long as reading them.
         """
         cards = []
         for entry in self.entries:
@@ -361,13 +373,13 @@ class Catalogue:
             if sha256 is None and entry.source == BASE:
                 sha256 = BASE_SHA256
             elif sha256 is None and folder is not None and hashed:
-                with suppress(OSError):  # the loader says it, and makes it the model's state
+                with suppress(OSError):  # the loader reports it as the model's state
                     sha256 = folder_sha256(folder)
             cards.append(self._card(entry, sha256))
         return [*cards, *(_error_card(fault, self.changed) for fault in self.faults)]
 
     def created(self, entry: ModelEntry) -> int:
-        """Unix seconds: when its weights were written; where they are not here, `models.toml`."""
+        """Return unix seconds of the weights, or of `models.toml` if they are not here."""
         folder = self.folder(entry)
         if entry.scheme == "hf":
             folder = hub_folder(entry.location, entry.commit or "")
@@ -381,7 +393,7 @@ class Catalogue:
         if entry.is_served:
             capabilities = BEHIND_HTTP if entry.scheme == "openai" else BEHIND_CLASSIFY
         elif entry.runtime != "torch":
-            capabilities = tuple(one for one in capabilities if one != "attributions")
+            capabilities = tuple(name for name in capabilities if name != "attributions")
         card = ModelCard(
             name=entry.name,
             created=self.created(entry),
@@ -399,13 +411,13 @@ class Catalogue:
             licence=entry.licence,
             card=entry.card,
         )
-        try:  # what its files tell
-            found: dict[str, Any] = {
+        try:
+            fields: dict[str, Any] = {
                 "languages": self.languages(entry),
                 "warnings": self.warnings(entry),
             }
             if (mapping := self.mapping(entry)) is not None:
-                found |= {
+                fields |= {
                     "labels": mapping.labels,
                     "outputs": mapping.outputs,
                     "mapping": mapping.by_label,
@@ -413,14 +425,14 @@ class Catalogue:
                     "activation": mapping.activation,
                 }
             elif entry.prompt and entry.prompt.verbalizers:
-                found["labels"] = tuple(entry.prompt.verbalizers)
-            return card.model_copy(update=found)
-        except ValueError as error:  # the loader says the same, and makes it the model's state
+                fields["labels"] = tuple(entry.prompt.verbalizers)
+            return card.model_copy(update=fields)
+        except ValueError as error:  # the loader also reports it as the model's state
             return card.model_copy(update={"fault": str(error)})
 
 
 def prompt_label_fields(entry: ModelEntry) -> dict[str, Any]:
-    """What the provenance says of the labels that a causal model's prompt names."""
+    """Return the provenance of labels in a causal model's prompt."""
     task = task_of(entry.prompt, entry.task)
     verbalizers = entry.prompt.verbalizers if entry.prompt else None
     first = first_label(task, tuple(verbalizers or CANONICAL[task] or CANONICAL["hate"]))
@@ -431,21 +443,21 @@ def prompt_label_fields(entry: ModelEntry) -> dict[str, Any]:
 
 
 def _extra_labels(entry: ModelEntry) -> tuple[str, ...]:
-    """Of a causal model whose preset asks for more than its labels say."""
     wider = preset(entry.preset).wider if entry.preset and entry.kind == "causal" else None
     return (f"wider-label: {wider}",) if wider else ()
 
 
 def _request_prompt(request: JobRequest) -> PromptKeys | None:
-    found = getattr(request, "prompt", None)
-    return found if isinstance(found, PromptKeys) else None
+    prompt = getattr(request, "prompt", None)
+    return prompt if isinstance(prompt, PromptKeys) else None
 
 
 def describe_languages(codes: Sequence[str], f1: Mapping[str, float] | None) -> list[str]:
-    """Each with the F1 that the model's authors report for it, as `Italian (it): F1 0.59`."""
-    known = f1 or {}
+    """Return languages with the F1 of the model's authors, such as `Italian (it): F1 0.59`."""
+    scores = f1 or {}
     return [
-        language_name(code) + (f": F1 {known[code]:.2f}" if code in known else "") for code in codes
+        language_name(code) + (f": F1 {scores[code]:.2f}" if code in scores else "")
+        for code in codes
     ]
 
 
@@ -467,9 +479,11 @@ def _error_card(fault: InvalidEntry, changed: int) -> ModelCard:
 
 
 def load_catalogue(path: Path) -> Catalogue:
-    """Read `models.toml`. Raises ValueError where the file as a whole cannot be understood; what is
-    wrong with one entry is in `faults`, with the entry, the key and the reason."""
+    """Read `models.toml`. Raises ValueError if the file is invalid as a whole.
+
+    Invalid entries are in `faults`, with key and reason.
+    """
     entries, faults = read_entries(path)
     root = path.parent.resolve()
-    files = {one.name: files_state(root / one.location) for one in entries if one.scheme == "path"}
+    files = {e.name: files_state(root / e.location) for e in entries if e.scheme == "path"}
     return Catalogue(entries, root, faults, int(path.stat().st_mtime), files)

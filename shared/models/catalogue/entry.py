@@ -1,9 +1,9 @@
-"""An entry of `models.toml`: its keys, what of them fits together, what its model can be asked.
+"""An entry of `models.toml`: its keys, their combinations, and the model's abilities.
 
-What can be asked is known from kind and source alone, before the model is loaded. An encoder is
-given the strings of its one or two sequences (`EncoderTexts`): by default the text, and its pair
-second; `input` of an entry says otherwise: the order of a pair (heads of natural language inference
-differ in it) and words around it. Source: specs "models" §1, §4.5.
+Abilities are known from kind and source, before the model is loaded. An encoder reads one or two
+sequences (`EncoderTexts`), by default the text and its pair. An entry's `input` changes their
+order, in which heads of natural language inference differ, and adds words. Source: specs "models"
+§1, §4.5.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Scheme = Literal["embedded", "hf", "path", "openai", "classify"]
 SERVED: frozenset[Scheme] = frozenset({"openai", "classify"})
 SOURCES = "embedded:NAME, hf:REPO@COMMIT, path:FOLDER, openai:URL or classify:URL"
 Dtype = Literal["auto", "fast", "float32", "bfloat16", "float16", "int8"]
-# what requests can say: no blanks at the ends, no control characters
+# names in requests: no blanks at the ends, no control characters
 EntryName = Annotated[
     ModelName,
     StringConstraints(pattern=r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"),
@@ -46,19 +46,19 @@ SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "proxy-auth
 
 
 class InputTable(Message):
-    """How an encoder is given an example; the order of a pair is the model's affair."""
+    """The input of an encoder; the order of a pair depends on the model."""
 
     text: str = Field(min_length=1, description="`{text}`, or `{premise}` or `{hypothesis}`")
     pair: str | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
     def _check_text_input(self) -> Self:
-        both = placeholders(self.text) | placeholders(self.pair)
-        if not both & FROM_USERS:
+        names = placeholders(self.text) | placeholders(self.pair)
+        if not names & FROM_USERS:
             raise ValueError("must hold {text}, or {premise} and {hypothesis}")
-        if strange := sorted(both - FROM_USERS):
-            raise ValueError(f"an encoder's input has no {{{strange[0]}}}")
-        if both not in ({"text"}, {"premise", "hypothesis"}):
+        if unknown := sorted(names - FROM_USERS):
+            raise ValueError(f"an encoder's input has no {{{unknown[0]}}}")
+        if names not in ({"text"}, {"premise", "hypothesis"}):
             raise ValueError("must hold {text} alone, or both {premise} and {hypothesis}")
         return self
 
@@ -71,36 +71,37 @@ class KserveTensors(Message):
 
 
 class ServerKeys(Message):
-    """The keys of models that another server holds."""
+    """The keys of models behind another server."""
 
     served_name: str | None = Field(
-        default=None, min_length=1, max_length=200, description="the server's name for it"
+        default=None, min_length=1, max_length=200, description="the server's name for the model"
     )
     api_key_env: str | None = Field(
         default=None,
         pattern=r"^[A-Z][A-Z0-9_]*$",
-        description="the environment variable that holds the server's key",
+        description="environment variable with the server's key",
     )
     auth: Literal["bearer", "api-key", "none"] = "bearer"
     headers: dict[str, HeaderValue] = Field(
-        default_factory=dict, description="no secrets: `$NAME` is an environment variable"
+        default_factory=dict,
+        description="headers without secrets; `$NAME` is an environment variable",
     )
-    query: dict[str, HeaderValue] = Field(default_factory=dict, description="likewise")
+    query: dict[str, HeaderValue] = Field(default_factory=dict, description="as `headers`")
     timeout_seconds: float = Field(default=120, gt=0, le=86_400)
     answer_bytes: int = Field(
-        default=4_000_000, ge=1_000, le=100_000_000, description="size of one answer, at most"
+        default=4_000_000, ge=1_000, le=100_000_000, description="maximum size of one answer"
     )
     requests_at_once: int = Field(default=16, ge=1, le=1_024)
     requests_per_minute: int | None = Field(default=None, ge=1)
     protocol: Literal["auto", "vllm", "sglang", "tei", "infinity", "kserve-v2"] = Field(
-        default="auto", description="of a classify: server"
+        default="auto", description="protocol of a classify: server"
     )
     kserve: KserveTensors | None = None
     keep_reasoning: bool = Field(
-        default=False, description="whether what a chat reasoned is kept beside what it wrote"
+        default=False, description="true: return a chat's reasoning with its text"
     )
     votes: int = Field(
-        default=0, ge=0, le=10_000, description="draws where a server tells no log-probabilities"
+        default=0, ge=0, le=10_000, description="draws, if a server returns no log-probabilities"
     )
 
     @field_validator("headers")
@@ -108,9 +109,9 @@ class ServerKeys(Message):
     def _check_no_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
             if not HEADER_NAME.fullmatch(name) or not value.isprintable():
-                raise ValueError(f"{name!r}: no header of HTTP has this name or value")
+                raise ValueError(f"{name!r}: not a valid HTTP header")
             if name.casefold() in SECRET_HEADERS and "$" not in value:
-                raise ValueError(f"{name}: write the environment variable that holds it, $NAME")
+                raise ValueError(f"{name}: write its environment variable, $NAME")
         return headers
 
 
@@ -122,53 +123,57 @@ class ModelEntry(LabelKeys, ServerKeys):
     dtype: Dtype = "auto"
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
     runtime: Runtime = Field(
-        default="torch", description="openvino: an encoder on a processor, without attributions"
+        default="torch", description="openvino: an encoder on a CPU, without attributions"
     )
     input: InputTable | None = None
     prompt: PromptTable | None = None
     allow_request_prompt: bool = True
     reader_model: ModelName | None = Field(
         default=None,
-        description="the causal model that reads explanations where no rules know their language",
+        description="causal model that reads explanations in languages without rules",
     )
     mask_text: str | None = Field(default=None, min_length=1, max_length=64)
     languages: tuple[Language, ...] | None = Field(
-        default=None, description="BCP 47; `*`: every language; else its card's"
+        default=None, description="BCP 47; `*`: every language; absent: from its card"
     )
     language_f1: dict[Language, Annotated[float, Field(ge=0, le=1)]] | None = Field(
-        default=None, description="that its authors report for a language; shown, never used"
+        default=None, description="F1 by its authors for a language; only shown"
     )
-    max_length: int | None = Field(default=None, ge=8, description="tokens; only lowers")
+    max_length: int | None = Field(
+        default=None, ge=8, description="maximum tokens, if below the model's own limit"
+    )
     overlong: Literal["cut", "refuse"] = "cut"
-    revision: str | None = Field(default=None, description="for readers: what `source` was called")
+    revision: str | None = Field(default=None, description="name of the revision, for readers")
     sha256: Sha256 | None = Field(
-        default=None, description="of the weights; others are refused. As `folder_sha256` says"
+        default=None, description="SHA-256 of the weights (`folder_sha256`); others are refused"
     )
     load: Literal["start", "first-use"] = "start"
-    idle_minutes: float = Field(default=30, gt=0, description="then `first-use` may be unloaded")
+    idle_minutes: float = Field(
+        default=30, gt=0, description="minutes after which `first-use` may be unloaded"
+    )
     licence: str | None = Field(default=None, max_length=500)
     card: str | None = Field(default=None, max_length=2_000)
 
     @field_validator("source")
     @classmethod
     def _check_source(cls, source: str) -> str:
-        scheme, _, rest = source.partition(":")
-        if scheme not in ("embedded", "hf", "path", *SERVED) or not rest:
+        scheme, _, location = source.partition(":")
+        if scheme not in ("embedded", "hf", "path", *SERVED) or not location:
             raise ValueError(f"must be {SOURCES}")
-        if scheme == "hf" and not COMMIT.fullmatch(rest.partition("@")[2]):
+        if scheme == "hf" and not COMMIT.fullmatch(location.partition("@")[2]):
             raise ValueError("must pin a full commit of 40 hex digits, as in hf:org/repo@<commit>")
-        if scheme in SERVED and not _is_http_url(rest):
+        if scheme in SERVED and not _is_http_url(location):
             raise ValueError(f"must name an http(s) address, as in {scheme}:http://vllm:8000/v1")
-        if scheme == "embedded" and rest not in (shipped := ["base", *embedded_adapters()]):
+        if scheme == "embedded" and location not in (shipped := ["base", *embedded_adapters()]):
             raise ValueError(f"must be an embedded model: {', '.join(shipped)}")
         return source
 
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
-        if (needed := fixed_kind(self.source)) is not None and self.kind != needed:
+        if (kind := fixed_kind(self.source)) is not None and self.kind != kind:
             article = "an" if self.scheme == "openai" else "a"
             source = f"{article} {self.scheme}: source" if self.is_served else self.source
-            raise ValueError(f"{source} can only be of kind {needed}")
+            raise ValueError(f"{source} can only be of kind {kind}")
         if self.is_served and self.sha256 is not None:
             raise ValueError(
                 f"the weights of an {self.scheme}: source cannot be checked: no sha256"
@@ -177,10 +182,10 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @model_validator(mode="after")
     def _keys_fit_source(self) -> Self:
-        stated = self.model_fields_set
-        if not self.is_served and (keys := sorted(stated & ServerKeys.model_fields.keys())):
+        keys_set = self.model_fields_set
+        if not self.is_served and (keys := sorted(keys_set & ServerKeys.model_fields.keys())):
             raise ValueError(f"{' and '.join(keys)} belong to an openai: or classify: source")
-        if self.scheme != "classify" and (keys := sorted(stated & {"protocol", "kserve"})):
+        if self.scheme != "classify" and (keys := sorted(keys_set & {"protocol", "kserve"})):
             raise ValueError(f"{' and '.join(keys)} belong to a classify: source")
         if (self.protocol == "kserve-v2") != (self.kserve is not None):
             raise ValueError('protocol "kserve-v2" and the table `kserve` need each other')
@@ -188,16 +193,18 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @model_validator(mode="after")
     def _keys_fit_kind(self) -> Self:
-        stated = self.model_fields_set
-        if self.kind != "causal" and (keys := sorted(stated & {"prompt", "allow_request_prompt"})):
+        keys_set = self.model_fields_set
+        if self.kind != "causal" and (
+            keys := sorted(keys_set & {"prompt", "allow_request_prompt"})
+        ):
             raise ValueError(f"{' and '.join(keys)} belong to a causal model")
         of_heads = {"outputs", "labels", "input", "activation", "combine"}
-        if self.kind != "classifier" and (keys := sorted(stated & of_heads)):
+        if self.kind != "classifier" and (keys := sorted(keys_set & of_heads)):
             raise ValueError(f"{' and '.join(keys)} belong to a classifier")
         if self.kind == "causal" and self.dtype == "int8":
             raise ValueError("dtype int8 belongs to an encoder; a causal model has fast")
         of_judges = LabelKeys.model_fields.keys() | {"overlong"}
-        if self.kind not in ("classifier", "causal") and (keys := sorted(stated & of_judges)):
+        if self.kind not in ("classifier", "causal") and (keys := sorted(keys_set & of_judges)):
             raise ValueError(f"{' and '.join(keys)} belong to a model that tells labels")
         return self
 
@@ -215,38 +222,40 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @model_validator(mode="after")
     def _words_fit_task(self) -> Self:
-        """Of a causal model; a classifier's labels are checked with its outputs."""
-        known = CANONICAL[self.task or "free"]
-        named = (self.prompt.verbalizers if self.prompt else None) or {}
-        decided = self.threshold if isinstance(self.threshold, dict) else {}
-        if named and (strange := sorted(decided.keys() - named.keys())):
-            raise ValueError(f"`threshold` names {strange[0]}; its labels are {', '.join(named)}")
-        if known and (strange := sorted({one for one in named if one.casefold() not in known})):
+        """Check a causal model's labels; a classifier's are checked with its outputs."""
+        canonical = CANONICAL[self.task or "free"]
+        words = (self.prompt.verbalizers if self.prompt else None) or {}
+        thresholds = self.threshold if isinstance(self.threshold, dict) else {}
+        if words and (unknown := sorted(thresholds.keys() - words.keys())):
+            raise ValueError(f"`threshold` names {unknown[0]}; its labels are {', '.join(words)}")
+        if canonical and (
+            unknown := sorted({word for word in words if word.casefold() not in canonical})
+        ):
             raise ValueError(
-                f"`prompt.verbalizers`: {', '.join(strange)}: task {self.task} knows "
-                f"{', '.join(known)}"
+                f"`prompt.verbalizers`: {', '.join(unknown)}: task {self.task} knows "
+                f"{', '.join(canonical)}"
             )
         return self
 
     @property
     def scheme(self) -> Scheme:
-        """Where the weights come from."""
+        """The source of the weights."""
         return self.source.partition(":")[0]  # type: ignore[return-value]  # validated above
 
     @property
     def is_served(self) -> bool:
-        """Whether another server holds the weights."""
+        """True if another server has the weights."""
         return self.scheme in SERVED
 
     @property
     def location(self) -> str:
-        """The part after the scheme, without the commit."""
-        rest = self.source.partition(":")[2]
-        return rest.partition("@")[0] if self.scheme == "hf" else rest
+        """The part of `source` after the scheme, without the commit."""
+        path = self.source.partition(":")[2]
+        return path.partition("@")[0] if self.scheme == "hf" else path
 
     @property
     def owner(self) -> str:
-        """Whose model it is: the hub's organisation, a server's host, `embedded`, `local`."""
+        """The model's owner: the hub's organisation, a server's host, `embedded`, `local`."""
         if self.scheme == "hf":
             return self.location.partition("/")[0]
         if self.is_served:
@@ -255,7 +264,7 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @property
     def idle_seconds(self) -> float:
-        """How long its weights stay unused, where another model needs the room."""
+        """Seconds without use after which the weights may be unloaded."""
         return 60 * self.idle_minutes if self.load == "first-use" else math.inf
 
     @property
@@ -265,7 +274,7 @@ class ModelEntry(LabelKeys, ServerKeys):
 
 
 def fixed_kind(source: str) -> ModelKind | None:
-    """The only kind that a source can be of, if there is but one."""
+    """Return the only possible kind of a source, if there is just one."""
     scheme = source.partition(":")[0]
     if scheme == "embedded":
         return "similarity" if source == BASE else "classifier"
@@ -273,11 +282,10 @@ def fixed_kind(source: str) -> ModelKind | None:
 
 
 def _is_http_url(url: str) -> bool:
-    """Whether it names a scheme that we speak, a host and, if any, a port that there is."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # brackets that do not close, a port beyond 65535
+    except ValueError:  # unclosed brackets, a port above 65535
         return False
 
 
@@ -297,8 +305,10 @@ class Side:
         return "".join(piece.text for piece in self.pieces)
 
     def to_place(self, start: int, end: int) -> Place:
-        """The part of the example that these characters of the sequence belong to, with offsets
-        into it; a token across a border belongs where it begins."""
+        """Return the example's part of these characters, with offsets into it.
+
+        A token across a border belongs to the part in which it begins.
+        """
         if len(self.pieces) == 1 and self.pieces[0].inserted:  # the usual case
             return PARTS[self.pieces[0].inserted], start, end
         begin = 0
@@ -316,8 +326,8 @@ class EncoderTexts:
         self._table = table
 
     def of(self, example: Example) -> tuple[Side, ...]:
-        """One or two sequences. Raises BadInput where the model reads pairs and there is none, or
-        the other way round."""
+        """Return one or two sequences. Raises BadInput if the model reads pairs and there is none,
+        or the reverse."""
         if self._table is None:
             pair = example.text_pair
             text = Side((TemplatePart(example.text, "text"),))
@@ -329,8 +339,8 @@ class EncoderTexts:
         )
         sides = [self._table.text, *([self._table.pair] if self._table.pair else [])]
         if any(placeholders(side) - values.keys() for side in sides):
-            wanted = "single texts" if "premise" in values else "pairs: send `text_pair`"
-            raise BadInput(f"the model reads {wanted}", pointer="/text_pair")
+            input_kind = "single texts" if "premise" in values else "pairs: send `text_pair`"
+            raise BadInput(f"the model reads {input_kind}", pointer="/text_pair")
         return tuple(Side(fill_template(side, values)) for side in sides)
 
 
@@ -360,20 +370,21 @@ WITHOUT_GRADIENTS = (
 
 
 def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
-    """By kind and source; a server may turn out to tell less (`models check`)."""
+    """Return the abilities by kind and source; a server may turn out to have fewer (`models
+    check`)."""
     if entry.scheme == "openai":
         return ("judge", "word_rows", "generate", "score")
     if entry.scheme == "classify":
         return ("judge", "word_rows")
     if entry.kind == "classifier" and entry.runtime == "openvino":
-        return (*(one for one in LOCAL_ABILITIES if one != "attributions"), "truncated")
+        return (*(a for a in LOCAL_ABILITIES if a != "attributions"), "truncated")
     if entry.kind == "classifier":
         return (*LOCAL_ABILITIES, "truncated")
     return (*LOCAL_ABILITIES, "generate", "score") if entry.kind == "causal" else ()
 
 
 def check_abilities(entry: ModelEntry, needed: Iterable[str]) -> None:
-    """Raises ModelCannot for the first ability that the model has not."""
+    """Raise ModelCannot for the first ability that the model lacks."""
     missing = set(needed) - set(abilities(entry))
     for ability in WORDS_OF:
         if ability in missing:
@@ -381,7 +392,7 @@ def check_abilities(entry: ModelEntry, needed: Iterable[str]) -> None:
 
 
 def unsupported_error(entry: ModelEntry, ability: Ability) -> ModelCannot:
-    """The refusal, with what would help."""
+    """Return the error with advice."""
     advice = ""
     if ability == "attributions" and entry.runtime == "openvino":
         advice = WITHOUT_GRADIENTS

@@ -1,13 +1,13 @@
-"""A label that is not among the listed tokens, asked for with the labels alone allowed.
+"""Finds the probability of a label that is not among the listed tokens, by allowing only labels.
 
-Servers are told so in different ways: the ids of allowed tokens (vLLM), a bias of equal size on
-them (llama.cpp, vLLM, OpenAI), a choice (vLLM's `structured_outputs`), an expression (SGLang's
-`regex`), a grammar (llama.cpp). First all labels are allowed. One that was listed is written then,
-and must have the probability that it had: else log-probabilities are from after the constraint, and
-tell nothing. Then what is missing is allowed alone, and what is written of it tells its own.
+Servers take different fields for this: ids of allowed tokens (vLLM), an equal bias on them
+(llama.cpp, vLLM, OpenAI), a choice (vLLM's `structured_outputs`), an expression (SGLang's `regex`),
+a grammar (llama.cpp). First all labels are allowed. If a listed label is written then, it must have
+its earlier probability: otherwise log-probabilities are from after the constraint and useless. Then
+each missing label is allowed alone, and its token has its probability.
 
-Fields that a server refuses or ignores, and those under which it tells other log-probabilities, are
-not sent again. No request is made here. Source: specs "models" §4.3 (4).
+Fields that a server rejects or ignores, or that change its log-probabilities, are not sent again.
+No request is made here. Source: specs "models" §4.3 (4).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from shared.models.openai.protocol import LogprobEntry
 from shared.models.server_connection import Json
 
 EQUAL_BIAS = 100  # the largest that the API allows
-SAME = 0.01  # of a probability; half precision and batches move it by less
+SAME = 0.01  # relative; half precision and batches change a probability by less
 
 Constraint = Callable[[Sequence[str], Sequence[int]], Json]
 
 
 def _grammar(words: Sequence[str], _: Sequence[int]) -> Json:
-    either = " | ".join(json.dumps(word, ensure_ascii=False) for word in words)
-    return {"grammar": f"root ::= {either}"}
+    choices = " | ".join(json.dumps(word, ensure_ascii=False) for word in words)
+    return {"grammar": f"root ::= {choices}"}
 
 
 CONSTRAINTS: tuple[Constraint, ...] = (
@@ -44,15 +44,14 @@ CONSTRAINTS: tuple[Constraint, ...] = (
 
 @dataclass(frozen=True)
 class LabelRequest:
-    """One question, asked again. ids: the tokens that begin these words, none: not told. first: the
-    position at which the answer begins under these fields; None: they are refused."""
+    """One question, to be asked again."""
 
-    ids: Callable[[Sequence[str]], Sequence[int]]
-    first: Callable[[Json], LogprobEntry | None]
+    ids: Callable[[Sequence[str]], Sequence[int]]  # first tokens of these words; empty: unknown
+    first: Callable[[Json], LogprobEntry | None]  # first position with these fields; None: rejected
 
 
 class MissingLabels:
-    """What one server lets us ask; learned from its answers, for any number of threads."""
+    """The constraints that one server supports, learned from its answers. Thread-safe."""
 
     def __init__(self) -> None:
         self._constraints = CONSTRAINTS
@@ -60,45 +59,45 @@ class MissingLabels:
     def find(
         self, listed: LabelPosition, verbalizers: Verbalizers, asking: LabelRequest
     ) -> LabelPosition:
-        """With the probabilities of what was missing; as it is where the server tells none."""
+        """Add the probabilities of missing labels; unchanged if the server has none."""
         for constraint in self._constraints:
-            found = _find(constraint, listed, verbalizers, asking)
-            if found is not None:
-                return found
-            self._constraints = tuple(one for one in self._constraints if one is not constraint)
+            position = _find(constraint, listed, verbalizers, asking)
+            if position is not None:
+                return position
+            self._constraints = tuple(c for c in self._constraints if c is not constraint)
         return listed
 
 
 def _find(
     constraint: Constraint, listed: LabelPosition, verbalizers: Verbalizers, asking: LabelRequest
 ) -> LabelPosition | None:
-    """None where the constraint is of no use with this server."""
-
     def first(labels: Sequence[str]) -> LogprobEntry | None:
         words = _words([word for label in labels for word in verbalizers[label]])
         fields = constraint(words, asking.ids(words))
         return asking.first(fields) if fields else None
 
-    known = first(list(verbalizers))
-    if known is None or not (own := match_labels(known.token, verbalizers)):
+    entry_of_all = first(list(verbalizers))
+    if entry_of_all is None or not (matched := match_labels(entry_of_all.token, verbalizers)):
         return None
-    before = listed.tokens.get(known.token, 1.0)
-    if len(own) > 1 or before > 1 - SAME:  # nothing to compare with: another question may have it
+    probability = listed.tokens.get(entry_of_all.token, 1.0)
+    if (
+        len(matched) > 1 or probability > 1 - SAME
+    ):  # nothing to compare with; another question may have
         return listed
-    if abs(exp(known.logprob) - before) > SAME * before:
+    if abs(exp(entry_of_all.logprob) - probability) > SAME * probability:
         return None
-    told: dict[str, float] = {}
-    while missing := [label for label in listed.missing if label not in told]:
+    shares: dict[str, float] = {}
+    while missing := [label for label in listed.missing if label not in shares]:
         entry = first(missing)
-        own = match_labels(entry.token, verbalizers) if entry is not None else []
-        if entry is None or len(own) != 1 or own[0] not in missing:
+        matched = match_labels(entry.token, verbalizers) if entry is not None else []
+        if entry is None or len(matched) != 1 or matched[0] not in missing:
             return None
-        told[own[0]] = exp(min(0.0, entry.logprob))
-        if told[own[0]] > listed.smallest * (1 + SAME):  # it would have been listed
+        shares[matched[0]] = exp(min(0.0, entry.logprob))
+        if shares[matched[0]] > listed.smallest * (1 + SAME):  # otherwise it would have been listed
             return None
-    return replace(listed, shares={**listed.shares, **told}, missing=())
+    return replace(listed, shares={**listed.shares, **shares}, missing=())
 
 
-def _words(written: Sequence[str]) -> list[str]:
-    """With and without the blanks around them: a chat's answer begins without."""
-    return list(dict.fromkeys(one for word in written for one in (word, word.strip()) if one))
+def _words(words: Sequence[str]) -> list[str]:
+    """Return the words with and without blanks around them, since a chat's answer has none."""
+    return list(dict.fromkeys(w for word in words for w in (word, word.strip()) if w))

@@ -1,14 +1,14 @@
-"""A question about labels to a model behind a server, and its answer read from listed tokens.
+"""A question about labels for a model behind a server, and P from the listed tokens of its answer.
 
-The question is made by the example's own template, else by the entry's `[models.prompt]`. What a
-user sent is inserted last and never expanded again.
+The question comes from the example's template, or from the entry's `[models.prompt]`. User text is
+inserted last and never expanded again.
 
-A server that scores no given text still lists the k likeliest tokens of every position that it
-writes. The first position where a label's token is listed is read; what was written before it must
-be blanks or the answer's prefix. Where blanks are written and all labels listed beside them have
-less than 0.01, the next position is the answer's. A label that is not listed has at most the k-th
-probability: it is taken as 0 where that moves P by 0.01 at most, else P is null. No request is made
-here. Source: specs "models" §1.3, §4.3 (4).
+A server that cannot score given text still lists the k likeliest tokens of every position that it
+writes. The first position with a label's token is read; before it only blanks or the answer's
+prefix may be written. If blanks are written and all labels listed with them have less than 0.01,
+the next position is read. An unlisted label has at most the k-th probability: it counts as 0 if
+that changes P by at most 0.01, otherwise P is null. No request is made here. Source: specs "models"
+§1.3, §4.3 (4).
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ OF_THE_SERVER = frozenset({"template_kwargs", "add_generation_prompt"})
 
 @dataclass(frozen=True)
 class Question:
-    """prefix: what the model writes before its label."""
+    """A prompt with labels; `prefix` is written before the label."""
 
     prompt: Prompt
-    verbalizers: Mapping[str, tuple[str, ...]]  # label → strings that stand for it
+    verbalizers: Mapping[str, tuple[str, ...]]  # label → strings that mean it
     prefix: str = ""
-    table: PromptTable | None = None  # that it was made by
+    table: PromptTable | None = None  # the source of the prompt
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """In the order of every answer's columns."""
+        """The labels, in the order of every answer's columns."""
         return tuple(self.verbalizers)
 
     @property
     def strings(self) -> list[tuple[str, str]]:
-        """(label, what would be written for it) pairs."""
-        return [(label, one) for label, own in self.verbalizers.items() for one in own]
+        """(label, string that means it) pairs."""
+        return [(label, text) for label, texts in self.verbalizers.items() for text in texts]
 
 
 def make_question(example: Example, entry: ModelEntry | None = None) -> Question:
-    """Raises BadInput where neither the example nor the entry says how the model is asked."""
+    """Return the question. Raises BadInput if neither example nor entry has a prompt."""
     if example.template is not None:
         if example.text_pair is not None:
             raise BadInput("a causal model reads no pairs: use the template", pointer="/text_pair")
@@ -83,20 +83,20 @@ def make_question(example: Example, entry: ModelEntry | None = None) -> Question
     verbalizers = table.verbalizers or {}
     if table.style == "raw":
         return Question(_raw(raw_text(turns, texts) + table.answer_prefix), verbalizers, "", table)
-    said = [Turn.model_construct(role=one.role, content=one.render(texts)) for one in turns]
-    prompt = Prompt.model_construct(text=None, turns=tuple(said), draw=None)
+    rendered = [Turn.model_construct(role=t.role, content=t.render(texts)) for t in turns]
+    prompt = Prompt.model_construct(text=None, turns=tuple(rendered), draw=None)
     return Question(prompt, verbalizers, table.answer_prefix, table)
 
 
 def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
-    """The entry's, with what the example says in its place. Raises BadInput."""
+    """Return the entry's prompt with the example's changes. Raises BadInput."""
     if entry is None or example.prompt is None:
         return entry.prompt if entry else None
     if not entry.allow_request_prompt:
         raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
-    if stated := sorted(example.prompt.model_fields_set & OF_THE_SERVER):
+    if keys := sorted(example.prompt.model_fields_set & OF_THE_SERVER):
         raise BadInput(
-            f"{stated[0]!r} of a model behind a server stands in its entry", pointer="/prompt"
+            f"{keys[0]!r} of a model behind a server stands in its entry", pointer="/prompt"
         )
     try:
         return override_table(entry.prompt, example.prompt)
@@ -104,60 +104,62 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
         raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
 
 
-def prompt_sha256(entry: ModelEntry, own: PromptKeys | None = None) -> str | None:
-    """Of the turns around an empty text and the answer's prefix, as JSON; None: it has no prompt of
-    its own. How its server writes them out is the server's affair. Raises BadInput."""
-    table = _table(Example(text="", prompt=own), entry)
+def prompt_sha256(entry: ModelEntry, request_prompt: PromptKeys | None = None) -> str | None:
+    """Return the SHA-256 of the turns around an empty text, and the answer's prefix, as JSON.
+
+    None without a prompt. The server's chat template is not included. Raises BadInput.
+    """
+    table = _table(Example(text="", prompt=request_prompt), entry)
     if table is None or table.verbalizers is None:
         return None
     try:
         turns = prompt_turns(table, entry.task)
-    except ValueError:  # whoever asks is told
+    except ValueError:  # reported with the question
         return None
     empty = dict.fromkeys(sent_placeholders(turns), "")
-    said = [[turn.role, turn.render(empty)] for turn in turns]
-    told = [said, table.answer_prefix, table.template_kwargs]
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    rendered = [[turn.role, turn.render(empty)] for turn in turns]
+    content = [rendered, table.answer_prefix, table.template_kwargs]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _raw(text: str) -> Prompt:
-    """Longer than a prompt of a request may be: a template comes on top."""
+    """Return a raw prompt, which may be longer than a request's, since a template is added."""
     return Prompt.model_construct(text=text, turns=None, draw=None)
 
 
-TOLERATED = 0.01  # of P, for labels that are not listed
-SLACK = 0.05  # of the listed tokens together: half precision moves them by 0.01
-NO_PROBABILITIES = "the probabilities that the server lists add up to more than 1: they are none"
+TOLERATED = 0.01  # uncertainty of P by labels that are not listed
+SLACK = 0.05  # of the sum of listed tokens; half precision changes it by 0.01
+NO_PROBABILITIES = "the probabilities that the server lists add up to more than 1"
 READING: Reading = "top-logprobs"
-Verbalizers = Mapping[str, Sequence[str]]  # label → what would be written for it
+Verbalizers = Mapping[str, Sequence[str]]  # label → strings that mean it
 
 
 @dataclass(frozen=True)
 class LabelPosition:
-    """The position that is read. shares: label → probability of its listed tokens, unlisted: 0."""
+    """The position that is read."""
 
     place: int
-    shares: dict[str, float]
+    shares: dict[str, float]  # label → probability of its listed tokens; unlisted: 0
     missing: tuple[str, ...]
-    smallest: float  # of the listed probabilities: what is not listed has at most this
+    smallest: float  # of the listed probabilities, a bound for unlisted tokens
     tokens: Mapping[str, float]  # listed token → probability
 
     @property
     def uncertainty(self) -> float:
-        """How far P may be off for want of the missing labels, [0, 1]."""
-        unseen = len(self.missing) * self.smallest
-        found = sum(self.shares.values())
-        return unseen / (found + unseen) if unseen else 0.0
+        """The largest error of P by the missing labels, [0, 1]."""
+        unlisted = len(self.missing) * self.smallest
+        listed = sum(self.shares.values())
+        return unlisted / (listed + unlisted) if unlisted else 0.0
 
 
-def read_position(found: ServerChoice, verbalizers: Verbalizers, prefix: str = "") -> Judgement:
-    """P of the labels from one answer of a chat; prefix: what it writes before its label."""
-    listed = find_position(found, verbalizers, prefix)
+def read_position(choice: ServerChoice, verbalizers: Verbalizers, prefix: str = "") -> Judgement:
+    """Return P of the labels from a chat's answer; `prefix` is written before the label."""
+    listed = find_position(choice, verbalizers, prefix)
     return listed if isinstance(listed, Judgement) else from_position(listed)
 
 
 def from_position(listed: LabelPosition) -> Judgement:
-    """P, with its uncertainty; null `label-not-listed` where that is more than 0.01."""
+    """Return P with its uncertainty; null `label-not-listed` above 0.01."""
     if listed.uncertainty > TOLERATED:
         names = ", ".join(map(repr, listed.missing))
         return unread(
@@ -172,63 +174,65 @@ def from_position(listed: LabelPosition) -> Judgement:
 
 
 def find_position(
-    found: ServerChoice, verbalizers: Verbalizers, prefix: str = ""
+    choice: ServerChoice, verbalizers: Verbalizers, prefix: str = ""
 ) -> LabelPosition | Judgement:
-    """The position that tells the labels, or a judgement without P that says why there is none."""
+    """Return the position with the labels, or a judgement with the reason why there is none."""
     labels = tuple(verbalizers)
-    if found.cut_by_reasoning:
+    if choice.cut_by_reasoning:
         detail = "the model was still reasoning when its tokens were used up"
         return unread(labels, "answer-cut-by-reasoning", detail, reading=READING)
-    positions = _positions(found)
+    positions = _positions(choice)
     if not positions:
         return unread(labels, "no-logprobs", "the server tells no log-probabilities")
     before = ""
     written = "".join(position.token for position in positions)
-    begins = len(written) - len(written.lstrip())
-    wanted = prefix.strip()
-    said = written[begins : begins + len(wanted)]
-    border = begins + len(wanted) if wanted and said.casefold() == wanted.casefold() else 0
-    for place, position in enumerate(positions):
+    offset = len(written) - len(written.lstrip())
+    expected = prefix.strip()
+    start = written[offset : offset + len(expected)]
+    prefix_end = (
+        offset + len(expected) if expected and start.casefold() == expected.casefold() else 0
+    )
+    for index, position in enumerate(positions):
         shares = dict.fromkeys(labels, 0.0)
-        tops = _top_logprobs(position)
+        tops = {position.token: position.logprob}
+        tops |= {entry.token: entry.logprob for entry in position.top_logprobs}
         if not _are_probabilities(tops.values()):
             return unread(labels, "answer-unread", NO_PROBABILITIES, reading=READING)
-        if len(before) >= border:
+        if len(before) >= prefix_end:
             shares = label_shares(tops, verbalizers)
         before += position.token
-        blank = not before[border:].strip()
+        blank = not before[prefix_end:].strip()
         if sum(shares.values()) >= NO_MASS or (not blank and any(shares.values())):
             missing = tuple(label for label, share in shares.items() if not share)
             tokens = {token: exp(logprob) for token, logprob in tops.items()}
-            return LabelPosition(place, shares, missing, min(tokens.values()), tokens)
+            return LabelPosition(index, shares, missing, min(tokens.values()), tokens)
         if not blank:
             break
-    detail = "no label's token is listed where the answer begins"  # not its words: they may echo
+    detail = "no label's token is listed where the answer begins"  # no words: they may be texts
     return unread(labels, "answer-unread", detail, reading=READING)
 
 
 def _are_probabilities(logprobs: Collection[float]) -> bool:
-    """Whether they can be those of tokens at one place."""
     return not (
-        any(one > SLACK for one in logprobs) or sum(map(exp, logprobs)) > 1 + SLACK
-    )  # not <=: what is no number is seen with P
+        any(logprob > SLACK for logprob in logprobs) or sum(map(exp, logprobs)) > 1 + SLACK
+    )  # not <=, so that NaN is found with P
 
 
 def label_shares(tops: Mapping[str, float], verbalizers: Verbalizers) -> dict[str, float]:
-    """Probability of the tokens that begin a label's verbalizer and no other label's.
+    """Return the probability of tokens that begin a verbalizer of exactly one label.
 
-    tops: token → natural logarithm. Blanks at the ends and case do not count.
+    tops: token → natural logarithm. Case and blanks at the ends are ignored.
     """
     shares = dict.fromkeys(verbalizers, 0.0)
     for token, logprob in tops.items():
-        own = match_labels(token, verbalizers)
-        if len(own) == 1:
-            shares[own[0]] += exp(logprob)
+        labels = match_labels(token, verbalizers)
+        if len(labels) == 1:
+            shares[labels[0]] += exp(logprob)
     return shares
 
 
 def match_labels(token: str, verbalizers: Verbalizers) -> list[str]:
-    """The labels of which a verbalizer begins with this token."""
+    """Return the labels with a verbalizer that begins with this token."""
     begun = token.strip().casefold()
     if not begun:
         return []
@@ -240,40 +244,36 @@ def match_labels(token: str, verbalizers: Verbalizers) -> list[str]:
 
 
 def parse_label(answer: str, verbalizers: Verbalizers, prefix: str = "") -> str | None:
-    """The label that an answer begins with, as a whole word; None: none, or more than one."""
-    said = answer.strip().casefold()
-    said = said.removeprefix(prefix.strip().casefold()).strip(" \t\n\r*\"'`.:")
-    found = {
+    """Return the label that an answer begins with as a whole word; None for none or several."""
+    text = answer.strip().casefold()
+    text = text.removeprefix(prefix.strip().casefold()).strip(" \t\n\r*\"'`.:")
+    labels = {
         label
         for label, words in verbalizers.items()
         for word in words
-        if _match_prefix(said, word.strip().casefold())
+        if _match_prefix(text, word.strip().casefold())
     }
-    return found.pop() if len(found) == 1 else None
+    return labels.pop() if len(labels) == 1 else None
 
 
-def _match_prefix(said: str, word: str) -> bool:
-    rest = said[len(word) :]
+def _match_prefix(text: str, word: str) -> bool:
+    remainder = text[len(word) :]
     return (
-        bool(word) and said.startswith(word) and not (rest[:1].isalnum() or rest[:1] in ("-", "_"))
+        bool(word)
+        and text.startswith(word)
+        and not (remainder[:1].isalnum() or remainder[:1] in ("-", "_"))
     )
 
 
-def _top_logprobs(position: LogprobEntry) -> dict[str, float]:
-    """Listed tokens, the one that was written among them."""
-    tops = {entry.token: entry.logprob for entry in position.top_logprobs}
-    return {position.token: position.logprob, **tops}
-
-
-def _positions(found: ServerChoice) -> list[LogprobEntry]:
-    """Those of the answer: servers list those of the reasoning and of its marks too."""
-    content = found.logprobs.positions if found.logprobs else []
+def _positions(choice: ServerChoice) -> list[LogprobEntry]:
+    """Return the answer's positions; servers also list those of the reasoning."""
+    content = choice.logprobs.positions if choice.logprobs else []
     pieces: list[ServerToken] = [entry.to_token for entry in content]
-    if not found.reasoning or not pieces:
+    if not choice.reasoning or not pieces:
         return content
     try:
-        places = spans([piece.spelled for piece in pieces], found.written)
-    except ScoringError:  # reasoning alone
+        offsets = spans([piece.spelled for piece in pieces], choice.written)
+    except ScoringError:  # only reasoning
         return []
-    begins = next((at for at, span in enumerate(places) if span and span[1] > span[0]), None)
-    return [] if begins is None else content[begins:]
+    first = next((index for index, span in enumerate(offsets) if span and span[1] > span[0]), None)
+    return [] if first is None else content[first:]

@@ -1,11 +1,11 @@
-"""The ports over an OpenAI-compatible server: what it can truly do, and a refusal of the rest.
+"""The ports over an OpenAI-compatible server.
 
-P of labels comes in the best way that the server offers, one judgement a question:
+P of labels is read in the best way that the server offers, one judgement per question:
 
-1. `label-endpoint`: where it has one and every verbalizer is one token after the prompt.
+1. `label-endpoint`: if it has one and every verbalizer is one token after the prompt.
 2. `scored`: log-probabilities of the verbalizers as given texts.
-3. `top-logprobs`: those that a chat, or a completion, lists of its first tokens.
-4. `votes`: the entry's `votes`, where a server tells no log-probabilities at all; off by default.
+3. `top-logprobs`: those that a chat or completion lists for its first tokens.
+4. `votes`: the entry's `votes`, if a server has no log-probabilities; off by default.
 
 Source: specs "models" §4.3.
 """
@@ -69,7 +69,7 @@ from shared.models.word_rows import ServerModel
 
 
 def get_remote_model(entry: ModelEntry) -> ServedLanguageModel:
-    """The model of an `openai:` entry; one for all that ask, so that they share its connections."""
+    """Return the model of an `openai:` entry, shared by all callers with its connections."""
     return _cached_model(entry.model_dump_json(exclude_unset=True))
 
 
@@ -79,10 +79,10 @@ def _cached_model(entry: str) -> ServedLanguageModel:
 
 
 class ServedLanguageModel(ServerModel):
-    """The port `shared.models.ports.LanguageModel`, as far as a server goes.
+    """The port `shared.models.ports.LanguageModel` over a server.
 
-    Raises Unavailable where the server is away, ModelCannot for what no server shows, BadInput
-    where this one refuses.
+    Raises Unavailable if the server is away, ModelCannot for what no server shows, BadInput if this
+    one rejects the request.
     """
 
     def __init__(self, entry: ModelEntry) -> None:
@@ -91,14 +91,14 @@ class ServedLanguageModel(ServerModel):
 
     @property
     def server(self) -> LanguageServer:
-        """The server, and what is known of it by now."""
+        """The server and its known properties."""
         return self._findings.value
 
     @property
     def use(self) -> ModelUse:
-        """For the provenance; the weights' hash, device and dtype are the server's affair.
+        """The model for the provenance; the server knows its weights' hash, device and dtype.
 
-        Asks the server once whether it serves the model: Unavailable where it does not.
+        Asks the server once whether it serves the model, and raises Unavailable otherwise.
         """
         _ = self._findings.run(lambda: self.server.owner)
         revision = self.server.served
@@ -115,103 +115,105 @@ class ServedLanguageModel(ServerModel):
         )
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """A completion of each prompt. Prompt i is drawn with a seed made of the seed and i.
+        """Return a completion of each prompt; the seed of prompt i is made of the seed and i.
 
-        A server that batches may move a log-probability, and so a draw, by rounding. A text of
-        whose tokens the server did not tell all is scored afterwards, as its tokenizer reads it;
-        it has no tokens where the server scores no text either.
+        Batching may change a log-probability, and so a draw, by rounding. A text with missing
+        tokens is scored afterwards with the server's tokenizer; it has no tokens if the server
+        cannot score text.
         """
         return self._findings.run(lambda: self._generated(prompts, sampling))
 
     def _generated(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         extra = default_sampling(self.server.owner)
-        done = generate(self.server.dialect, prompts, sampling, extra)
+        completions = generate(self.server.dialect, prompts, sampling, extra)
         if not self._entry.keep_reasoning:
-            done = [one.model_copy(update={"reasoning": None}) for one in done]
-        bare = [place for place, one in enumerate(done) if one.text and not one.tokens]
+            completions = [row.model_copy(update={"reasoning": None}) for row in completions]
+        bare = [i for i, row in enumerate(completions) if row.text and not row.tokens]
         if bare and self.server.scoring_method is not None:
-            texts = [done[place].text for place in bare]
-            scored = self.score([prompts[place] for place in bare], texts)
-            for place, one in zip(bare, scored, strict=True):
-                kept = {"finish": done[place].finish, "reasoning": done[place].reasoning}
-                done[place] = one.model_copy(update=kept)
-        return done
+            texts = [completions[i].text for i in bare]
+            scored = self.score([prompts[i] for i in bare], texts)
+            for i, row in zip(bare, scored, strict=True):
+                kept = {"finish": completions[i].finish, "reasoning": completions[i].reasoning}
+                completions[i] = row.model_copy(update=kept)
+        return completions
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
-        """Token log-probabilities of each given completion after its prompt."""
+        """Return token log-probabilities of each completion after its prompt."""
         return self._findings.run(
             lambda: self._score(self.server.tokenizer.read(prompts, completions))
         )
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """The labels of its template, else of the entry's prompt."""
+        """Return the labels of the example's template, or of the entry's prompt."""
         return make_question(example, self._entry).labels
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """For each example (L,) probabilities of its labels.
+        """Return (L,) probabilities of the labels for each example.
 
-        With a template: softmax over the labels of the sum of log-probabilities of each
-        verbalizer's tokens after `prefix + text + suffix`. With the entry's prompt: `judgements`.
+        With a template: softmax over the labels' sums of log-probabilities of each verbalizer's
+        tokens after `prefix + text + suffix`. With the entry's prompt: `judgements`.
         """
         if any(example.template is None for example in examples):
-            return [np.array(one.unwrap()) for one in self.judgements(examples)]
+            return [np.array(judgement.unwrap()) for judgement in self.judgements(examples)]
         return self._findings.run(lambda: self._by_template(examples))
 
     def _by_template(self, examples: Sequence[Example]) -> list[Floats]:
         questions = [make_question(example) for example in examples]
         if self.server.scoring_method is None:
-            texts = [one.prompt.text or "" for one in questions]
-            words = [[string for _, string in one.strings] for one in questions]
+            texts = [question.prompt.text or "" for question in questions]
+            words = [[string for _, string in question.strings] for question in questions]
             scores = first_tokens(self.server.connection, self.server.served, texts, words)
         else:
             scores = self._label_logprobs(questions)
         return [softmax(np.array(row)) for row in scores]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """For each example P with its mass and uncertainty, and how it was read."""
-        questions = [make_question(one, self._entry) for one in examples]
-        found = self._findings.run(lambda: self._judged(examples, questions))
+        """Return P for each example, with its mass, uncertainty and reading."""
+        questions = [make_question(example, self._entry) for example in examples]
+        results = self._findings.run(lambda: self._judged(examples, questions))
         return [
-            judged
-            if one.prompt is None
-            else judged.model_copy(update={"prompt_sha256": prompt_sha256(self._entry, one.prompt)})
-            for one, judged in zip(examples, found, strict=True)
+            result
+            if example.prompt is None
+            else result.model_copy(
+                update={"prompt_sha256": prompt_sha256(self._entry, example.prompt)}
+            )
+            for example, result in zip(examples, results, strict=True)
         ]
 
     def _judged(
         self, examples: Sequence[Example], questions: Sequence[Question]
     ) -> list[Judgement]:
-        found = judgements(self.server, questions)
-        places = [place for place, one in enumerate(examples) if one.categories]
-        asked = [(questions[place], found[place]) for place in places]
-        for place, one in zip(places, with_categories(self.server, asked), strict=True):
-            found[place] = one
-        return found
+        results = judgements(self.server, questions)
+        indices = [i for i, example in enumerate(examples) if example.categories]
+        pairs = [(questions[i], results[i]) for i in indices]
+        for i, result in zip(indices, with_categories(self.server, pairs), strict=True):
+            results[i] = result
+        return results
 
     def _label_logprobs(self, questions: Sequence[Question]) -> list[list[float]]:
-        """For each question (L,) log-probabilities of its verbalizers."""
-        prompts = [one.prompt for one in questions for _ in one.strings]
-        written = [string for one in questions for _, string in one.strings]
-        asked = self.server.tokenizer.read(prompts, written)
-        columns = iter(zip(asked, self._score(asked), strict=True))
+        """Return for each question (L,) log-probabilities of its verbalizers."""
+        prompts = [question.prompt for question in questions for _ in question.strings]
+        strings = [string for question in questions for _, string in question.strings]
+        texts = self.server.tokenizer.read(prompts, strings)
+        columns = iter(zip(texts, self._score(texts), strict=True))
         scores = []
-        for one in questions:
-            own = [next(columns) for _ in one.strings]
-            check_unique([text.ids[1] for text, _ in own if text.ids])
-            scores.append([sum(token.logprob for token in done.tokens) for _, done in own])
+        for question in questions:
+            rows = [next(columns) for _ in question.strings]
+            check_unique([text.ids[1] for text, _ in rows if text.ids])
+            scores.append([sum(token.logprob for token in row.tokens) for _, row in rows])
         return scores
 
-    def _score(self, asked: Sequence[TokenizedPrompt]) -> list[Completion]:
-        found = zip(asked, self.server.score(asked), strict=True)
-        return [completion(one.written, tokens, "given") for one, tokens in found]
+    def _score(self, texts: Sequence[TokenizedPrompt]) -> list[Completion]:
+        rows = zip(texts, self.server.score(texts), strict=True)
+        return [completion(text.written, tokens, "given") for text, tokens in rows]
 
 
-WINDOW = 8  # tokens beyond the first: blanks, and the answer's prefix
-SILENT = "the server tells no log-probabilities, and `votes` is off for this model"
+WINDOW = 8  # tokens after the first, for blanks and the answer's prefix
+SILENT = "the server returns no log-probabilities, and `votes` is off for this model"
 
 
 def judgements(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:
-    """(N,) in order. A text that the server finds too long is unread by itself."""
+    """Return (N,) judgements in order; a text that is too long for the server is unread."""
     try:
         return _judged(server, questions)
     except TextTooLong:
@@ -224,79 +226,82 @@ def judgements(server: LanguageServer, questions: Sequence[Question]) -> list[Ju
 def _judged(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:
     if any(map(_reasons, questions)):
         return [
-            _after_reasoning(server, one) if _reasons(one) else _judged(server, [one])[0]
-            for one in questions
+            _after_reasoning(server, question)
+            if _reasons(question)
+            else _judged(server, [question])[0]
+            for question in questions
         ]
     if server.scoring_method is None and server.endpoint is None:
         return _first_tokens(server, questions)
-    asked = [_tokenize(server, one) for one in questions]
+    texts = [
+        server.tokenizer.read(
+            [question.prompt] * len(question.strings),
+            [question.prefix + string for _, string in question.strings],
+        )
+        for question in questions
+    ]
     by_endpoint = {
-        place: ids
-        for place, texts in enumerate(asked)
-        if server.endpoint is not None and (ids := _single_tokens(texts)) is not None
+        index: ids
+        for index, row in enumerate(texts)
+        if server.endpoint is not None and (ids := _single_tokens(row)) is not None
     }
-    done = _at_endpoint(server, questions, by_endpoint)
-    rest = [place for place in range(len(questions)) if place not in done]
+    results = _at_endpoint(server, questions, by_endpoint)
+    others = [index for index in range(len(questions)) if index not in results]
+    remaining = [questions[index] for index in others]
     if server.scoring_method is None:
-        found = _first_tokens(server, [questions[place] for place in rest])
+        judged = _first_tokens(server, remaining)
     else:
-        some = [questions[place] for place in rest]
-        found = _score(server, some, [asked[place] for place in rest])
-    done.update(zip(rest, found, strict=True))
-    return [done[place] for place in range(len(questions))]
+        judged = _score(server, remaining, [texts[index] for index in others])
+    results.update(zip(others, judged, strict=True))
+    return [results[index] for index in range(len(questions))]
 
 
 def _reasons(question: Question) -> bool:
     return question.table is not None and question.table.thinking == "before"
 
 
-def _tokenize(server: LanguageServer, asked: Question) -> list[TokenizedPrompt]:
-    """One for each string, after the answer's prefix."""
-    written = [asked.prefix + string for _, string in asked.strings]
-    return server.tokenizer.read([asked.prompt] * len(written), written)
-
-
 def _single_tokens(texts: Sequence[TokenizedPrompt]) -> tuple[Ids, Ids] | None:
-    """The prompt with what all strings begin with, and each one's last token; None where a string
-    is not that and one token, or two are the same."""
-    ids = [one.ids for one in texts if one.ids is not None]
+    """Return the common beginning of all texts, and each one's last token.
+
+    None if a text is not this beginning and one token, or if two texts are equal.
+    """
+    ids = [text.ids for text in texts if text.ids is not None]
     begun = [(*before, *after[:-1]) for before, after in ids if after]
     lasts = tuple(after[-1] for _, after in ids if after)
-    alike = len(begun) == len(texts) and len(set(begun)) == 1 and len(set(lasts)) == len(lasts)
-    return (begun[0], lasts) if alike and len(begun[0]) > 1 else None
+    is_single = len(begun) == len(texts) and len(set(begun)) == 1 and len(set(lasts)) == len(lasts)
+    return (begun[0], lasts) if is_single and len(begun[0]) > 1 else None
 
 
 def _at_endpoint(
-    server: LanguageServer, questions: Sequence[Question], asked: dict[int, tuple[Ids, Ids]]
+    server: LanguageServer, questions: Sequence[Question], tokens: dict[int, tuple[Ids, Ids]]
 ) -> dict[int, Judgement]:
-    if server.endpoint is None or not asked:
+    if server.endpoint is None or not tokens:
         return {}
-    shares = call_label_endpoint(
-        server.connection, server.served, server.endpoint, list(asked.values())
+    rows = call_label_endpoint(
+        server.connection, server.served, server.endpoint, list(tokens.values())
     )
     return {
-        place: normalize(_by_label(questions[place], own), "label-endpoint")
-        for place, own in zip(asked, shares, strict=True)
+        index: normalize(_by_label(questions[index], shares), "label-endpoint")
+        for index, shares in zip(tokens, rows, strict=True)
     }
 
 
 def _score(
-    server: LanguageServer, questions: Sequence[Question], asked: list[list[TokenizedPrompt]]
+    server: LanguageServer, questions: Sequence[Question], texts: list[list[TokenizedPrompt]]
 ) -> list[Judgement]:
-    tokens = iter(server.score([one for some in asked for one in some]))
-    done = []
+    tokens = iter(server.score([text for row in texts for text in row]))
+    results = []
     for question in questions:
         border = len(question.prefix)
-        sums = [
-            sum(token.logprob for token in next(tokens) if token.end > border)
+        shares = [
+            exp(sum(token.logprob for token in next(tokens) if token.end > border))
             for _ in question.strings
         ]
-        done.append(normalize(_by_label(question, [exp(one) for one in sums]), "scored"))
-    return done
+        results.append(normalize(_by_label(question, shares), "scored"))
+    return results
 
 
 def _by_label(question: Question, shares: Sequence[float]) -> dict[str, float]:
-    """Each label's sum over its strings."""
     sums = dict.fromkeys(question.labels, 0.0)
     for (label, _), share in zip(question.strings, shares, strict=True):
         sums[label] += share
@@ -304,129 +309,130 @@ def _by_label(question: Question, shares: Sequence[float]) -> dict[str, float]:
 
 
 def _first_tokens(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:
-    """From the listed first tokens of an answer, else votes."""
+    """Read the listed first tokens of an answer, or else votes."""
     if not questions or server.is_silent:
-        return [_by_votes(server, one) for one in questions]
-    done = []
-    responses = _sent(server, [_body(server, one) for one in questions])
-    for question, found in zip(questions, responses, strict=True):
-        listed = find_position(found, question.verbalizers, question.prefix)
+        return [_by_votes(server, question) for question in questions]
+    results = []
+    choices = _send(server, [_body(server, question) for question in questions])
+    for question, choice in zip(questions, choices, strict=True):
+        listed = find_position(choice, question.verbalizers, question.prefix)
         if isinstance(listed, LabelPosition) and listed.uncertainty > TOLERATED:
             listed = _with_missing(server, question, listed)
-        one = from_position(listed) if isinstance(listed, LabelPosition) else listed
-        if one.unread is not None and one.unread.code == "no-logprobs":
+        result = from_position(listed) if isinstance(listed, LabelPosition) else listed
+        if result.unread is not None and result.unread.code == "no-logprobs":
             server.is_silent = True
-            one = _by_votes(server, question)
-        done.append(one)
-    return done
+            result = _by_votes(server, question)
+        results.append(result)
+    return results
 
 
-def _sent(server: LanguageServer, bodies: Sequence[Json]) -> list[ServerChoice]:
-    """Conversations and raw texts, in order."""
+def _send(server: LanguageServer, bodies: Sequence[Json]) -> list[ServerChoice]:
     paths = {CHAT: list[int](), PATH: list[int]()}
-    for place, body in enumerate(bodies):
-        paths[CHAT if "messages" in body else PATH].append(place)
-    done: dict[int, ServerChoice] = {}
-    for path, places in paths.items():
-        answers = server.dialect.complete(path, [bodies[place] for place in places])
-        done.update(zip(places, answers, strict=True))
-    return [done[place] for place in range(len(bodies))]
+    for index, body in enumerate(bodies):
+        paths[CHAT if "messages" in body else PATH].append(index)
+    choices: dict[int, ServerChoice] = {}
+    for path, indices in paths.items():
+        answers = server.dialect.complete(path, [bodies[index] for index in indices])
+        choices.update(zip(indices, answers, strict=True))
+    return [choices[index] for index in range(len(bodies))]
 
 
 def _body(server: LanguageServer, question: Question) -> Json:
-    """A request whose answer begins with a label; a raw prompt is a turn where there are no
-    completions."""
-    asked: Json = {"max_tokens": 1 + WINDOW, "temperature": 0, "logprobs": True}
+    """Return a request whose answer begins with a label.
+
+    A raw prompt becomes a turn if the server has no completions.
+    """
+    body: Json = {"max_tokens": 1 + WINDOW, "temperature": 0, "logprobs": True}
     prompt = question.prompt
     if prompt.turns is None and server.supports_completion:
-        return {**asked, "top_logprobs": True, "prompt": prompt.text}
+        return {**body, "top_logprobs": True, "prompt": prompt.text}
     turns = list(prompt.turns or (Turn.model_construct(role="user", content=prompt.text or ""),))
     messages = [{"role": turn.role, "content": turn.content} for turn in turns]
     if question.prefix and server.continues:
         messages.append({"role": "assistant", "content": question.prefix})
-        asked |= server.continuing
+        body |= server.continuing
     elif prompt.turns is not None:
         messages = _request_one_word(messages, question)
-    return {**asked, **server.chat_keys, "top_logprobs": True, "messages": messages}
+    return {**body, **server.chat_keys, "top_logprobs": True, "messages": messages}
 
 
 def _request_one_word(messages: list[Json], question: Question) -> list[Json]:
-    words = " or ".join(own[0].strip() for own in question.verbalizers.values())
-    said = f"Answer with one word: {words}."
+    words = " or ".join(strings[0].strip() for strings in question.verbalizers.values())
+    instruction = f"Answer with one word: {words}."
     if messages[0]["role"] == "system":
-        return [{**messages[0], "content": f"{messages[0]['content']}\n{said}"}, *messages[1:]]
-    return [{"role": "system", "content": said}, *messages]
+        content = f"{messages[0]['content']}\n{instruction}"
+        return [{**messages[0], "content": content}, *messages[1:]]
+    return [{"role": "system", "content": instruction}, *messages]
 
 
 def _with_missing(
     server: LanguageServer, question: Question, listed: LabelPosition
 ) -> LabelPosition:
-    """The labels that were not listed, asked for: only where the label is read at once."""
+    """Ask for labels that were not listed, if the label is the answer's first token."""
     if listed.place:
         return listed
     body = {**_body(server, question), "max_tokens": 1}
 
     def first(fields: Json) -> LogprobEntry | None:
         try:
-            [found] = _sent(server, [body | fields])
+            [choice] = _send(server, [body | fields])
         except BadInput:
             return None
-        return next(iter(found.logprobs.positions if found.logprobs else []), None)
+        return next(iter(choice.logprobs.positions if choice.logprobs else []), None)
 
     def ids(words: Sequence[str]) -> list[int]:
         try:
-            read = server.tokenizer.read([question.prompt] * len(words), words)
+            texts = server.tokenizer.read([question.prompt] * len(words), words)
         except BadInput:  # it cannot write the conversation out
             return []
-        begun = [one.ids[1][0] for one in read if one.ids and one.ids[1]]
-        return list(dict.fromkeys(begun))
+        return list(dict.fromkeys(text.ids[1][0] for text in texts if text.ids and text.ids[1]))
 
     return server.missing_labels.find(listed, question.verbalizers, LabelRequest(ids, first))
 
 
 def with_categories(
-    server: LanguageServer, asked: Sequence[tuple[Question, Judgement]]
+    server: LanguageServer, pairs: Sequence[tuple[Question, Judgement]]
 ) -> list[Judgement]:
-    """(N,) judgements with the categories that a guard's own answer names."""
-    places = [
-        place
-        for place, (question, judged) in enumerate(asked)
+    """Return (N,) judgements with the categories that a guard's own answer names."""
+    indices = [
+        index
+        for index, (question, judged) in enumerate(pairs)
         if is_written(question.table) and judged.unread is None and not _reasons(question)
     ]
-    bodies = [_body_without_limit(server, asked[place][0]) for place in places]
+    bodies = [_category_body(server, pairs[index][0]) for index in indices]
     least = prompt_label_fields(server.entry)["thresholds"]
-    found = [with_only_category(judged, question.table, least) for question, judged in asked]
-    for place, written in zip(places, _sent(server, bodies), strict=True):
-        question, judged = asked[place]
-        named = named_categories(question.table, written.written)
-        found[place] = judged.model_copy(update={"categories": named})
-    return found
+    results = [with_only_category(judged, question.table, least) for question, judged in pairs]
+    for index, choice in zip(indices, _send(server, bodies), strict=True):
+        question, judged = pairs[index]
+        categories = named_categories(question.table, choice.written)
+        results[index] = judged.model_copy(update={"categories": categories})
+    return results
 
 
-def _body_without_limit(server: LanguageServer, question: Question) -> Json:
-    """As `_body`, without asking for one word."""
-    asked: Json = {"max_tokens": CATEGORY_TOKENS, "temperature": 0}
+def _category_body(server: LanguageServer, question: Question) -> Json:
+    """Return a request like `_body`, without the instruction to write one word."""
+    body: Json = {"max_tokens": CATEGORY_TOKENS, "temperature": 0}
     prompt = question.prompt
     if prompt.turns is None:
-        return {**asked, "prompt": prompt.text}
+        return {**body, "prompt": prompt.text}
     messages = [{"role": turn.role, "content": turn.content} for turn in prompt.turns]
     if question.prefix and server.continues:
         messages.append({"role": "assistant", "content": question.prefix})
-        asked |= server.continuing
-    return {**asked, **server.chat_keys, "messages": messages}
+        body |= server.continuing
+    return {**body, **server.chat_keys, "messages": messages}
 
 
 def _by_votes(server: LanguageServer, question: Question) -> Judgement:
-    """The share of so many answers, each drawn with a seed of its own."""
     count = server.entry.votes
     if not count:
         return unread(question.labels, "no-logprobs", SILENT)
-    found = _sample_responses(server, question, count)
-    if all(one.cut_by_reasoning for one in found):
+    choices = _sample_responses(server, question, count)
+    if all(choice.cut_by_reasoning for choice in choices):
         detail = "the model was still reasoning when its tokens were used up"
         return unread(question.labels, "answer-cut-by-reasoning", detail, reading="votes")
-    said = [parse_label(one.written, question.verbalizers, question.prefix) for one in found]
-    counts = Counter(label for label in said if label is not None)
+    counts = Counter(
+        parse_label(choice.written, question.verbalizers, question.prefix) for choice in choices
+    )
     return from_counts({label: counts[label] for label in question.labels}, count)
 
 
@@ -444,12 +450,12 @@ def _sample_responses(server: LanguageServer, question: Question, count: int) ->
 
 
 def _after_reasoning(server: LanguageServer, question: Question) -> Judgement:
-    """P after each drawn reasoning, averaged; uncertainty: half the mean's 95 % interval."""
+    """Return the mean P over drawn reasonings; uncertainty: half its 95 % interval."""
     draws = question.table.draws if question.table else 1
-    each = [
-        read_position(found, question.verbalizers, question.prefix)
-        for found in _sample_responses(server, question, draws)
+    results = [
+        read_position(choice, question.verbalizers, question.prefix)
+        for choice in _sample_responses(server, question, draws)
     ]
-    if all(one.unread is not None and one.unread.code == "no-logprobs" for one in each):
+    if all(row.unread is not None and row.unread.code == "no-logprobs" for row in results):
         return _by_votes(server, question)
-    return average(each, READING)
+    return average(results, READING)

@@ -1,8 +1,8 @@
-"""Ollama's own API, where its OpenAI-compatible one tells no log-probabilities.
+"""Ollama's own API, for builds whose OpenAI-compatible one has no log-probabilities.
 
-`/api/chat` and `/api/generate` have `logprobs` and `top_logprobs` since 0.12.11; builds differ in
-whether `/v1` hands them on. Bodies and answers are translated, so that nothing else knows
-of it. Source: ollama `api/types.go`; ollama-python pull request 601.
+`/api/chat` and `/api/generate` have `logprobs` and `top_logprobs` since 0.12.11; not all builds
+pass them on in `/v1`. Bodies and answers are translated here only. Source: ollama `api/types.go`;
+ollama-python pull request 601.
 """
 
 from __future__ import annotations
@@ -26,39 +26,41 @@ SAME = ("model", "messages", "prompt", "logprobs", "top_logprobs")
 
 
 def is_ollama(connection: Connection) -> bool:
-    """Whether the server says so. Raises Unavailable where it is away."""
+    """True if the server says so. Raises Unavailable if it is away."""
     try:
-        said = connection.get_at_root("/api/version")
+        answer = connection.get_at_root("/api/version")
     except Unavailable:
         raise
     except ScoringError:
         return False
-    return isinstance(said, dict) and isinstance(said.get("version"), str)
+    return isinstance(answer, dict) and isinstance(answer.get("version"), str)
 
 
 def native_body(body: Json) -> Json:
-    """A request of OpenAI's as Ollama's own. A last turn of the assistant, and a raw text, are
-    continued as they are."""
-    made: Json = {name: body[name] for name in SAME if name in body}
-    if "prompt" in body:  # `logprobs` of a completion is how many are listed
-        listed = made.pop("logprobs", 0)
-        made |= {"raw": True, "logprobs": True, "top_logprobs": listed}
-    made["options"] = {own: body[name] for name, own in OPTIONS.items() if name in body}
+    """Return an OpenAI request as Ollama's.
+
+    A last turn of the assistant, and a raw text, are continued.
+    """
+    native: Json = {name: body[name] for name in SAME if name in body}
+    if "prompt" in body:  # `logprobs` of a completion is the number listed
+        listed = native.pop("logprobs", 0)
+        native |= {"raw": True, "logprobs": True, "top_logprobs": listed}
+    native["options"] = {option: body[name] for name, option in OPTIONS.items() if name in body}
     if "response_format" in body:
-        made["format"] = body["response_format"]["json_schema"]["schema"]
+        native["format"] = body["response_format"]["json_schema"]["schema"]
     thinks = body.get("chat_template_kwargs", {}).get("enable_thinking")
-    return {**made, "stream": False, **({} if thinks is None else {"think": thinks})}
+    return {**native, "stream": False, **({} if thinks is None else {"think": thinks})}
 
 
 def to_openai(answer: Any) -> Any:
-    """Ollama's answer as OpenAI's; one of another shape as it is."""
+    """Return Ollama's answer as OpenAI's; other shapes stay."""
     with suppress(AttributeError, KeyError, TypeError):
         message = answer.get("message") or {"content": answer["response"]}
-        told = answer.get("logprobs")
+        logprobs = answer.get("logprobs")
         choice = {
             "message": {"content": message.get("content"), "reasoning": message.get("thinking")},
             "finish_reason": answer.get("done_reason"),
-            "logprobs": {"content": told} if told else None,
+            "logprobs": {"content": logprobs} if logprobs else None,
         }
         return {"choices": [choice], "usage": {"prompt_tokens": answer.get("prompt_eval_count")}}
     return answer

@@ -1,15 +1,15 @@
-"""The messages of OpenAI-compatible servers, in their real differences.
+"""Messages of OpenAI-compatible servers, with their differences.
 
-What they answer: `/v1/completions` (`logprobs.tokens`, `token_logprobs`), `/v1/chat/completions`
+Answers: `/v1/completions` (`logprobs.tokens`, `token_logprobs`), `/v1/chat/completions`
 (`logprobs.content[]` with `bytes`), as in OpenAI's API reference, and vLLM's `prompt_logprobs`.
-llama.cpp answers in the second shape from both. Reasoning is kept apart from the text: servers call
-it `reasoning` or `reasoning_content`, or leave it in the text as a leading <think>.
+llama.cpp returns the second shape from both. Reasoning is separated from the text: servers call it
+`reasoning` or `reasoning_content`, or leave it in the text as a leading <think>.
 
-What they are asked (`Dialect`): the fields that one served model takes are learned from its
-refusals and remembered. `max_completion_tokens` is asked first: OpenAI's reasoning models take no
-other; after a 400 that names it, `max_tokens`, which older servers know alone. Fields that a server
-refuses by name are left out from then on: log-probabilities, seeds, sampling of models that allow
-none. Source: specs "models" §5.1.
+Requests (`Dialect`): the fields of a served model are learned from its errors.
+`max_completion_tokens` is sent first, since OpenAI's reasoning models accept no other; after a 400
+that names it, `max_tokens`, the only one of older servers. Fields that a server rejects by name are
+left out from then on: log-probabilities, seeds, sampling of models without it. Source: specs
+"models" §5.1.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from shared.queue.job_context import current, is_private
 
 CHAT = "/chat/completions"
 NEWER, OLDER = "max_completion_tokens", "max_tokens"
-TOPS = (20, 5)  # tokens listed: the most of OpenAI and of vLLM's default; the most of TGI
-LEFT_OUT = (  # what an answer can do without; logprobs go together
+TOPS = (20, 5)  # listed tokens: the limit of OpenAI and vLLM's default; the limit of TGI
+LEFT_OUT = (  # optional fields; logprobs go together
     "top_logprobs",
     "logprobs",
     "seed",
@@ -45,13 +45,13 @@ LEFT_OUT = (  # what an answer can do without; logprobs go together
     "repeat_penalty",
     "response_format",  # the answer is checked anyway
 )
-ALSO_CALLED = {"top_logprobs": "top_n_tokens"}  # by TGI, in its refusals
+ALSO_CALLED = {"top_logprobs": "top_n_tokens"}  # in TGI's errors
 
 logger = telemetry.logger(__name__)
 
 
 class Dialect:
-    """Of one model behind a connection, for any number of threads."""
+    """The fields of one model behind a connection. Thread-safe."""
 
     def __init__(self, connection: Connection, served: str) -> None:
         self._connection = connection
@@ -59,153 +59,156 @@ class Dialect:
         self._limit = NEWER
         self._tops: tuple[int, ...] = TOPS
         self._left_out: set[str] = set()
-        self._learned: set[str] = set()  # paths that once took a request
-        self._native: dict[str, bool] = {}  # path → whether Ollama's own one tells what it keeps
+        self._learned: set[str] = set()  # paths that have accepted a request
+        self._native: dict[str, bool] = {}  # path → Ollama's own API has more log-probabilities
         self._lock = Lock()
 
     @property
     def limit_field(self) -> str:
-        """What this model calls the most tokens of a chat's answer."""
+        """The field for the maximum tokens of a chat's answer."""
         return self._limit
 
     @property
     def listed(self) -> int:
-        """Tokens that it lists at a position, as far as is known; 0: it refuses to."""
+        """The number of tokens listed per position, as far as known; 0: rejected."""
         refused = {"logprobs", "top_logprobs"} & self._left_out
         return 0 if refused or not self._tops else self._tops[0]
 
     @property
     def left_out(self) -> frozenset[str]:
-        """The fields that it refused."""
+        """The fields that the server rejected."""
         return frozenset(self._left_out)
 
     def complete_chat(self, bodies: Sequence[Json]) -> list[ServerChoice]:
-        """The answers to conversations; bodies give `max_tokens` whatever the server calls it."""
+        """Return the answers to conversations; bodies have `max_tokens` for every server."""
         return self.complete(CHAT, bodies)
 
     def complete(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
-        """The answers, in order. The first request of a path goes alone, so that what the server
-        refuses is learned once. Raises BadInput where it refuses what no answer can do without."""
+        """Return the answers, in order.
+
+        The first request of a path goes alone, so that rejected fields are learned once. Raises
+        BadInput if the server rejects a required field.
+        """
         if not bodies:
             return []
         if path in self._learned:
-            return self._sent(path, bodies)
+            return self._send(path, bodies)
         with self._lock:
             if path in self._learned:
-                return self._sent(path, bodies)
-            first = self._sent(path, bodies[:1])
+                return self._send(path, bodies)
+            first = self._send(path, bodies[:1])
             self._learned.add(path)
-        return [*first, *self._sent(path, bodies[1:])]
+        return [*first, *self._send(path, bodies[1:])]
 
-    def _sent(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
-        """What is learned from refusals stays only where the request then succeeds: a refusal may
-        repeat a text, and a text may hold the name of a field."""
-        known = self._limit, self._tops, set(self._left_out)
+    def _send(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
+        """Send bodies; fields learned from errors stay only if the request then succeeds.
+
+        An error may repeat a text, and a text may have the name of a field.
+        """
+        previous = self._limit, self._tops, set(self._left_out)
         while True:
-            spoken = [self._body_for_server(path, body) for body in bodies]
+            translated = [self._body_for_server(path, body) for body in bodies]
             try:
                 if self._native.get(path):
-                    return self._natively(path, spoken)
-                answers = self._connection.post(path, spoken)
-                found = [self._read(*pair) for pair in zip(spoken, answers, strict=True)]
-                silent = any(  # Ollama has log-probabilities in its own API alone
-                    body.get("logprobs") and one.logprobs is None and one.written
-                    for body, one in zip(spoken, found, strict=True)
+                    return self._natively(path, translated)
+                answers = self._connection.post(path, translated)
+                choices = [self._read(*pair) for pair in zip(translated, answers, strict=True)]
+                silent = any(  # Ollama has log-probabilities only in its own API
+                    body.get("logprobs") and choice.logprobs is None and choice.written
+                    for body, choice in zip(translated, choices, strict=True)
                 )
                 if not silent or path in self._native:
-                    return found
+                    return choices
                 self._native[path] = False
                 if not ollama.is_ollama(self._connection):
-                    return found
-                native = self._natively(path, spoken)
-                self._native[path] = any(one.logprobs is not None for one in native)
-                return native if self._native[path] else found
+                    return choices
+                native = self._natively(path, translated)
+                self._native[path] = any(choice.logprobs is not None for choice in native)
+                return native if self._native[path] else choices
             except FieldRefused as error:
-                if self._adapt_to_error(error, {name for body in spoken for name in body}):
+                if self._adapt_to_error(error, {name for body in translated for name in body}):
                     continue
-                self._limit, self._tops, self._left_out = known
+                self._limit, self._tops, self._left_out = previous
                 raise
 
-    def _natively(self, path: str, spoken: Sequence[Json]) -> list[ServerChoice]:
-        bodies = list(map(ollama.native_body, spoken))
+    def _natively(self, path: str, translated: Sequence[Json]) -> list[ServerChoice]:
+        bodies = list(map(ollama.native_body, translated))
         answers = self._connection.post_at_root(ollama.NATIVE[path], bodies)
         return [
             self._read(body, ollama.to_openai(answer))
-            for body, answer in zip(spoken, answers, strict=True)
+            for body, answer in zip(translated, answers, strict=True)
         ]
 
     def _read(self, body: Json, answer: Any) -> ServerChoice:
-        """Raises TextTooLong where the server read less than it was sent, and said nothing."""
-        found = parse_response(answer)
-        choice = found.choices[0]
-        said = [*strings_in(body), choice.written, choice.reasoning]
-        keep_build(self._connection.name, found.system_fingerprint, said)
-        if found.read is not None and found.read < _min_tokens(body):
+        """Return the choice. Raises TextTooLong if the server silently cut the prompt."""
+        response = parse_response(answer)
+        choice = response.choices[0]
+        texts = [*strings_in(body), choice.written, choice.reasoning]
+        keep_build(self._connection.name, response.system_fingerprint, texts)
+        if response.read is not None and response.read < _min_tokens(body):
             raise TextTooLong(
-                f"the server of {self._served!r} read {found.read} tokens of at least "
+                f"the server of {self._served!r} read {response.read} tokens of at least "
                 f"{_min_tokens(body)}: "
                 "it cuts prompts silently (a short context, as Ollama's num_ctx)",
                 pointer="/text",
             )
-        return found.choices[0]
+        return response.choices[0]
 
     @property
     def fingerprint(self) -> str | None:
-        """Of the server's build, as it last said in an answer to the job that is computed."""
+        """The server's build, from its last answer to the current job."""
         context = current()
         return context.server_builds.get(self._connection.name) if context else None
 
     def _body_for_server(self, path: str, body: Json) -> Json:
-        """A body in the server's words."""
-        made = {"model": self._served, **body}
-        if path == CHAT and OLDER in made:
-            made[self._limit] = made.pop(OLDER)
-        if made.get("top_logprobs") is True:
-            made["top_logprobs"] = self.listed
+        translated = {"model": self._served, **body}
+        if path == CHAT and OLDER in translated:
+            translated[self._limit] = translated.pop(OLDER)
+        if translated.get("top_logprobs") is True:
+            translated["top_logprobs"] = self.listed
             if path != CHAT:
-                made["logprobs"] = made.pop("top_logprobs")
-        elif path != CHAT and made.get("logprobs") is True:
-            made["logprobs"] = 1
+                translated["logprobs"] = translated.pop("top_logprobs")
+        elif path != CHAT and translated.get("logprobs") is True:
+            translated["logprobs"] = 1
         left_out = set(self._left_out)
         if {"logprobs", "top_logprobs"} & left_out:
             left_out |= {"logprobs", "top_logprobs"}
-        return {name: value for name, value in made.items() if name not in left_out}
+        return {name: value for name, value in translated.items() if name not in left_out}
 
-    def _adapt_to_error(self, error: FieldRefused, asked: set[str]) -> bool:
-        """Whether the refusal names a field that can be put otherwise or left out."""
+    def _adapt_to_error(self, error: FieldRefused, fields: set[str]) -> bool:
+        """True if the error names a field that can be changed or left out."""
         if error.pointer is not None:
             return False
-        if NEWER in asked and self._limit == NEWER and _names(error, NEWER):
+        if NEWER in fields and self._limit == NEWER and _names(error, NEWER):
             self._limit = OLDER
             return True
-        named = next((name for name in LEFT_OUT if name in asked and _names(error, name)), None)
-        if named is None:
+        field = next((name for name in LEFT_OUT if name in fields and _names(error, name)), None)
+        if field is None:
             return False
-        if named in ("top_logprobs", "logprobs") and self._tops[1:]:
+        if field in ("top_logprobs", "logprobs") and self._tops[1:]:
             self._tops = self._tops[1:]
             return True
-        self._left_out.add(named)
-        logger.warning("server.field_refused", model=self._served, field=named)
+        self._left_out.add(field)
+        logger.warning("server.field_refused", model=self._served, field=field)
         return True
 
 
 def _min_tokens(body: Json) -> int:
-    """Tokens that the prompt surely has."""
-    said = [turn["content"] for turn in body.get("messages", ())] or [body.get("prompt")]
-    return sum(words_of(one) for one in said if isinstance(one, str))
+    texts = [turn["content"] for turn in body.get("messages", ())] or [body.get("prompt")]
+    return sum(words_of(text) for text in texts if isinstance(text, str))
 
 
 def _names(error: FieldRefused, field: str) -> bool:
-    either = "|".join((field, ALSO_CALLED.get(field, field)))
-    return re.search(rf"\b({either})\b", error.words) is not None
+    names = "|".join((field, ALSO_CALLED.get(field, field)))
+    return re.search(rf"\b({names})\b", error.words) is not None
 
 
-THINK, CLOSED = "<think>", "</think>"  # Qwen3, DeepSeek-R1 and their like
-LEGACY_BYTES = re.compile(r"(?:\\x[0-9a-fA-F]{2})+")  # "bytes:\xf0\x9f" is a part of a character
+THINK, CLOSED = "<think>", "</think>"  # Qwen3, DeepSeek-R1 and others
+LEGACY_BYTES = re.compile(r"(?:\\x[0-9a-fA-F]{2})+")  # "bytes:\xf0\x9f" is part of a character
 
 
 class ServerToken(NamedTuple):
-    """A token as the server spells it. `logprob` is None where it has nothing before it."""
+    """A token as the server spells it; `logprob` is None at the start of a text."""
 
     spelled: bytes
     logprob: float | None
@@ -223,13 +226,13 @@ class LogprobEntry(BaseModel):
 
     @property
     def to_token(self) -> ServerToken:
-        """The same in the one shape of ours."""
+        """The entry as a ServerToken."""
         spelled = encoded(self.token) if self.bytes is None else bytes(self.bytes)
         return ServerToken(spelled, self.logprob, self.id)
 
 
 class Logprobs(BaseModel):
-    """Both shapes at once; one of them is there."""
+    """Log-probabilities in either of two shapes."""
 
     content: list[LogprobEntry] | None = None
     tokens: list[str] | None = None
@@ -238,7 +241,7 @@ class Logprobs(BaseModel):
 
     @property
     def positions(self) -> list[LogprobEntry]:
-        """Both shapes in the newer one: a token, and those that were listed with it."""
+        """The positions in the newer shape: a token with those listed with it."""
         if self.content is not None:
             return self.content
         tops = self.top_logprobs or [None] * len(self.tokens or ())
@@ -248,7 +251,7 @@ class Logprobs(BaseModel):
                 token=token,
                 logprob=logprob,
                 top_logprobs=[
-                    LogprobEntry(token=other, logprob=value) for other, value in (top or {}).items()
+                    LogprobEntry(token=name, logprob=value) for name, value in (top or {}).items()
                 ],
             )
             for token, logprob, top in listed
@@ -271,18 +274,18 @@ class _Message(BaseModel):
 
     @property
     def parts(self) -> tuple[str, str]:
-        """Reasoning and answer, apart. An unclosed <think> is reasoning to its end."""
-        content = self.content or self.refusal or ""  # OpenAI's has a field of its own
-        apart = self.reasoning or self.reasoning_content or ""
+        """Reasoning and answer. An unclosed <think> is reasoning to its end."""
+        content = self.content or self.refusal or ""  # OpenAI has a separate field for refusals
+        reasoning = self.reasoning or self.reasoning_content or ""
         opening = content.lstrip()
         if not opening.startswith(THINK):
-            return apart, content
+            return reasoning, content
         inside, closed, answer = opening[len(THINK) :].partition(CLOSED)
-        return apart + inside, answer if closed else ""
+        return reasoning + inside, answer if closed else ""
 
 
 class ServerChoice(BaseModel):
-    """The one completion that we ask for."""
+    """The one completion of a request."""
 
     text: str | None = None
     message: _Message | None = None
@@ -292,17 +295,17 @@ class ServerChoice(BaseModel):
 
     @property
     def written(self) -> str:
-        """The text, of a completion or of a chat, without what was reasoned before it."""
+        """The text of a completion or chat, without reasoning."""
         return (self.message.parts[1] if self.message else self.text) or ""
 
     @property
     def reasoning(self) -> str:
-        """The reasoning before a chat's answer; never a part of an explanation."""
+        """The reasoning before a chat's answer; never part of an explanation."""
         return self.message.parts[0] if self.message else ""
 
     @property
     def reasoning_field(self) -> str | None:
-        """The field of the reasoning; None: there was none."""
+        """The field of the reasoning; None: no reasoning."""
         if self.message is None or not self.reasoning:
             return None
         if self.message.reasoning:
@@ -311,32 +314,32 @@ class ServerChoice(BaseModel):
 
     @property
     def cut_by_reasoning(self) -> bool:
-        """Whether a chat was cut before it came to its answer."""
-        unsaid = self.message is not None and not self.written
-        return unsaid and self.finish_reason == "length"
+        """True if a chat was cut before its answer."""
+        is_empty = self.message is not None and not self.written
+        return is_empty and self.finish_reason == "length"
 
     @property
     def pieces(self) -> list[ServerToken] | None:
-        """Its tokens; None where the server gives no log-probabilities."""
-        found = self.logprobs
-        if found is None:
+        """The tokens; None if the server has no log-probabilities."""
+        logprobs = self.logprobs
+        if logprobs is None:
             return None
-        if found.content is not None:
-            return [entry.to_token for entry in found.content]
-        if found.tokens is None or found.token_logprobs is None:
+        if logprobs.content is not None:
+            return [entry.to_token for entry in logprobs.content]
+        if logprobs.tokens is None or logprobs.token_logprobs is None:
             return None
-        if len(found.tokens) != len(found.token_logprobs):
+        if len(logprobs.tokens) != len(logprobs.token_logprobs):
             return None
-        values = zip(found.tokens, found.token_logprobs, strict=True)
+        values = zip(logprobs.tokens, logprobs.token_logprobs, strict=True)
         return [ServerToken(encoded(token), logprob) for token, logprob in values]
 
     @property
     def finish(self) -> Any:
-        """Why it ended. Raises BadInput where a filter took the text, Unavailable for an abort."""
+        """The reason of the end. Raises BadInput for a content filter, Unavailable for an abort."""
         if self.finish_reason == "content_filter":
             raise BadInput("the server's content filter withholds the completion", pointer="/model")
         if self.finish_reason == "abort":
-            raise Unavailable("the server broke the completion off")
+            raise Unavailable("the server aborted the completion")
         return "length" if self.finish_reason == "length" else "stop"
 
 
@@ -345,7 +348,7 @@ class _Usage(BaseModel):
 
 
 class ServerResponse(BaseModel):
-    """What was written, how much was read for it, and by which build of the server."""
+    """The completion, the number of tokens read, and the server's build."""
 
     choices: list[ServerChoice] = Field(min_length=1, max_length=128, fail_fast=True)
     usage: _Usage | None = None
@@ -353,40 +356,38 @@ class ServerResponse(BaseModel):
 
     @property
     def read(self) -> int | None:
-        """Tokens of the prompt that the server read; None: not stated."""
+        """The number of prompt tokens that the server read; None: not stated."""
         return (self.usage.prompt_tokens or None) if self.usage else None
 
 
-SURROGATE = re.compile("[\ud800-\udfff]")  # half of a pair: JSON may spell it, UTF-8 cannot
+SURROGATE = re.compile("[\ud800-\udfff]")  # half of a pair, which JSON allows and UTF-8 does not
 
 
 def without_surrogates(value: Any) -> Any:
-    """The same JSON with U+FFFD for each half of a surrogate pair, as for other parts of
-    characters; offsets stay."""
+    """Replace each half of a surrogate pair by U+FFFD; offsets stay."""
     if isinstance(value, str):
         return value if value.isascii() else SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {without_surrogates(key): without_surrogates(one) for key, one in value.items()}
-    return [without_surrogates(one) for one in value] if isinstance(value, list) else value
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
+    return [without_surrogates(item) for item in value] if isinstance(value, list) else value
 
 
 def parse_response(answer: Any) -> ServerResponse:
-    """Raises AnswerUnread for an answer of another shape."""
+    """Parse an answer. Raises AnswerUnread for another shape."""
     try:
         return ServerResponse.model_validate(without_surrogates(answer))
     except RecursionError as error:
         raise AnswerUnread("the server's answer is not OpenAI's: it has no end of lists") from error
-    except ValidationError as error:  # a key of the answer's own may be a word of the text
-        place = "" if is_private() else dotted(first_fault(error))
+    except ValidationError as error:  # a key of the answer may be a word of the text
+        path = "" if is_private() else dotted(first_fault(error))
         raise AnswerUnread(
-            f"the server's answer is not OpenAI's: {place or 'nothing of it'}; is its address "
-            "right?"
+            f"the server's answer is not OpenAI's: {path or 'nothing of it'}; is its address right?"
         ) from error
 
 
 def encoded(token: str) -> bytes:
-    """A token's bytes: of its string, or those that an older server spells out."""
-    rest = token.removeprefix("bytes:")
-    if rest != token and LEGACY_BYTES.fullmatch(rest):
-        return bytes.fromhex(rest.replace("\\x", ""))
+    """Return a token's bytes, also those that an older server spells out."""
+    spelled = token.removeprefix("bytes:")
+    if spelled != token and LEGACY_BYTES.fullmatch(spelled):
+        return bytes.fromhex(spelled.replace("\\x", ""))
     return token.encode("utf-8", "replace")

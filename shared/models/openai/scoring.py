@@ -1,14 +1,13 @@
-"""Log-probabilities of a given text, and of labels, in the first way that the server offers.
+"""Log-probabilities of given text, and of labels, in the first way that the server offers.
 
 1. `prompt_logprobs` (vLLM): one request, tokens as ids.
 2. `echo` with `logprobs` (OpenAI's older models, vLLM, llama-cpp-python): one request.
 3. `decoder_input_details` of text-generation-inference, on its own path: one request.
-4. One token forced at a time by `logit_bias` (llama.cpp): one request a token. Only where the
-   server reports log-probabilities from before the bias, which is tried out first.
+4. One token at a time, forced by `logit_bias` (llama.cpp): one request per token. Only if the
+   server reports log-probabilities from before the bias, which is tested first.
 
-Of servers that give no more than the most likely first tokens, labels are read from those: one
-request an example, where every verbalizer is one token among them; then the softmax over the labels
-is the same as from their log-probabilities.
+Servers that only list the likeliest first tokens need one request per example, and every verbalizer
+must be one of these tokens. The softmax over the labels is then the same.
 """
 
 from __future__ import annotations
@@ -27,31 +26,31 @@ from shared.models.ports import Floats
 from shared.models.server_connection import AnswerUnread, Connection, Json
 
 PATH = "/completions"
-VOCABULARY = 1_000_000  # log-probabilities asked for: more than any vocabulary has
+VOCABULARY = 1_000_000  # log-probabilities requested: more than any vocabulary has
 FORCE = 100  # the largest bias that the API allows
-SAME = 0.01  # natural logarithm; a bias of 100 moves a log-probability by far more
+SAME = 0.01  # of a natural logarithm; a bias of 100 changes it by far more
 PROBE = TokenizedPrompt("The weather is", " good", None)
 
 
 class ScoringMethod(Protocol):
-    """How a server is asked for the log-probabilities of a given text."""
+    """A way to get the log-probabilities of a given text."""
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
-        """The requests for one text."""
+        """Return the requests for one text."""
 
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """(T,) the completion's tokens. Raises ScoringError where the server did not answer it."""
+        """Return the completion's (T,) tokens. Raises ScoringError if they are missing."""
 
     def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
-        """The answers to these requests, in order."""
+        """Return the answers to these requests, in order."""
 
 
 class Completions:
-    """Requests to `/v1/completions`."""
+    """Sends requests to `/v1/completions`."""
 
     def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
@@ -60,57 +59,57 @@ class Completions:
 
 
 class PromptLogprobs(Completions):
-    """vLLM's own field."""
+    """vLLM's `prompt_logprobs`."""
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
-        """One request. 0: of the chosen tokens alone, so that the answer stays small."""
+        """Return one request; 0 lists only the tokens of the text."""
         return [{"prompt": _token_ids(asked), "max_tokens": 1, "prompt_logprobs": 0}]
 
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """Read from the prompt's end on."""
-        found = choices[0].prompt_logprobs
+        """Read the tokens after the prompt."""
+        entries_of_tokens = choices[0].prompt_logprobs
         before, after = asked.ids or ((), ())
-        if found is None or len(found) != len(before) + len(after):
+        if entries_of_tokens is None or len(entries_of_tokens) != len(before) + len(after):
             raise AnswerUnread("the server gives no prompt_logprobs")
-        made = []
-        for token, entries in zip(after, found[len(before) :], strict=True):
+        tokens = []
+        for token, entries in zip(after, entries_of_tokens[len(before) :], strict=True):
             entry = (entries or {}).get(str(token))
             if entry is None:
                 raise AnswerUnread("the server's prompt_logprobs are of other tokens")
-            made.append(ServerToken(encoded(entry.decoded_token or ""), entry.logprob, token))
-        return made
+            tokens.append(ServerToken(encoded(entry.decoded_token or ""), entry.logprob, token))
+        return tokens
 
 
 class Echo(Completions):
-    """The prompt is repeated in the answer, with its log-probabilities."""
+    """Repeats the prompt in the answer, with its log-probabilities."""
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
-        """One request, of token ids where they are known."""
+        """Return one request, with token ids if known."""
         prompt = _token_ids(asked) if asked.ids else (asked.before or "") + asked.written
         return [{"prompt": prompt, "max_tokens": 1, "echo": True, "logprobs": 1}]
 
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """By count where ids are known, else by the offsets of what is repeated.
+        """Read by count if ids are known, otherwise by offsets of the repeated text.
 
-        Raises ScoringError where a token was written and none is listed behind the prompt: so
-        answers llama-cpp-python (0.3.36) for a model that puts no token before a text, and each of
-        its log-probabilities is then that of the token's next place.
+        Raises ScoringError if a token was written but none is listed after the prompt.
+        llama-cpp-python (0.3.36) does this for models without a token before the text, and then
+        every log-probability belongs to the next token.
         """
-        found = choices[0].pieces or []
+        pieces = choices[0].pieces or []
         if _lacks_what_was_written(asked, choices[0]):
             raise AnswerUnread("the server's log-probabilities are of other places")
         if asked.ids is not None:
             before, after = asked.ids
-            chosen = found[len(before) : len(before) + len(after)]
-            if len(found) < len(before) + len(after):
+            completion = pieces[len(before) : len(before) + len(after)]
+            if len(pieces) < len(before) + len(after):
                 raise AnswerUnread("the server does not repeat the prompt")
-            ids = zip(chosen, after, strict=True)
+            ids = zip(completion, after, strict=True)
             return [ServerToken(piece.spelled, piece.logprob, token) for piece, token in ids]
-        return _completion_tokens(asked, found)
+        return _completion_tokens(asked, pieces)
 
 
 def _lacks_what_was_written(asked: TokenizedPrompt, choice: ServerChoice) -> bool:
@@ -122,32 +121,31 @@ def _lacks_what_was_written(asked: TokenizedPrompt, choice: ServerChoice) -> boo
 
 
 class Prefill:
-    """text-generation-inference's `/generate`: what it read, with its log-probabilities.
+    """text-generation-inference's `/generate`: the tokens that it read.
 
-    Source: its `docs/openapi.json` (3.3), PrefillToken; the first token has none.
+    Source: its `docs/openapi.json` (3.3), PrefillToken; the first token has no log-probability.
     """
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
-        """One request, of the text: it takes no tokens."""
+        """Return one request with the text, since it accepts no tokens."""
         wanted = {"max_new_tokens": 1, "decoder_input_details": True, "details": True}
         return [{"inputs": (asked.before or "") + asked.written, "parameters": wanted}]
 
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """By the offsets of what was read."""
+        """Read by the offsets of the tokens read."""
         return _completion_tokens(asked, choices[0].pieces or [])
 
     def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
     ) -> list[ServerChoice]:
-        """Without `served`: such a server has one model. Read as an echo."""
+        """Send without `served`, since such a server has one model."""
         answers = connection.post_at_root("/generate", bodies)
         return [parse_response(_to_openai(answer)).choices[0] for answer in answers]
 
 
 def _to_openai(answer: Any) -> Any:
-    """In OpenAI's shape; an answer of another shape as it is."""
     with suppress(AttributeError, KeyError, TypeError):
         read = answer["details"]["prefill"]
         logprobs = {
@@ -158,69 +156,69 @@ def _to_openai(answer: Any) -> Any:
     return answer
 
 
-def _completion_tokens(asked: TokenizedPrompt, found: Sequence[ServerToken]) -> list[ServerToken]:
-    """The tokens of the completion. Raises BadInput where one is of the prompt, too."""
+def _completion_tokens(asked: TokenizedPrompt, pieces: Sequence[ServerToken]) -> list[ServerToken]:
+    """Return the completion's tokens. Raises BadInput if one is also in the prompt."""
     border = len(asked.before or "")
-    places = spans([piece.spelled for piece in found], (asked.before or "") + asked.written)
-    if any(place and place[0] < border < place[1] for place in places):
+    offsets = spans([piece.spelled for piece in pieces], (asked.before or "") + asked.written)
+    if any(span and span[0] < border < span[1] for span in offsets):
         raise BadInput(
             "the prompt's end and the completion's beginning are one token: move the space",
             pointer="/completions",
         )
-    pairs = zip(found, places, strict=True)
-    return [piece for piece, place in pairs if place and place[0] >= border]
+    pairs = zip(pieces, offsets, strict=True)
+    return [piece for piece, span in pairs if span and span[0] >= border]
 
 
 class Forced(Completions):
-    """Each token of the completion after all before it.
+    """Forces each token of the completion after all before it.
 
-    llama.cpp leaves tokens out that hold a part of a character only. Their log-probability is
-    looked up among those of the whole vocabulary, beside `whole`, a token of whole characters.
+    llama.cpp leaves out tokens that hold only part of a character. Their log-probability is found
+    among those of the whole vocabulary, next to `whole`, a token of whole characters.
     """
 
     def __init__(self, whole: int) -> None:
         self._whole = whole
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
-        """One request a token."""
+        """Return one request per token."""
         before, after = asked.ids or ((), ())
         return [
             {
-                "prompt": [*before, *after[:place]],
+                "prompt": [*before, *after[:index]],
                 "max_tokens": 1,
-                "logprobs": VOCABULARY if place in asked.parts else 1,
-                "logit_bias": {str(self._whole if place in asked.parts else token): FORCE},
+                "logprobs": VOCABULARY if index in asked.parts else 1,
+                "logit_bias": {str(self._whole if index in asked.parts else token): FORCE},
             }
-            for place, token in enumerate(after)
+            for index, token in enumerate(after)
         ]
 
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """Raises where another token came than the forced one."""
+        """Return the tokens. Raises AnswerUnread if another token came than the forced one."""
         _, after = asked.ids or ((), ())
-        made = []
-        for place, (token, found) in enumerate(zip(after, choices, strict=True)):
-            content = (found.logprobs and found.logprobs.content) or []
+        tokens = []
+        for index, (token, choice) in enumerate(zip(after, choices, strict=True)):
+            content = (choice.logprobs and choice.logprobs.content) or []
             entries = content[:1]
-            if place in asked.parts and content:
+            if index in asked.parts and content:
                 entries = [entry for entry in content[0].top_logprobs if entry.id == token]
             if not entries or entries[0].id != token:
                 raise AnswerUnread("the server does not write the tokens that are forced")
-            made.append(entries[0].to_token)
-        return made
+            tokens.append(entries[0].to_token)
+        return tokens
 
 
 def find_scoring_method(
     connection: Connection, served: str, probe: TokenizedPrompt
 ) -> ScoringMethod | None:
-    """The first way that this server offers; `probe`: PROBE, with its tokens if they are known.
+    """Return the first method that works; `probe` is PROBE, with its tokens if known.
 
-    None where there is none. Raises Unavailable where the server is away.
+    None if there is none. Raises Unavailable if the server is away.
     """
-    ways: list[ScoringMethod] = [PromptLogprobs()] if probe.ids else []
-    ways.append(Echo())
-    for method in ways:
+    methods: list[ScoringMethod] = [PromptLogprobs()] if probe.ids else []
+    methods.append(Echo())
+    for method in methods:
         if _is_supported(connection, served, method, probe):
             return method
     with suppress(Unavailable):  # a gateway's 5xx for a path that it does not know
@@ -232,9 +230,9 @@ def find_scoring_method(
 
 
 def complete(connection: Connection, served: str, bodies: Sequence[Json]) -> list[ServerChoice]:
-    """The choices for requests to `/v1/completions`, at temperature 0."""
-    whole = [{"model": served, "temperature": 0, **body} for body in bodies]
-    return [parse_response(answer).choices[0] for answer in connection.post(PATH, whole)]
+    """Return the choices for requests to `/v1/completions`, at temperature 0."""
+    requests = [{"model": served, "temperature": 0, **body} for body in bodies]
+    return [parse_response(answer).choices[0] for answer in connection.post(PATH, requests)]
 
 
 def _is_supported(
@@ -244,7 +242,7 @@ def _is_supported(
         pieces = method.read_tokens(
             probe, method.complete(connection, served, method.build_requests(probe))
         )
-    except Unavailable:  # to be away is another matter than not to be able
+    except Unavailable:  # away is not the same as unable
         raise
     except ScoringError:
         return False
@@ -252,12 +250,12 @@ def _is_supported(
 
 
 def _has_raw_logprobs(connection: Connection, served: str, probe: TokenizedPrompt) -> bool:
-    """Whether a forced token's log-probability is the one that it had unforced."""
+    """True if a forced token has the log-probability that it had unforced."""
     before = list((probe.ids or ((), ()))[0])
     free = {"prompt": before, "max_tokens": 1, "logprobs": 2}
     try:
-        [found] = complete(connection, served, [free])
-        content = (found.logprobs and found.logprobs.content) or []
+        [choice] = complete(connection, served, [free])
+        content = (choice.logprobs and choice.logprobs.content) or []
         second = content[0].top_logprobs[1] if content and content[0].top_logprobs[1:] else None
         if second is None or second.id is None:
             return False
@@ -278,26 +276,26 @@ def _token_ids(asked: TokenizedPrompt) -> list[int]:
     return [*before, *after]
 
 
-MOST = (20, 5)  # tokens: vLLM's default limit, and that of OpenAI's /v1/completions
+MOST = (20, 5)  # listed tokens: limits of vLLM's default and of OpenAI's /v1/completions
 
 
 def first_tokens(
     connection: Connection, served: str, texts: Sequence[str], words: Sequence[Sequence[str]]
 ) -> list[list[float]]:
-    """For each text (L,) the log-probability of each of its words as the next token.
+    """Return for each text (L,) log-probabilities of its words as the next token.
 
-    Raises BadInput for a word that is not among them, and where the server tells none.
+    Raises BadInput for a word that is not listed, and if the server has no log-probabilities.
     """
     few = [{"prompt": text, "max_tokens": 1, "logprobs": MOST[1]} for text in texts]
     try:
         choices = complete(connection, served, [{**body, "logprobs": MOST[0]} for body in few])
-    except BadInput:  # more than it gives, or a fault that the second request has too
+    except BadInput:  # over its limit, or an error that the second request has too
         choices = complete(connection, served, few)
-    return [_word_logprobs(found, some) for found, some in zip(choices, words, strict=True)]
+    return [_word_logprobs(choice, strings) for choice, strings in zip(choices, words, strict=True)]
 
 
-def _word_logprobs(found: ServerChoice, words: Sequence[str]) -> list[float]:
-    likely = {piece.spelled: piece.logprob for piece in _top_tokens(found)}
+def _word_logprobs(choice: ServerChoice, words: Sequence[str]) -> list[float]:
+    likely = {piece.spelled: piece.logprob for piece in _top_tokens(choice)}
     values = [likely.get(word.encode()) for word in words]
     missing = [word for word, value in zip(words, values, strict=True) if value is None]
     if missing:
@@ -309,8 +307,8 @@ def _word_logprobs(found: ServerChoice, words: Sequence[str]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _top_tokens(found: ServerChoice) -> list[ServerToken]:
-    logprobs = found.logprobs
+def _top_tokens(choice: ServerChoice) -> list[ServerToken]:
+    logprobs = choice.logprobs
     if logprobs is None:
         return []
     if logprobs.content:
@@ -320,13 +318,13 @@ def _top_tokens(found: ServerChoice) -> list[ServerToken]:
 
 
 def softmax(scores: Floats) -> Floats:
-    """(L,) log-probabilities to probabilities over these labels alone, of sum 1."""
+    """Convert (L,) log-probabilities to probabilities over these labels, of sum 1."""
     shares = np.exp(scores - scores.max())
     return np.asarray(shares / shares.sum())
 
 
 def check_unique(verbalizers: Sequence[tuple[int, ...]]) -> None:
-    """Raises BadInput where the model cannot tell two labels apart."""
+    """Raise BadInput if two labels have the same tokens, or one has none."""
     if len(set(verbalizers)) < len(verbalizers) or not all(verbalizers):
         raise BadInput(
             "two labels have verbalizers of the same tokens, or one has none",

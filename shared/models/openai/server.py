@@ -1,12 +1,12 @@
-"""One model behind an OpenAI-compatible server, and what that server offers: found out once.
+"""One model behind an OpenAI-compatible server, and the server's abilities, found out once.
 
-A server that is away is another matter than one that cannot: nothing is learned of it.
+Nothing is learned from a server that is away.
 
-Two servers have an endpoint for the probability of given next tokens. It is asked without the
-softmax over the labels, so that what the model gives to anything else is known: vLLM's
-`/generative_scoring` answers the first label only, one request a label; SGLang's `/v1/score`
-answers all. A server counts as having one where what it says raw, normalised over two labels, is
-what it says with the softmax. Source: vLLM docs 0.22, Generative Scoring; SGLang docs, native API.
+Two servers have an endpoint for the probability of given next tokens. It is used without a softmax
+over the labels, so that the mass of other tokens is known: vLLM's `/generative_scoring` returns
+only the first label, so it takes one request per label; SGLang's `/v1/score` returns all. A server
+has the endpoint if its raw values, normalised over two labels, equal those with the softmax.
+Source: vLLM docs 0.22, Generative Scoring; SGLang docs, native API.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from shared.models.openai.text import ServerTokenizer, TokenizedPrompt, align_to
 from shared.models.server_connection import AnswerUnread, Connection, Json, listed_models
 
 CONTINUING: Json = {"continue_final_message": True, "add_generation_prompt": False}
-OTHER = TokenizedPrompt(PROBE.before, " bad", None)  # what else the probe might say
+OTHER = TokenizedPrompt(PROBE.before, " bad", None)  # another completion of the probe
 
 
 class LanguageServer:
-    """For any number of threads. Raises Unavailable where the server is away."""
+    """A server's properties. Thread-safe. Raises Unavailable if the server is away."""
 
     def __init__(self, entry: ModelEntry) -> None:
         self.entry = entry
@@ -46,8 +46,8 @@ class LanguageServer:
         )
         self.tokenizer = ServerTokenizer(self.connection, self.served, self.chat_keys)
         self.missing_labels = MissingLabels()
-        self.is_silent = False  # it was seen to tell no log-probabilities of what it writes
-        self.continuing: Json = {}  # what a request says for its last turn to be continued
+        self.is_silent = False  # it returned no log-probabilities
+        self.continuing: Json = {}  # fields that continue the last turn
         self._completes: bool | None = None
         self._continues: bool | None = None
         self._owner: str | None = None
@@ -57,9 +57,9 @@ class LanguageServer:
 
     @property
     def owner(self) -> str:
-        """Who owns the model, as the server says ("vllm", "llamacpp"); empty: not stated.
+        """The model's owner by the server ("vllm", "llamacpp"); "": not stated.
 
-        Raises Unavailable where the server does not serve it.
+        Raises Unavailable if the server does not serve the model.
         """
         if self._owner is None:
             names = self.listed()
@@ -73,16 +73,16 @@ class LanguageServer:
         return self._owner
 
     def listed(self) -> dict[str, str]:
-        """The models that it lists: name → owner; none where it has no list."""
+        """Return the listed models: name → owner; {} if it has no list."""
         try:
             answer = self.connection.get("/models")
         except BadInput:  # deployments of Azure have none
             return {}
-        return {str(one.get("id")): str(one.get("owned_by") or "") for one in listed_models(answer)}
+        return {str(m.get("id")): str(m.get("owned_by") or "") for m in listed_models(answer)}
 
     @property
     def scoring_method(self) -> ScoringMethod | None:
-        """How it tells log-probabilities of a given text; None: it does not."""
+        """The method for log-probabilities of given text; None: it has none."""
         with self._trying:
             if not self._tried:
                 self._scoring_method = find_scoring_method(
@@ -93,7 +93,7 @@ class LanguageServer:
 
     @property
     def endpoint(self) -> LabelEndpoint | None:
-        """Its label endpoint; None: it has none, or tells no tokens."""
+        """The label endpoint; None: it has none, or shows no tokens."""
         with self._trying:
             if not self._tried_endpoint:
                 first, second = self._probe(PROBE).ids, self._probe(OTHER).ids
@@ -119,7 +119,7 @@ class LanguageServer:
 
     @property
     def continues(self) -> bool:
-        """Whether it goes on where a last turn of the assistant ends."""
+        """True if the server continues a last turn of the assistant."""
         if self._continues is None:
             turns = [
                 {"role": "user", "content": "Count to nine."},
@@ -135,58 +135,57 @@ class LanguageServer:
 
     def _counts_on(self, body: Json) -> bool:
         try:
-            [found] = self.dialect.complete(CHAT, [body])
+            [choice] = self.dialect.complete(CHAT, [body])
         except BadInput:
             return False
-        return found.written.lstrip().startswith("7")
+        return choice.written.lstrip().startswith("7")
 
     def score(self, asked: Sequence[TokenizedPrompt]) -> list[list[WrittenToken]]:
-        """For each given text its tokens, whose offsets are into it. Raises BadInput where the
-        server tells none."""
+        """Return the tokens of each given text, with offsets into it.
+
+        Raises BadInput if the server cannot score text.
+        """
         scoring = self.scoring_method
         if scoring is None:
             raise BadInput(
-                f"the server of {self.entry.name!r} tells no log-probabilities of a given text: "
-                "neither prompt_logprobs, echo nor prefill, nor can its tokens be forced; our own "
-                "inference "
-                "worker can",
+                f"the server of {self.entry.name!r} tells no log-probabilities of a given text: it "
+                "supports neither prompt_logprobs, echo nor prefill, nor forced tokens; use the "
+                "inference worker",
                 pointer="/model",
             )
-        bodies = [scoring.build_requests(one) if one.written else [] for one in asked]
-        answers = iter(
-            scoring.complete(
-                self.connection, self.served, [body for some in bodies for body in some]
-            )
-        )
-        done = []
-        for one, some in zip(asked, bodies, strict=True):
-            choices = [next(answers) for _ in some]
-            pieces = scoring.read_tokens(one, choices) if choices else []
-            done.append(align_tokens(pieces, one.written))
-        return done
+        bodies = [scoring.build_requests(text) if text.written else [] for text in asked]
+        flat = [body for row in bodies for body in row]
+        answers = iter(scoring.complete(self.connection, self.served, flat))
+        results = []
+        for text, row in zip(asked, bodies, strict=True):
+            choices = [next(answers) for _ in row]
+            pieces = scoring.read_tokens(text, choices) if choices else []
+            results.append(align_tokens(pieces, text.written))
+        return results
 
     def _probe(self, probe: TokenizedPrompt) -> TokenizedPrompt:
         _ = self.owner
         if not self.tokenizer.is_available:
             return probe
-        [found] = self.tokenizer.read([Prompt(text=probe.before)], [probe.written])
-        return found
+        [text] = self.tokenizer.read([Prompt(text=probe.before)], [probe.written])
+        return text
 
 
 Ids = tuple[int, ...]
-SAME = 0.01  # of a probability; bfloat16 and batches move it by less
+SAME = 0.01  # of a probability; bfloat16 and batches change it by less
 
 
 class LabelEndpoint(Protocol):
-    """How the probabilities of labels' tokens are asked."""
+    """An endpoint for the probabilities of labels' tokens."""
 
     path: str
 
     def build_requests(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
-        """The requests for one prompt, of two tokens at least."""
+        """Return the requests for one prompt of at least two tokens."""
 
     def parse_scores(self, answers: Sequence[Any]) -> list[float]:
-        """(L,) probabilities of each label's token. Raises ScoringError for another shape."""
+        """Return (L,) probabilities of the labels' tokens. Raises ScoringError for another
+        shape."""
 
 
 class _Item(BaseModel):
@@ -202,28 +201,30 @@ class _Scores(BaseModel):
 
 
 class GenerativeScoring:
-    """vLLM's: the probability of the first label."""
+    """vLLM's endpoint: the probability of the first label."""
 
     path = "/generative_scoring"
 
     def build_requests(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
-        """One request a label; with the softmax one that tells the first among all."""
-        asked = [labels] if softmax else [(label,) for label in labels]
-        return [{**_split(prompt), "label_token_ids": [*some], "apply_softmax": softmax}
-                for some in asked]  # fmt: skip
+        """Return one request per label, or with softmax one for the first among all."""
+        groups = [labels] if softmax else [(label,) for label in labels]
+        return [
+            {**_split(prompt), "label_token_ids": [*group], "apply_softmax": softmax}
+            for group in groups
+        ]
 
     def parse_scores(self, answers: Sequence[Any]) -> list[float]:
         return [_read(_Items, answer).data[0].score for answer in answers]
 
 
 class ScoreEndpoint:
-    """SGLang's: the probabilities of all labels."""
+    """SGLang's endpoint: the probabilities of all labels."""
 
     path = "/v1/score"
 
     def build_requests(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
-        asked = {"label_token_ids": [*labels], "apply_softmax": softmax, "item_first": False}
-        return [{**_split(prompt), **asked}]
+        fields = {"label_token_ids": [*labels], "apply_softmax": softmax, "item_first": False}
+        return [{**_split(prompt), **fields}]
 
     def parse_scores(self, answers: Sequence[Any]) -> list[float]:
         return [share for answer in answers for share in _read(_Scores, answer).scores[0]]
@@ -232,7 +233,7 @@ class ScoreEndpoint:
 def find_label_endpoint(
     connection: Connection, served: str, prompt: Ids, labels: Ids
 ) -> LabelEndpoint | None:
-    """The first that this server has; prompt and two labels to try it with."""
+    """Return the first endpoint that works, tested with a prompt and two labels."""
     endpoints: tuple[LabelEndpoint, ...] = (GenerativeScoring(), ScoreEndpoint())
     for endpoint in endpoints:
         if _is_supported(connection, served, endpoint, (prompt, labels)):
@@ -243,11 +244,11 @@ def find_label_endpoint(
 def call_label_endpoint(
     connection: Connection, served: str, endpoint: LabelEndpoint, asked: Sequence[tuple[Ids, Ids]]
 ) -> list[list[float]]:
-    """For each (prompt, labels) (L,) probabilities."""
+    """Return (L,) probabilities for each (prompt, labels)."""
     bodies = [endpoint.build_requests(prompt, labels) for prompt, labels in asked]
-    flat = [{"model": served, **body} for some in bodies for body in some]
+    flat = [{"model": served, **body} for row in bodies for body in row]
     answers = iter(connection.post_at_root(endpoint.path, flat))
-    return [endpoint.parse_scores([next(answers) for _ in some]) for some in bodies]
+    return [endpoint.parse_scores([next(answers) for _ in row]) for row in bodies]
 
 
 def _is_supported(
@@ -268,7 +269,7 @@ def _is_supported(
 
 
 def _split(prompt: Ids) -> Json:
-    """Both endpoints join a query and an item; here they are the prompt's beginning and end."""
+    """Return a query and an item, which both endpoints join: the prompt's start and last token."""
     return {"query": [*prompt[:-1]], "items": [[prompt[-1]]]}
 
 
@@ -276,4 +277,4 @@ def _read(shape: type[Any], answer: Any) -> Any:
     try:
         return shape.model_validate(answer)
     except ValidationError as error:
-        raise AnswerUnread("the label endpoint answers something else") from error
+        raise AnswerUnread("the label endpoint returns another shape") from error

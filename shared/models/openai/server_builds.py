@@ -1,6 +1,6 @@
-"""What a server says of its build (`system_fingerprint`), as far as it can be nothing else.
+"""Reads a server's build (`system_fingerprint`), unless it could repeat a text.
 
-It is kept in provenance, of private jobs too; a server may repeat there what it was sent.
+It is stored in provenance, also for private jobs, and a server may put there what it was sent.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from shared.queue.job_context import current
 
 BUILD = re.compile(r"[A-Za-z0-9_.:\-]{1,64}")
 PIECE = re.compile(r"[^\W_]+")
-SHORT = 2  # characters: a word of so few stands in many a fingerprint by chance
+SHORT = 2  # characters; shorter words occur in fingerprints by chance
 
 
-def names_a_build(told: str, texts: Iterable[str]) -> bool:
-    """Whether it can be a fingerprint: a short token that has nothing of these texts, which a
-    server may repeat there."""
-    if not BUILD.fullmatch(told):
+def names_a_build(fingerprint: str, texts: Iterable[str]) -> bool:
+    """True if it can be a fingerprint: a short token that shares nothing with these texts."""
+    if not BUILD.fullmatch(fingerprint):
         return False
-    folded = told.casefold()
+    folded = fingerprint.casefold()
     pieces = set(PIECE.findall(folded))
     for text in map(str.casefold, texts):
         words = set(PIECE.findall(text))
@@ -35,22 +34,23 @@ def names_a_build(told: str, texts: Iterable[str]) -> bool:
 
 
 def strings_in(body: Any) -> Iterator[str]:
-    """Every string that is sent, the model's name and fields' names apart."""
+    """Yield every string of a request body, without the model's name and names of fields."""
     if isinstance(body, str):
         yield body
     elif isinstance(body, dict):
-        yield from (one for name, value in body.items() if name != "model"
-                    for one in strings_in(value))  # fmt: skip
+        values = [value for name, value in body.items() if name != "model"]
+        yield from strings_in(values)
     elif isinstance(body, list | tuple):
-        yield from (one for value in body for one in strings_in(value))
+        for value in body:
+            yield from strings_in(value)
 
 
-def keep_build(model: str, told: str | None, texts: Iterable[str]) -> None:
-    """Of an answer to the job that is computed; what cannot be a fingerprint leaves none."""
+def keep_build(model: str, fingerprint: str | None, texts: Iterable[str]) -> None:
+    """Store the build for the current job, or remove it if it cannot be a fingerprint."""
     context = current()
-    if context is None or not told:
+    if context is None or not fingerprint:
         return
-    if names_a_build(told, texts):
-        context.server_builds[model] = told
+    if names_a_build(fingerprint, texts):
+        context.server_builds[model] = fingerprint
     else:
         context.server_builds.pop(model, None)

@@ -1,9 +1,9 @@
-"""Text to and from a server: its own tokenizer, requests for completions, tokens as offsets.
+"""Text for a server and from it: its tokenizer, completions, and tokens as offsets.
 
-vLLM and llama.cpp offer `/tokenize`; OpenAI's API has none: then texts go out as strings and tokens
-are known only from answers. A server spells its tokens in bytes, of which several may make one
-character; it may add special tokens before and after the text, cut it at a stop string, or strip
-its spaces. The token that completes a character covers it.
+vLLM and llama.cpp offer `/tokenize`; with OpenAI's API texts are sent as strings, and only answers
+have tokens. A server spells its tokens in bytes, several of which may make one character. It may
+add special tokens around the text, cut it at a stop string, or strip its spaces. The token that
+completes a character covers it.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TokenizedPrompt:
-    """A completion after a prompt, in characters and, where the server tells, in tokens."""
+    """A completion after a prompt, in characters and, if known, in tokens."""
 
-    before: str | None  # None: a conversation that only the server can write out
+    before: str | None  # None: a conversation that only the server can render
     written: str
     ids: tuple[Ids, Ids] | None  # of the prompt, of the completion
-    parts: frozenset[int] = frozenset()  # places of the completion's tokens that cut a character
+    parts: frozenset[int] = frozenset()  # indices of the completion's tokens that cut a character
 
 
 class _TokenEntry(BaseModel):
     id: int
-    piece: str | list[int] = ""  # bytes where they make no text by themselves
+    piece: str | list[int] = ""  # bytes if they are not a text
 
 
 class _Token(NamedTuple):
@@ -54,10 +54,10 @@ class _Tokens(BaseModel):
 
 
 class ServerTokenizer:
-    """Texts to token ids, or nothing where the server does not tell."""
+    """Converts texts to token ids, if the server supports it."""
 
     def __init__(self, connection: Connection, served: str, chat_keys: Json | None = None) -> None:
-        """chat_keys: what conversations are asked with besides, for their template."""
+        """`chat_keys` are added to conversations, for their template."""
         self._connection = connection
         self._served = served
         self._chat_keys = chat_keys or {}
@@ -65,24 +65,23 @@ class ServerTokenizer:
 
     @property
     def is_available(self) -> bool:
-        """Whether the server tells tokens; asked once."""
+        """True if the server has a tokenizer; tested once."""
         if self._offered is None:
             try:
                 self._tokens([self._text("a", special=True)])
             except Unavailable:
                 raise
-            except ScoringError:  # none, or a gateway that answers whatever is asked
+            except ScoringError:  # no tokenizer, or a gateway that answers anything
                 self._offered = False
             else:
                 self._offered = True
         return self._offered
 
     def read(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[TokenizedPrompt]:
-        """(N,) prompts with their completions.
+        """Return (N,) prompts with their completions.
 
-        Where the completion's beginning would merge with the prompt's end, it is read by itself:
-        the model was asked with the prompt's own tokens. Raises BadInput for a conversation where
-        the server has no way to write it out.
+        A completion whose start would merge with the prompt's end is tokenized separately. Raises
+        BadInput for a conversation that the server cannot render.
         """
         if not self.is_available:
             return [
@@ -96,21 +95,21 @@ class ServerTokenizer:
                 for prompt, text in zip(prompts, texts, strict=True)
             ]
         )
-        alone = self._tokens([self._text(written, special=False) for written in completions])
-        whole = self._tokens(
+        separately = self._tokens([self._text(written, special=False) for written in completions])
+        joined = self._tokens(
             [
                 self._text((text or "") + written, special=True)
                 for text, written in zip(texts, completions, strict=True)
             ]
         )
         afters = [
-            full[len(begin) :] if text is not None and full[: len(begin)] == begin else one
-            for text, begin, one, full in zip(texts, before, alone, whole, strict=True)
+            full[len(begin) :] if text is not None and full[: len(begin)] == begin else separate
+            for text, begin, separate, full in zip(texts, before, separately, joined, strict=True)
         ]
         return [_prompt_of(*four) for four in zip(texts, completions, before, afters, strict=True)]
 
     def _to_string(self, prompt: Prompt) -> str | None:
-        """The prompt as a string; None where it goes to the tokenizer as a conversation."""
+        """Return the prompt as a string; None: sent to the tokenizer as a conversation."""
         if prompt.turns is None:
             return prompt.text or ""
         turns = [turn.model_dump() for turn in prompt.turns]
@@ -125,8 +124,8 @@ class ServerTokenizer:
 
     def _to_messages(self, prompt: Prompt) -> Json:
         turns = [turn.model_dump() for turn in prompt.turns or ()]
-        asked = {"model": self._served, "messages": turns, "add_generation_prompt": True}
-        return {**asked, **self._chat_keys}
+        body = {"model": self._served, "messages": turns, "add_generation_prompt": True}
+        return {**body, **self._chat_keys}
 
     def _text(self, text: str, *, special: bool) -> Json:
         vllm = {"model": self._served, "prompt": text, "add_special_tokens": special}
@@ -142,7 +141,7 @@ class ServerTokenizer:
 def _plain(prompt: Prompt) -> str:
     if prompt.turns is not None:
         raise BadInput(
-            "the server does not tell how it writes a conversation out: give `text`",
+            "the server cannot render a conversation: send `text`",
             pointer="/prompts",
         )
     return prompt.text or ""
@@ -150,7 +149,7 @@ def _plain(prompt: Prompt) -> str:
 
 def _prompt_of(text: str | None, written: str, before: _Read, after: _Read) -> TokenizedPrompt:
     ids = tuple(token.id for token in before), tuple(token.id for token in after)
-    parts = frozenset(place for place, token in enumerate(after) if token.part)
+    parts = frozenset(index for index, token in enumerate(after) if token.part)
     return TokenizedPrompt(text, written, ids, parts)
 
 
@@ -167,7 +166,7 @@ def _read_tokens(answer: Any) -> _Read:
     )
 
 
-# What servers would else add of their own, or of the model's generation_config.json.
+# Overrides defaults of servers or of the model's generation_config.json.
 NEUTRAL: dict[str, Json] = {
     "vllm": {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0},
     "llamacpp": {"top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0},
@@ -175,63 +174,63 @@ NEUTRAL: dict[str, Json] = {
 
 
 def default_sampling(owner: str) -> Json:
-    """Fields with which this kind of server samples by temperature and top-p alone."""
+    """Return fields that make this kind of server sample by temperature and top-p only."""
     return NEUTRAL.get(owner, {})
 
 
 def generate(
     dialect: Dialect, prompts: Sequence[Prompt], sampling: Sampling, extra: Json
 ) -> list[Completion]:
-    """A completion of each prompt; conversations go through the server's chat template.
+    """Return a completion of each prompt; conversations use the server's chat template.
 
-    `finish` is the server's. Tokens are none where it did not tell those of the whole text: servers
-    refuse or leave out log-probabilities, and llama.cpp those of parts of characters. Reasoning is
-    no part of the text. Raises AnswerCut where a chat was cut before it came to its answer.
+    `finish` is the server's. A text has no tokens if the server did not return all of them: servers
+    reject or omit log-probabilities, and llama.cpp those of parts of characters. Reasoning is
+    separate from the text. Raises AnswerCut if a chat was cut before its answer.
     """
     bodies = [
         {
             **extra,
-            **_sampling(sampling, place if prompt.draw is None else prompt.draw),
+            **_sampling(sampling, index if prompt.draw is None else prompt.draw),
             **_prompt_body(prompt, sampling),
         }
-        for place, prompt in enumerate(prompts)
+        for index, prompt in enumerate(prompts)
     ]
-    chats = [place for place, prompt in enumerate(prompts) if prompt.turns is not None]
-    texts = [place for place, prompt in enumerate(prompts) if prompt.turns is None]
-    done: dict[int, Completion] = {}
-    for path, places in ((CHAT, chats), ("/completions", texts)):
-        answers = dialect.complete(path, [bodies[place] for place in places])
-        for place, answer in zip(places, answers, strict=True):
-            done[place] = _read_completion(answer)
-    return [done[place] for place in range(len(prompts))]
+    chats = [index for index, prompt in enumerate(prompts) if prompt.turns is not None]
+    texts = [index for index, prompt in enumerate(prompts) if prompt.turns is None]
+    completions: dict[int, Completion] = {}
+    for path, indices in ((CHAT, chats), ("/completions", texts)):
+        answers = dialect.complete(path, [bodies[index] for index in indices])
+        for index, answer in zip(indices, answers, strict=True):
+            completions[index] = _read_completion(answer)
+    return [completions[index] for index in range(len(prompts))]
 
 
-def seed_of(seed: int, place: int) -> int:
-    """The seed of a prompt's draws, whatever the others are; 31 bits, as all servers take."""
-    return int(np.random.SeedSequence([seed, place]).generate_state(1)[0] >> np.uint32(1))
+def seed_of(seed: int, index: int) -> int:
+    """Return the seed of a prompt's draws, independent of the others; 31 bits for all servers."""
+    return int(np.random.SeedSequence([seed, index]).generate_state(1)[0] >> np.uint32(1))
 
 
 def align_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]:
-    """The tokens that lie in the text, with their offsets."""
+    """Return the tokens in the text, with their offsets."""
     tokens = []
-    places = spans([piece.spelled for piece in pieces], text)
-    for piece, place in zip(pieces, places, strict=True):
-        if place is None:
+    offsets = spans([piece.spelled for piece in pieces], text)
+    for piece, span in zip(pieces, offsets, strict=True):
+        if span is None:
             continue
         if piece.logprob is None:
             raise AnswerUnread("the server gives no log-probability for a token")
-        # float32 on the server: the logarithm of a probability of 1 may come out above 0
+        # with float32 the logarithm of a probability of 1 may be above 0
         logprob = min(0.0, piece.logprob)
-        tokens.append(WrittenToken(id=piece.id, start=place[0], end=place[1], logprob=logprob))
+        tokens.append(WrittenToken(id=piece.id, start=span[0], end=span[1], logprob=logprob))
     return tokens
 
 
 def completion(
     text: str, tokens: Sequence[WrittenToken], finish: Literal["stop", "length", "given"]
 ) -> Completion:
-    """A completion whose tokens cover its text. A character that was cut off at the end is dropped.
+    """Return a completion whose tokens cover its text; a cut character at the end is dropped.
 
-    Raises ScoringError where the tokens end before the text does.
+    Raises ScoringError if the tokens end before the text.
     """
     covered = tokens[-1].end if tokens else 0
     if text[covered:].strip(CUT):
@@ -239,12 +238,12 @@ def completion(
     return Completion(text=text[:covered], tokens=tuple(tokens), finish=finish)
 
 
-def _sampling(sampling: Sampling, place: int) -> Json:
+def _sampling(sampling: Sampling, index: int) -> Json:
     body: Json = {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
         "max_tokens": sampling.max_tokens,
-        "seed": seed_of(sampling.seed, place),
+        "seed": seed_of(sampling.seed, index),
     }
     return {**body, "stop": list(sampling.stop)} if sampling.stop else body
 
@@ -257,49 +256,50 @@ def _prompt_body(prompt: Prompt, sampling: Sampling) -> Json:
 
 
 def _constrained(schema: str | None) -> Json:
-    """As OpenAI, vLLM, SGLang, llama.cpp and Ollama take it; the others refuse or ignore it."""
+    """Return the field of OpenAI, vLLM, SGLang, llama.cpp and Ollama; others reject or ignore
+    it."""
     if schema is None:
         return {}
-    asked = {"name": "answer", "schema": json.loads(schema)}
-    return {"response_format": {"type": "json_schema", "json_schema": asked}}
+    fields = {"name": "answer", "schema": json.loads(schema)}
+    return {"response_format": {"type": "json_schema", "json_schema": fields}}
 
 
-def _read_completion(found: ServerChoice) -> Completion:
-    text, finish = found.written, found.finish
-    if found.cut_by_reasoning:
+def _read_completion(choice: ServerChoice) -> Completion:
+    text, finish = choice.written, choice.finish
+    if choice.cut_by_reasoning:
         raise AnswerCut("the model was still reasoning when its tokens were used up: allow more")
     try:
-        done = completion(text, align_tokens(found.pieces or [], text), finish)
+        result = completion(text, align_tokens(choice.pieces or [], text), finish)
     except Unavailable:
         raise
     except ScoringError:
-        done = Completion(text=text, tokens=(), finish=finish)
-    return done.model_copy(update={"reasoning": found.reasoning or None})
+        result = Completion(text=text, tokens=(), finish=finish)
+    return result.model_copy(update={"reasoning": choice.reasoning or None})
 
 
-CUT = "\ufffd"  # what bytes that make no character are decoded to
+CUT = "\ufffd"  # decoded from bytes that are not a character
 
 Span = tuple[int, int]  # characters of the text, end exclusive
 
 
 def spans(pieces: Sequence[bytes], text: str) -> list[Span | None]:
-    """For each piece its characters in `text`; None for a piece that lies before or after it.
+    """Return the characters of each piece in `text`; None for a piece before or after it.
 
-    Ascending. A piece that holds a part of a character only is empty, its last one covers it.
-    Raises ScoringError where the pieces do not spell the text.
+    Ascending. A piece with only part of a character is empty; the last part covers it. Raises
+    ScoringError if the pieces do not spell the text.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     last = len(pieces) - 1
-    decoded = [decoder.decode(piece, final=place == last) for place, piece in enumerate(pieces)]
+    decoded = [decoder.decode(piece, final=index == last) for index, piece in enumerate(pieces)]
     spelled = "".join(decoded)
     starts = [0, *accumulate(map(len, decoded))][: len(decoded)]
-    for wanted in dict.fromkeys((text, text.rstrip(CUT))):
-        begins = (at for at in starts if spelled.startswith(wanted, at))
-        shift, end = next(begins, spelled.find(wanted)), len(wanted)
+    for candidate in dict.fromkeys((text, text.rstrip(CUT))):
+        begins = (at for at in starts if spelled.startswith(candidate, at))
+        shift, end = next(begins, spelled.find(candidate)), len(candidate)
         if shift >= 0:
             return [
-                _within(start - shift, start - shift + len(part), end)
-                for start, part in zip(starts, decoded, strict=True)
+                _within(start - shift, start - shift + len(piece), end)
+                for start, piece in zip(starts, decoded, strict=True)
             ]
     return _in_order(pieces, text)
 
@@ -311,32 +311,32 @@ def _within(start: int, end: int, length: int) -> Span | None:
 
 
 def _in_order(pieces: Sequence[bytes], text: str) -> list[Span | None]:
-    """Where parts of characters came as U+FFFD: they fill the gaps between whole pieces."""
-    found: list[Span | None] = [None] * len(pieces)
+    """Return spans where parts of characters came as U+FFFD: these fill the gaps."""
+    result: list[Span | None] = [None] * len(pieces)
     cursor, parts = 0, list[int]()
-    for place, spelled in enumerate(pieces):
+    for index, spelled in enumerate(pieces):
         try:
             piece = spelled.decode("utf-8")
-        except UnicodeDecodeError as error:  # it spells bytes, so that others must be missing
+        except UnicodeDecodeError as error:  # a token in bytes, so others must be missing
             raise AnswerUnread("the server's tokens do not spell its text") from error
         if not piece or CUT in piece:
-            parts.append(place)
+            parts.append(index)
             continue
         at = text.find(piece, cursor)
         if at < 0:
             continue
-        _fill(found, parts, (cursor, at))
-        found[place], cursor, parts = (at, at + len(piece)), at + len(piece), []
+        _fill(result, parts, (cursor, at))
+        result[index], cursor, parts = (at, at + len(piece)), at + len(piece), []
     if cursor < len(text):
-        _fill(found, parts, (cursor, len(text)))
-    return found
+        _fill(result, parts, (cursor, len(text)))
+    return result
 
 
-def _fill(found: list[Span | None], parts: Sequence[int], gap: Span) -> None:
+def _fill(result: list[Span | None], parts: Sequence[int], gap: Span) -> None:
     start, end = gap
     if end > start and not parts:
         raise AnswerUnread("the server's tokens do not spell its text")
-    for place in parts:
-        found[place] = (start, start)
+    for index in parts:
+        result[index] = (start, start)
     if parts:
-        found[parts[-1]] = gap
+        result[parts[-1]] = gap

@@ -1,12 +1,11 @@
-"""Pictures from Vega-Lite specifications, drawn on the server: no script reaches the browser.
+"""Draws charts from Vega-Lite specifications on the server, so no script reaches the browser.
 
-On a page colours are CSS variables, so that the same picture is right in light and dark; a `Plot`
-of a batch report stands alone, and its colours are those of a light page, or of a dark one.
+On a page colours are CSS variables, for light and dark. A `Plot` of a batch report stands alone and
+has the colours of a light or a dark page.
 
-A process of its own draws, since the engine holds Python's lock meanwhile. It starts with the first
-picture and ends with its caller. A process, not a pool: a pool cannot end a worker that hangs, and
-its workers import the program that runs. SVGs are kept for a while, so that a page that is looked
-at again costs nothing.
+A separate process draws, since the engine holds Python's lock. It starts with the first chart and
+ends with its caller. It is not a pool: a pool cannot end a worker that hangs, and its workers
+import the caller's program. SVGs are cached for a while.
 """
 
 from __future__ import annotations
@@ -37,27 +36,27 @@ NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 INK, MUTED, LINE = "var(--ink)", "var(--muted)", "var(--line)"
 BLUE, ORANGE, GREY = "var(--blue)", "var(--orange)", "var(--grey)"  # Okabe and Ito's
-LIGHT = {  # the variables where there is no page
+LIGHT = {  # the variables outside a page
     INK: "#1c1c22", MUTED: "#5a5a66", LINE: "#c9c9d2",
     BLUE: "#0072b2", ORANGE: "#d55e00", GREY: "#6e6e6e",
 }  # fmt: skip
-DARK = {  # the same in the dark
+DARK = {  # the same for a dark page
     INK: "#ececf1", MUTED: "#b0b0bc", LINE: "#4a4a55",
     BLUE: "#6cb8ec", ORANGE: "#f5a15a", GREY: "#8f8f9c",
 }  # fmt: skip
 PAPER, DARK_PAPER = "white", "#17171c"
-IN_THE_DARK = {LIGHT[one]: DARK[one] for one in LIGHT} | {
+IN_THE_DARK = {LIGHT[name]: DARK[name] for name in LIGHT} | {
     PAPER: DARK_PAPER, "#ffffff": DARK_PAPER, "#fff": DARK_PAPER, "#000": DARK[INK],
     "#000000": DARK[INK],
 }  # fmt: skip
 COLOUR = re.compile(r'(?<=[":; ])(?:white\b|#[0-9A-Fa-f]{3,6}\b)')
 POINTS_PER_INCH = 72
-NOT_DRAWN = "a picture is missing: it could not be drawn"
+NOT_DRAWN = "a chart is missing, since it could not be drawn"
 FONT = "sans-serif"
 
 CONFIG: dict[str, Any] = {
     "background": None,
-    "aria": False,  # the picture is hidden from readers that get its summary
+    "aria": False,  # screen readers get the summary instead
     "font": FONT,
     "view": {"stroke": None},
     "axis": {
@@ -78,20 +77,22 @@ CONFIG: dict[str, Any] = {
     "point": {"color": GREY, "filled": True},
 }
 TAG = re.compile(r"<[^<>]*>")
-NEEDLESS = re.compile(  # of a picture that is hidden from readers: what has no effect in a page
+NEEDLESS = re.compile(  # attributes without effect in a page
     r' (?:opacity="1"|pointer-events="none"|(?:aria-[a-z]+|role)="[^"]*"'
     r'|class="(?:mark-(?!symbol)|background|foreground)[^"]*")'
 )
 SIZE = re.compile(r'^<svg ([^>]*?) width="([\d.]+)" height="([\d.]+)"')
 
 PROGRAM = Path(__file__).with_name("process.py")
-VEGA_LITE = "5.21"  # of those that vl-convert carries
-SECONDS = 10.0  # for a picture of a page; the first one takes about one
-REPORT_SECONDS = 300.0  # of a report that is stored: beside a load the first one takes ten
-GRACE_SECONDS = 2  # then an orphan ends by itself
-TRIES = 2  # a process may have died since the last picture
-KEPT_BYTES = 8_000_000  # some hundred pictures
-KEPT_SECONDS = 3_600.0  # no text that is purged stays longer, not even a name on an axis
+VEGA_LITE = "5.21"  # a version included in vl-convert
+SECONDS = 10.0  # for a chart of a page; the first takes about one second
+REPORT_SECONDS = (
+    300.0  # for a chart of a stored report; on a busy machine the first takes ten seconds
+)
+GRACE_SECONDS = 2  # after which an orphan ends
+TRIES = 2  # a process may have died since the last chart
+KEPT_BYTES = 8_000_000  # a few hundred charts
+KEPT_SECONDS = 3_600.0  # limit for purged texts, such as a name on an axis
 DRAWN = b"+"
 
 logger = telemetry.logger(__name__)
@@ -99,7 +100,7 @@ logger = telemetry.logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A picture's title, its content in words, and the unit along its axis."""
+    """A chart's title, its content in words, and the unit of its axis."""
 
     title: str
     summary: str
@@ -111,7 +112,7 @@ Cell = str | float | None
 
 @dataclass(frozen=True, slots=True)
 class ChartTable:
-    """A chart's marks as numbers: names of columns, and rows; the first cell names its row."""
+    """A chart's marks as numbers; the first cell of a row is its name."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -119,10 +120,7 @@ class ChartTable:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture, and the same in words and as a table for whoever does not see it.
-
-    svg: empty: words and table alone.
-    """
+    """A chart, with the same content in words and as a table. An empty `svg` leaves these two."""
 
     title: str
     summary: str
@@ -131,9 +129,9 @@ class Chart:
 
 
 def render(spec: dict[str, Any], table: ChartTable, *, title: str, summary: str) -> Chart:
-    """The chart of this specification; the page's colours where it names none.
+    """Return the chart of a specification, in the page's colours unless it has its own.
 
-    Waits for a process that draws: not for the event loop. A picture that fails is left out.
+    Waits for the drawing process, so call it outside the event loop. A chart that fails has no SVG.
     """
     try:
         svg = painter().draw(_with_defaults(spec))
@@ -149,7 +147,7 @@ def render(spec: dict[str, Any], table: ChartTable, *, title: str, summary: str)
 def render_plot(
     spec: dict[str, Any], *, name: str, title: str, inches: tuple[float, float]
 ) -> Plot | None:
-    """A picture of exactly this width and height, in both formats; None where drawing fails."""
+    """Return a plot of exactly this size in both formats; None if drawing fails."""
     try:
         svg = report_painter().draw(_with_defaults(spec, background=PAPER))
         for variable, colour in LIGHT.items():
@@ -165,7 +163,7 @@ def render_plot(
 
 
 def in_the_dark(svg: str) -> str:
-    """A plot's picture in the colours of a dark page; colours that no plot of ours has stay."""
+    """Return a plot's SVG in the colours of a dark page; unknown colours stay."""
 
     def darker(colour: re.Match[str]) -> str:
         return IN_THE_DARK.get(colour[0].lower(), colour[0])
@@ -176,34 +174,34 @@ def in_the_dark(svg: str) -> str:
 def _with_defaults(spec: dict[str, Any], **config: Any) -> str:
     schema = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json"
     configured = CONFIG | config | spec.get("config", {})
-    whole = {"$schema": schema, **sanitize(spec), "config": configured}
-    return json.dumps(whole, sort_keys=True, separators=(",", ":"))
+    full = {"$schema": schema, **sanitize(spec), "config": configured}
+    return json.dumps(full, sort_keys=True, separators=(",", ":"))
 
 
 def sanitize(value: Any) -> Any:
-    """The same with no character that XML forbids: it would abort the process that draws."""
+    """Replace characters that XML forbids, which would abort the drawing process."""
     if isinstance(value, str):
         return NOT_XML.sub("\ufffd", value)
     if isinstance(value, Mapping):
-        return {key: sanitize(one) for key, one in value.items()}
-    return [sanitize(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: sanitize(item) for key, item in value.items()}
+    return [sanitize(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 class DrawError(Exception):
-    """There is no picture; the words must do."""
+    """A chart could not be drawn."""
 
 
 class Engine:
-    """A running drawing process. Methods raise OSError or EOFError where it has died."""
+    """A running drawing process. Methods raise OSError or EOFError if it has died."""
 
     def __init__(self, program: Path, seconds: float) -> None:
         self._seconds = seconds
-        self._here, there = Pipe()
-        with there:
+        self._pipe, child_pipe = Pipe()
+        with child_pipe:
             limit = math.ceil(seconds) + GRACE_SECONDS
             self._process = subprocess.Popen(  # noqa: S603 (our own program)
-                [sys.executable, "-P", program, str(there.fileno()), VEGA_LITE, str(limit)],
-                pass_fds=(there.fileno(),),
+                [sys.executable, "-P", program, str(child_pipe.fileno()), VEGA_LITE, str(limit)],
+                pass_fds=(child_pipe.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )
@@ -213,26 +211,26 @@ class Engine:
         return self._process.pid
 
     def draw(self, request: str) -> bytes:
-        """`+` and the picture, or `-` and why not. Raises NotDrawn where it takes too long."""
-        self._here.send_bytes(request.encode())
-        if not self._here.poll(self._seconds):
-            raise DrawError("it took too long")
-        return self._here.recv_bytes()
+        """Return `+` and the chart, or `-` and the error. Raises DrawError after the time limit."""
+        self._pipe.send_bytes(request.encode())
+        if not self._pipe.poll(self._seconds):
+            raise DrawError("drawing took too long")
+        return self._pipe.recv_bytes()
 
     def stop(self) -> None:
-        self._here.close()
+        self._pipe.close()
         self._process.kill()
         self._process.wait()
 
 
 class Painter:
-    """Draws for all threads, one picture at a time, and remembers."""
+    """Draws for all threads, one chart at a time, and caches SVGs."""
 
     def __init__(self, program: Path = PROGRAM, seconds: float = SECONDS) -> None:
         self._program, self._seconds = program, seconds
-        self._turn, self._shelf = Lock(), Lock()
+        self._drawing, self._caching = Lock(), Lock()
         self._engine: Engine | None = None
-        self._kept: TTLCache[bytes, str] = TTLCache(
+        self._cache: TTLCache[bytes, str] = TTLCache(
             KEPT_BYTES, KEPT_SECONDS, getsizeof=sys.getsizeof
         )
 
@@ -242,25 +240,25 @@ class Painter:
         return None if engine is None else engine.number
 
     def draw(self, spec: str) -> str:
-        """The SVG of a Vega-Lite specification in JSON. Raises NotDrawn."""
+        """Return the SVG of a Vega-Lite specification in JSON. Raises DrawError."""
         key = hashlib.sha256(spec.encode()).digest()
-        found = self._get_cached(key)
-        if found is None:
-            with self._turn:
-                found = self._get_cached(key) or self._draw(spec).decode()
-                with self._shelf:
-                    if sys.getsizeof(found) <= KEPT_BYTES:
-                        self._kept[key] = found
-        return found
+        svg = self._get_cached(key)
+        if svg is None:
+            with self._drawing:
+                svg = self._get_cached(key) or self._draw(spec).decode()
+                with self._caching:
+                    if sys.getsizeof(svg) <= KEPT_BYTES:
+                        self._cache[key] = svg
+        return svg
 
     def rasterize(self, svg: str) -> bytes:
-        """The PNG of an SVG, not kept. Raises NotDrawn."""
-        with self._turn:
+        """Return the PNG of an SVG, without caching. Raises DrawError."""
+        with self._drawing:
             return self._draw(svg[svg.index("<svg") :])
 
     def close(self) -> None:
-        """End the process; the next picture starts another."""
-        with self._turn:
+        """End the process; the next chart starts another."""
+        with self._drawing:
             self._stop()
         atexit.unregister(self.close)
 
@@ -275,12 +273,12 @@ class Painter:
             except (EOFError, OSError):
                 continue
             finally:
-                if answer is None:  # lest the next picture get the late answer
+                if answer is None:  # otherwise the next chart would get the late answer
                     self._stop()
             if answer.startswith(DRAWN):
                 return answer[1:]
-            raise DrawError("the engine refuses the specification")
-        raise DrawError("the process that draws has died")
+            raise DrawError("the engine rejects the specification")
+        raise DrawError("the drawing process has died")
 
     def _stop(self) -> None:
         if self._engine is not None:
@@ -288,17 +286,16 @@ class Painter:
             engine.stop()
 
     def _get_cached(self, key: bytes) -> str | None:
-        with self._shelf:
-            return self._kept.get(key)
+        with self._caching:
+            return self._cache.get(key)
 
 
 @lru_cache(maxsize=1)
 def painter() -> Painter:
-    """This process's painter."""
     return Painter()
 
 
 @lru_cache(maxsize=1)
 def report_painter() -> Painter:
-    """The painter of a worker's batch reports: nobody waits at a page, a busy machine has time."""
+    """Return the painter of batch reports, with more time, since no page waits."""
     return Painter(seconds=REPORT_SECONDS)

@@ -1,4 +1,4 @@
-"""Means with their intervals, as pictures of a batch report: one plot, or panels by measure."""
+"""Plots of means with intervals for batch reports: one plot, or panels by measure."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from shared.contracts.batches import Plot
 from shared.contracts.reports import Interval
 from shared.reports.charts.engine import BLUE, GREY, INK, POINTS_PER_INCH, render_plot, sanitize
 
-LABEL_LETTER = 5.6  # pixels for each letter of a row's name
-PANEL_EDGES, BETWEEN = 32, 22  # pixels: a panel's title and axis, and between two panels
+LABEL_LETTER = 5.6  # pixels per letter of a row's name
+PANEL_EDGES, BETWEEN = 32, 22  # pixels: a panel's title and axis, and the gap between panels
 
 Part = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """A named mean with its interval, in the unit of the axis. note: stands above the dot."""
+    """A named mean with its interval, in the unit of the axis; `note` is shown above the dot."""
 
     name: str
     mean: Interval
@@ -36,9 +36,9 @@ def interval_plot(
     chance: float,
     inches: tuple[float, float],
 ) -> Plot | None:
-    """A line a row on an axis from 0 to 1 in percent, and a dashed line at `chance`.
+    """Draw one row per line on an axis from 0 to 1 in percent, with a dashed line at `chance`.
 
-    titles: of the plot, and the lines above the picture.
+    titles: of the plot, and the lines above it.
     """
     panel = _panel(rows, unit=unit)
     at_chance = {"x": {"datum": chance, "type": "quantitative"}}
@@ -60,7 +60,7 @@ def interval_panels(
     title: str,
     inches: tuple[float, float],
 ) -> Plot | None:
-    """A titled panel each with the same rows, from 0 to 1; their names stand at the left only."""
+    """Draw titled panels with the same rows, from 0 to 1; row names are at the left only."""
     width, height = (POINTS_PER_INCH * side for side in inches)
     left = LABEL_LETTER * max((len(row.name) for _, rows in panels for row in rows), default=0)
     lines = -(-len(panels) // columns)
@@ -68,18 +68,18 @@ def interval_panels(
         "width": (width - left) / columns - BETWEEN,
         "height": (height - BETWEEN) / lines - PANEL_EDGES,
     }
-    made = [
+    cells = [
         {
-            **_panel(rows, named=place % columns == 0),
+            **_panel(rows, named=index % columns == 0),
             **size,
             "title": {"text": heading, "fontSize": 10, "fontWeight": "normal"},
         }
-        for place, (heading, rows) in enumerate(panels)
+        for index, (heading, rows) in enumerate(panels)
     ]
     spec = {
         "vconcat": [
-            {"hconcat": made[first : first + columns], "spacing": BETWEEN}
-            for first in range(0, len(made), columns)
+            {"hconcat": cells[first : first + columns], "spacing": BETWEEN}
+            for first in range(0, len(cells), columns)
         ],
         "spacing": BETWEEN / 2,
     }
@@ -87,7 +87,7 @@ def interval_panels(
 
 
 def _panel(rows: Sequence[IntervalRow], *, unit: str | None = None, named: bool = True) -> Part:
-    """unit: of an axis in percent; None: of one from 0 to 1 without a title."""
+    """Return a panel; `unit` names an axis in percent, None: an untitled axis from 0 to 1."""
     along: Part = {
         "type": "quantitative",
         "scale": {"domain": [0, 1], "nice": False},
@@ -103,8 +103,8 @@ def _panel(rows: Sequence[IntervalRow], *, unit: str | None = None, named: bool 
         "axis": {"title": None, "labelExpr": labels, "labelLimit": 0, "labelFontSize": 10},
     }
     values = [
-        {"place": place, "colour": row.colour, "note": row.note, **row.mean.model_dump()}
-        for place, row in enumerate(rows)
+        {"place": index, "colour": row.colour, "note": row.note, **row.mean.model_dump()}
+        for index, row in enumerate(rows)
     ]
     return {"data": {"values": values}, "layer": _panel_layers(along, down)}
 

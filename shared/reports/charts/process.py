@@ -1,7 +1,7 @@
-"""The process that draws: a Vega-Lite specification becomes SVG, an SVG becomes PNG.
+"""The drawing process: turns a Vega-Lite specification into SVG, and an SVG into PNG.
 
-It ends when the other end of its pipe is closed. `engine.Painter` starts it by its path, so it
-imports nothing of the project.
+It ends when the other end of its pipe is closed. `engine.Painter` starts it by path, so it imports
+nothing of the project.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from multiprocessing.connection import Connection
 import vl_convert
 
 DRAWN, REFUSED = b"+", b"-"
-DOTS_PER_INCH = 150 * 72 / 96  # of a PNG; vl-convert takes an SVG's 96 pixels an inch for 72
+DOTS_PER_INCH = 150 * 72 / 96  # of a PNG; vl-convert reads an SVG's 96 pixels per inch as 72
 
 
 def draw(request: str, version: str) -> bytes:
-    """The SVG of a specification in JSON, or the PNG of an SVG. Raises ValueError."""
+    """Return the SVG of a specification in JSON, or the PNG of an SVG. Raises ValueError."""
     if request.startswith("<"):
         return vl_convert.svg_to_png(request, ppi=DOTS_PER_INCH)
     return vl_convert.vegalite_to_svg(request, vl_version=version).encode()
 
 
 def run(caller: Connection, version: str, seconds: int) -> None:
-    """One picture after the other. seconds: that a picture may take; the kernel ends us then."""
+    """Draw one chart after another; the kernel ends the process if a chart takes `seconds`."""
     while True:
         try:
             request = caller.recv_bytes().decode()
-        except (EOFError, OSError):  # the caller has gone
+        except (EOFError, OSError):  # the caller has ended
             return
-        signal.alarm(seconds)  # also of an orphan that never comes back from the engine
+        signal.alarm(seconds)  # also ends an orphan that hangs in the engine
         try:
             answer = DRAWN + draw(request, version)
         except ValueError as error:

@@ -1,7 +1,7 @@
-"""The shapes of pictures as Vega-Lite specifications; numbers come in, nothing is computed here.
+"""Chart shapes as Vega-Lite specifications; nothing is computed here.
 
-Bars by group, a histogram with a mark, a matrix of shades, slopes between rankings, and a
-strip of random draws.
+Bars by group, a histogram with a mark, a matrix of shades, slopes between rankings, and a strip of
+random draws.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from shared.reports.charts.engine import (
 )
 from shared.reports.pages.page_text import significant
 
-BARS_WIDTH, BAR_HEIGHT = 220, 18  # pixels: the longest bar, one bar's height
-LETTER = 7.5  # pixels for each letter of a name: browsers' fonts differ in width
+BARS_WIDTH, BAR_HEIGHT = 220, 18  # pixels: length of the longest bar, height of a bar
+LETTER = 7.5  # pixels per letter of a name; fonts of browsers differ
 COLOURS = (GREY, BLUE, ORANGE)
 
 Values = Mapping[str, float]  # group → value
@@ -37,9 +37,9 @@ Part = dict[str, Any]
 def bars(
     series: Sequence[tuple[str, Values]], caption: Caption, *, top: float | None = None
 ) -> Chart:
-    """series: at most three sources and their values; groups stand in the first one's order.
+    """Draw bars of at most three sources; groups have the order of the first.
 
-    top: where the axis ends; None: where the data do. A value that is missing has no bar.
+    top: end of the axis; None: by the data. A missing value has no bar.
     """
     rows: list[Part] = [
         {"group": group, "series": name, "value": value, "says": f"{value:.2f}"}
@@ -70,7 +70,6 @@ def bars(
 
 
 def _group(across: Part, names: list[str]) -> Part:
-    """The bars of one group, a source each, and their numbers."""
     source: Part = {"field": "series", "type": "nominal"}
     down = {
         **source,
@@ -95,17 +94,17 @@ def _group(across: Part, names: list[str]) -> Part:
 
 HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 320, 130
 DRAWS = "random draws"
-HALF = 0.005  # of a single bar's width
+HALF = 0.005  # half the width of a single bar
 
 
-def histogram(counted: Histogram, observed: float, caption: Caption) -> Chart:
-    """observed: marked by a line, in the unit of the bins."""
+def histogram(counts: Histogram, observed: float, caption: Caption) -> Chart:
+    """Draw a histogram with a line at `observed`, in the unit of the bins."""
     across = {
         "type": "quantitative",
         "scale": {"zero": False, "nice": True},
         "title": caption.unit,
     }
-    bins = _bins(counted)
+    bins = _bins(counts)
     spec = {
         "width": HISTOGRAM_WIDTH,
         "height": HISTOGRAM_HEIGHT,
@@ -117,35 +116,35 @@ def histogram(counted: Histogram, observed: float, caption: Caption) -> Chart:
                     "x": {"field": "from", "bin": {"binned": True}, **across},
                     "x2": {"field": "to"},
                     "y": {"field": "count", "type": "quantitative", "title": DRAWS},
-                    "y2": {"datum": 0},  # else a bar with two ends across has no height
+                    "y2": {"datum": 0},  # otherwise a bar with two x values has no height
                 },
             },
             *_mark(observed, "observed", across, BLUE, dy=-6, baseline="bottom"),
         ],
     }
     rows = (
-        (f"{significant(one['from'])} to {significant(one['to'])}", one["count"])
-        for one in bins
-        if one["count"]
+        (f"{significant(row['from'])} to {significant(row['to'])}", row["count"])
+        for row in bins
+        if row["count"]
     )
     table = ChartTable((caption.unit, DRAWS), tuple(rows))
     return render(spec, table, title=caption.title, summary=caption.summary)
 
 
-def _bins(counted: Histogram) -> list[Part]:
-    """Equal values make one bar of a visible width."""
-    low, high, counts = counted.low, counted.high, counted.counts
+def _bins(histogram: Histogram) -> list[Part]:
+    low, high, counts = histogram.low, histogram.high, histogram.counts
     step = (high - low) / len(counts) if high > low else 0.0
-    if not step:
+    if not step:  # equal values make one bar of a visible width
         return [{"from": low - HALF, "to": low + HALF, "count": sum(counts)}]
     return [
-        {"from": low + place * step, "to": low + (place + 1) * step, "count": count}
-        for place, count in enumerate(counts)
+        {"from": low + index * step, "to": low + (index + 1) * step, "count": count}
+        for index, count in enumerate(counts)
     ]
 
 
 def _mark(value: float, says: str, across: Part, color: str, **label: Any) -> list[Part]:
-    """A vertical line at the value, and its name. label: properties of the name's mark."""
+    """Return a vertical line at the value, and its name; `label` are properties of the name's
+    mark."""
     data = {"values": [{"at": value, "says": says}]}
     at = {"field": "at", **across}
     return [
@@ -162,14 +161,16 @@ def _mark(value: float, says: str, across: Part, color: str, **label: Any) -> li
     ]
 
 
-MOST = 24  # rows: more could not be read
-WIDE = 10  # up to so many rows the cells are large
-FAINTEST, DARKEST = 0.04, 0.5  # of the colour: the number must stay readable on it
+MOST = 24  # rows; more would be unreadable
+WIDE = 10  # up to this many rows cells are large
+FAINTEST, DARKEST = 0.04, 0.5  # opacity of the colour; the number must stay readable
 
 
 def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary: str) -> Chart:
-    """values: (n, n) in [0, 1], darker = larger; the first 24 rows. what: a row's name, numbered
-    from 1."""
+    """Draw the first 24 rows of (n, n) values in [0, 1], darker = larger.
+
+    `what` names a row, numbered from 1.
+    """
     shown = [row[:MOST] for row in values[:MOST]]
     axis: dict[str, Any] = {"title": what, "labelAngle": 0, "domain": False, "ticks": False}
     cells = [
@@ -177,7 +178,7 @@ def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary:
         for i, row in enumerate(shown, 1)
         for j, value in enumerate(row, 1)
     ]
-    # a share of one colour mixes with the page's own ground, light or dark
+    # transparency mixes the colour with the page's background, light or dark
     shades = {"domain": [0, 1], "range": [FAINTEST, DARKEST]}
     opacity = {"field": "value", "type": "quantitative", "scale": shades, "legend": None}
     spec = {
@@ -199,26 +200,28 @@ def matrix(values: Sequence[Sequence[float]], *, what: str, title: str, summary:
             },
         ],
     }
-    rows: list[tuple[Cell, ...]] = [(f"{what} {place}", *row) for place, row in enumerate(shown, 1)]
-    table = ChartTable((what, *(str(place) for place in range(1, len(shown) + 1))), tuple(rows))
+    rows: list[tuple[Cell, ...]] = [
+        (f"{what} {number}", *row) for number, row in enumerate(shown, 1)
+    ]
+    table = ChartTable((what, *(str(number) for number in range(1, len(shown) + 1))), tuple(rows))
     return render(spec, table, title=title, summary=summary)
 
 
-COLUMN, ROW, LEAST = 150, 34, 90  # pixels: between two rankings, between two places, height
+COLUMN, ROW, LEAST = 150, 34, 90  # pixels: between two rankings, between two ranks, least height
 
-Ranks = Mapping[str, float]  # option → place, 1 = best
+Ranks = Mapping[str, float]  # option → rank, 1 = best
 Column = tuple[str, Ranks]
 
 
 def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
-    """columns: rankings with their names, left to right, of the same options.
+    """Draw rankings of the same options, left to right, with their names.
 
-    An option that moves has a thick orange line, one that stays a thin grey one; options that tie
-    share a point and its label.
+    An option that moves has a thick orange line, one that stays a thin grey one. Tied options share
+    a point and its label.
     """
     worst = max((rank for _, ranks in columns for rank in ranks.values()), default=1.0)
     axis = {"orient": "top", "labelAngle": 0, "grid": True, "domain": False, "ticks": False}
-    place: Part = {
+    encoding: Part = {
         "x": {
             "field": "ranking",
             "type": "nominal",
@@ -240,12 +243,12 @@ def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
         "width": COLUMN * len(columns),
         "height": max(LEAST, int(ROW * worst)),
         "layer": [
-            _lines([row for pair in pairwise(columns) for row in _line_ends(*pair)], place),
+            _lines([row for pair in pairwise(columns) for row in _line_ends(*pair)], encoding),
             {
                 "data": {"values": [point for column in columns for point in _add_labels(column)]},
                 "layer": [
-                    {"mark": {"type": "point", "size": 60, "color": INK}, "encoding": place},
-                    {"mark": labels, "encoding": {**place, "text": {"field": "keys"}}},
+                    {"mark": {"type": "point", "size": 60, "color": INK}, "encoding": encoding},
+                    {"mark": labels, "encoding": {**encoding, "text": {"field": "keys"}}},
                 ],
             },
         ],
@@ -257,20 +260,19 @@ def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
 
 
 def _line_ends(left: Column, right: Column) -> list[Part]:
-    """Both ends of every line between two rankings."""
-    found = []
+    ends = []
     for option in (key for key in left[1] if key in right[1]):
         moved = "moved" if left[1][option] != right[1][option] else "stayed"
         line = f"{option} {left[0]}"
-        found += [
+        ends += [
             {"line": line, "ranking": name, "rank": ranks[option], "moved": moved}
             for name, ranks in (left, right)
         ]
-    return found
+    return ends
 
 
 def _add_labels(column: Column) -> list[Part]:
-    """A point a place, with the keys of all options that share it."""
+    """Return one point per rank, with the keys of all options that share it."""
     name, ranks = column
     return [
         {
@@ -282,14 +284,14 @@ def _add_labels(column: Column) -> list[Part]:
     ]
 
 
-def _lines(rows: list[Part], place: Part) -> Part:
+def _lines(rows: list[Part], encoding: Part) -> Part:
     kinds = {"field": "moved", "type": "nominal", "legend": None}
     domain = ["moved", "stayed"]
     return {
         "data": {"values": rows},
         "mark": "line",
         "encoding": {
-            **place,
+            **encoding,
             "detail": {"field": "line", "type": "nominal"},
             "color": {**kinds, "scale": {"domain": domain, "range": [ORANGE, GREY]}},
             "strokeWidth": {**kinds, "scale": {"domain": domain, "range": [3, 1.5]}},
@@ -298,14 +300,14 @@ def _lines(rows: list[Part], place: Part) -> Part:
 
 
 STRIP_WIDTH, STRIP_HEIGHT = 420, 90
-CELLS = 60  # across the strip: draws of one cell stand on each other
-FEWEST_ROWS = 8  # so that a few dots stay small and at the foot
-NARROWEST = 0.01  # of the axis, where every value is zero
-LABEL_TURNS = 0.7  # of the axis: beyond it the label stands on the left
+CELLS = 60  # across the strip; draws of one cell are stacked
+FEWEST_ROWS = 8  # keeps a few dots small and at the bottom
+NARROWEST = 0.01  # length of the axis if every value is zero
+LABEL_TURNS = 0.7  # share of the axis beyond which the label is on the left
 
 
 def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: str) -> Chart:
-    """draws, observed: at least 0, in the same unit. says: the observed value's name."""
+    """Draw a strip of draws with a line at `observed`, named `says`; all values are at least 0."""
     high = max(NARROWEST, observed, *draws)
     across = {
         "type": "quantitative",
@@ -314,11 +316,11 @@ def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: st
     }
     counts = Counter(significant(draw) for draw in sorted(draws))
     table = ChartTable((caption.unit, DRAWS), tuple(counts.items()))
-    on_the_left = observed / high > LABEL_TURNS  # so that the label stays inside the picture
+    on_the_left = observed / high > LABEL_TURNS  # keeps the label inside the chart
     side = {"align": "right", "dx": -6} if on_the_left else {"align": "left", "dx": 6}
     heights: Counter[int] = Counter()
     dots = []
-    for draw in draws:  # each on top of those before it in the same cell
+    for draw in draws:  # stack the dots of a cell
         cell = round(draw / high * CELLS)
         dots.append({"at": draw, "row": heights[cell]})
         heights[cell] += 1

@@ -1,7 +1,7 @@
-"""Texts, numbers and verdicts as pages show them: pure, without a template.
+"""Texts, numbers and verdicts for pages: pure, without a template.
 
 Marks cut a text into pieces that a template prints one by one. A heat map joins neighbours of the
-same warmth, so that a thousand tokens stay a light page. A language is what the script tells
+same warmth, so that a page with a thousand tokens stays small. A language is detected by script
 (Unicode 17.0, blocks of Hangul, Hiragana, Katakana and CJK Unified Ideographs).
 """
 
@@ -19,28 +19,24 @@ from shared.contracts.questions import Option
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A marked stretch of a text.
-
-    start, end: character offsets (code points), end exclusive.
-    kind: the CSS class is `mark-<kind>`. label: said to whoever cannot see the colour.
-    """
+    """A marked passage of a text, in character offsets (code points), end exclusive."""
 
     start: int
     end: int
-    kind: str
-    label: str = ""
+    kind: str  # the CSS class is `mark-<kind>`
+    label: str = ""  # for readers who cannot see the colour
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A stretch of text between two borders, and every mark that covers it."""
+    """A piece of text between two borders, and every mark that covers it."""
 
     text: str
     marks: tuple[Mark, ...] = ()
 
     @property
     def classes(self) -> str:
-        """The CSS classes of all its marks."""
+        """The CSS classes of all marks."""
         return " ".join(dict.fromkeys(f"mark-{mark.kind}" for mark in self.marks))
 
     @property
@@ -49,23 +45,23 @@ class MarkedText:
 
 
 def pieces(text: str, marks: Iterable[Mark]) -> list[MarkedText]:
-    """The text in order, whole: joined, the pieces are the text. Marks may overlap.
+    """Return the text in order as pieces that join to it. Marks may overlap.
 
-    A mark that reaches beyond the text is cut off at its end; an empty one marks nothing.
+    A mark is cut off at the end of the text; an empty one marks nothing.
     """
     inside = [mark for mark in marks if mark.start < min(mark.end, len(text))]
     cuts = {0, len(text), *(cut for m in inside for cut in (m.start, min(m.end, len(text))))}
     opening = sorted(inside, key=lambda mark: mark.start)
     covering: list[Mark] = []
-    found: list[MarkedText] = []
+    result: list[MarkedText] = []
     upcoming = 0
     for start, end in pairwise(sorted(cuts)):
         covering = [mark for mark in covering if mark.end > start]
         while upcoming < len(opening) and opening[upcoming].start <= start:
             covering.append(opening[upcoming])
             upcoming += 1
-        found.append(MarkedText(text[start:end], tuple(covering)))
-    return found
+        result.append(MarkedText(text[start:end], tuple(covering)))
+    return result
 
 
 LEVELS = 9
@@ -73,7 +69,7 @@ LEVELS = 9
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """A token. start, end: character offsets (code points), end exclusive. level: -9 to 9."""
+    """A token in character offsets (code points), end exclusive; level: -9 to 9."""
 
     start: int
     end: int
@@ -90,7 +86,7 @@ class Stretch:
 
     @property
     def heat(self) -> str:
-        """Its CSS class; empty where it is neither warm nor cold."""
+        """The CSS class; "" for level 0."""
         if not self.level:
             return ""
         return f"heat-{'p' if self.level > 0 else 'n'}{abs(self.level)}"
@@ -105,45 +101,51 @@ class TokenRun:
 
 
 def level(value: float | None, largest: float) -> int:
-    """The value as a share of the largest magnitude, in ninths: -9 to 9."""
+    """Return the value as a share of the largest magnitude, in ninths: -9 to 9."""
     if value is None or largest <= 0:
         return 0
     return round(LEVELS * (value / largest))
 
 
 def runs(text: str, tokens: Iterable[Warm]) -> tuple[TokenRun, ...]:
-    """The text in order, whole: joined, the stretches are the text."""
+    """Return the text in order as stretches that join to it."""
     covering = _fill(len(text), _disjoint(tokens, len(text)))
-    found = []
+    token_runs = []
     for outlined, run in groupby(covering, key=lambda token: token.outlined):
-        alike = [(warmth, [*same]) for warmth, same in groupby(run, key=lambda token: token.level)]
-        stretches = (Stretch(text[same[0].start : same[-1].end], at) for at, same in alike)
-        found.append(TokenRun(tuple(stretches), outlined))
-    return tuple(found)
+        levels = [
+            (warmth, [*tokens_of_level])
+            for warmth, tokens_of_level in groupby(run, key=lambda token: token.level)
+        ]
+        stretches = (
+            Stretch(text[tokens_of_level[0].start : tokens_of_level[-1].end], at)
+            for at, tokens_of_level in levels
+        )
+        token_runs.append(TokenRun(tuple(stretches), outlined))
+    return tuple(token_runs)
 
 
-def stretches(found: Iterable[TokenRun]) -> int:
-    """How many elements a page needs for these: what they weigh."""
-    return sum(run.outlined + sum(1 for stretch in run.stretches if stretch.level) for run in found)
+def stretches(lines: Iterable[TokenRun]) -> int:
+    """Return the number of elements that a page needs for these runs."""
+    return sum(run.outlined + sum(1 for stretch in run.stretches if stretch.level) for run in lines)
 
 
 def _disjoint(tokens: Iterable[Warm], length: int) -> list[Warm]:
-    """In order, without overlaps: of tokens that are parts of one character the warmest counts."""
-    found: list[Warm] = []
+    """Return tokens in order without overlaps; of parts of one character the warmest counts."""
+    result: list[Warm] = []
     for token in sorted(tokens, key=lambda token: (token.start, token.end)):
-        reached = found[-1].end if found else 0
+        reached = result[-1].end if result else 0
         start, end = max(token.start, reached), min(token.end, length)
         if start < end:
-            found.append(replace(token, start=start, end=end))
-        elif found and token.start < token.end <= reached:
-            last = found[-1]
+            result.append(replace(token, start=start, end=end))
+        elif result and token.start < token.end <= reached:
+            last = result[-1]
             warmth = max(last.level, token.level, key=abs)
-            found[-1] = replace(last, level=warmth, outlined=last.outlined or token.outlined)
-    return found
+            result[-1] = replace(last, level=warmth, outlined=last.outlined or token.outlined)
+    return result
 
 
 def _fill(length: int, tokens: Sequence[Warm]) -> Iterator[Warm]:
-    """The tokens and what lies between them: as its neighbours are where these are alike."""
+    """Yield the tokens and the gaps between them, which take the warmth of equal neighbours."""
     before = Warm(0, 0)
     for token in tokens:
         if before.end < token.start:
@@ -156,9 +158,9 @@ def _fill(length: int, tokens: Sequence[Warm]) -> Iterator[Warm]:
         yield Warm(before.end, length)
 
 
-MOST_LOOKED = 2_000  # characters: the script shows early
-MOST_OTHERS = 2  # letters of other scripts a letter of these: an English text with a name in it
-FEWEST = 0.05  # of the letters: below that a word is quoted
+MOST_LOOKED = 2_000  # characters; the script shows early
+MOST_OTHERS = 2  # letters of other scripts per letter; more is an English text with a name
+FEWEST = 0.05  # of the letters; less is a quoted word
 
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff\uffa0-\uffdc]")
 _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
@@ -166,10 +168,10 @@ _HAN = re.compile("[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0002000
 
 
 def language_of(text: str) -> str:
-    """`ko`, `ja` or `zh`; empty (HTML: not known) for every other script and for too few of these.
+    """Return `ko`, `ja` or `zh`; "" for other scripts and for few letters of these.
 
-    Korean where there is Hangul, Japanese where there is kana, else Chinese: a text of Han alone
-    can be Japanese or Korean too.
+    Korean with Hangul, Japanese with kana, otherwise Chinese, though a text of Han alone can be
+    Japanese or Korean.
     """
     begin = text[:MOST_LOOKED]
     hangul, kana, han = (len(script.findall(begin)) for script in (_HANGUL, _KANA, _HAN))
@@ -183,14 +185,14 @@ def language_of(text: str) -> str:
 
 
 def moment(unix_seconds: float | None) -> str:
-    """A time as people read it, in UTC."""
+    """Return a time in UTC for readers."""
     if unix_seconds is None:
         return "–"
     return datetime.fromtimestamp(unix_seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def span(seconds: float | None) -> str:
-    """A length of time."""
+    """Return a duration for readers."""
     if seconds is None:
         return "–"
     if seconds < 1:
@@ -199,7 +201,7 @@ def span(seconds: float | None) -> str:
 
 
 def significant(value: float | int | str | None, digits: int = 3) -> str:
-    """A number with so many decimals, shorter where they are zeros; what is no number as it is."""
+    """Return a number with `digits` decimals without trailing zeros; other values as text."""
     if value is None:
         return "–"
     if isinstance(value, bool | str | int):
@@ -211,15 +213,15 @@ def significant(value: float | int | str | None, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in whole percent, as pages, reports and the command line write it."""
+    """Return a share in whole percent, as pages, reports and the command line do."""
     return f"{100 * share:.0f} %"
 
 
-LEAST_P = 0.001  # a smaller p-value is shown as below it
+LEAST_P = 0.001  # smaller p-values are shown as below it
 
 
 def p_value(value: float | None) -> str:
-    """Three decimals, and never shown as 0; as the command line shows it."""
+    """Return three decimals, and never 0, as the command line does."""
     if value is None:
         return "–"
     if value < LEAST_P:
@@ -228,22 +230,18 @@ def p_value(value: float | None) -> str:
 
 
 def thousands(count: int) -> str:
-    """With thin spaces, which break no line, between thousands."""
+    """Return thousands separated by thin spaces, which break no line."""
     return f"{count:,}".replace(",", "\u202f")
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseTable:
-    """An answer as the page of any result shows it: one row each that was asked.
+    """The rows of an answer on the page of any result."""
 
-    lead: the first sentence. field: of the report, the list that has these rows.
-    subjects: the texts that its rows are about. columns: names of the numbers in a row.
-    """
-
-    lead: str
-    field: str = ""
-    subjects: Sequence[str] = ()
-    columns: Sequence[str] = ()
+    lead: str  # the first sentence
+    field: str = ""  # the report's list with these rows
+    subjects: Sequence[str] = ()  # texts of the rows
+    columns: Sequence[str] = ()  # names of the numbers in a row
 
 
 def counted(count: int, noun: str) -> str:
@@ -253,14 +251,14 @@ def counted(count: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """An option by its letter; `text` is "" where it was not kept."""
+    """An option by its letter; `text` is "" if it was not kept."""
 
     key: str
     text: str
 
 
 def choices(options: Iterable[Option] | None, keys: Collection[str]) -> tuple[OptionRow, ...]:
-    """In the order in which they were shown; where that is not known, `keys` by letter."""
+    """Return the options in the order shown; if unknown, `keys` by letter."""
     if options is None:
         return tuple(OptionRow(key, "") for key in sorted(keys))
     return tuple(OptionRow(option.key, option.text) for option in options)

@@ -1,7 +1,7 @@
-"""What a metric's batch report shows first: charts of counts, of values and of intervals, as data.
+"""The charts of a metric's batch report, as data: counts, values and intervals.
 
-A metric's `page.py` makes them in its `design`, out of the stored report, which may be of another
-version of the service: what is not there is left out.
+A metric's `design` in `page.py` makes them from the stored report, which may be of another version
+of the service, so missing fields are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shared.reports.pages.page_text import significant
 from shared.reports.pages.report_summary import is_interval
 
 MOST_BARS = 15
-AT_ONCE = 4  # of many of a kind, whose charts would be too heavy for a page together
+AT_ONCE = 4  # of many charts of a kind, which would be too heavy for a page
 Bounds = tuple[float, float]
 Pair = tuple[str, str]  # a filter of the results table, and its value
 GOOD, NEUTRAL, BAD, NONE = "holds_up", "neutral", "problem_found", "not_tested"  # colours
@@ -28,22 +28,17 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class CountBars:
-    """Counts of one kind. bars: (name, count), the most frequent first, or in their own order.
-    other: of those not shown. filters: name of a bar → what an address says of its lines, and
-    within: of the results that the chart is about, where these are not all.
-    stacked: whether they are shares of one whole, which one bar shows besides. tones: name of a bar
-    → the verdict in whose colour it stands, where one is good or bad. number: of what it is about,
-    among many of a kind, of which a page draws `AT_ONCE`."""
+    """Counts of one kind."""
 
     title: str
-    bars: Sequence[tuple[str, int]]
+    bars: Sequence[tuple[str, int]]  # (name, count), most frequent first or in their own order
     note: str = ""
-    other: int = 0
-    filters: Mapping[str, Pair] = field(default_factory=dict)
-    within: Sequence[Pair] = ()
-    stacked: bool = False
-    tones: Mapping[str, str] = field(default_factory=dict)
-    number: int | None = None
+    other: int = 0  # count of bars not shown
+    filters: Mapping[str, Pair] = field(default_factory=dict)  # bar → filter of its lines
+    within: Sequence[Pair] = ()  # filters of the results that the chart is about
+    stacked: bool = False  # shares of one whole
+    tones: Mapping[str, str] = field(default_factory=dict)  # bar → verdict, for its colour
+    number: int | None = None  # among many of a kind, of which a page draws `AT_ONCE`
 
     @property
     def most(self) -> int:
@@ -55,12 +50,12 @@ class CountBars:
 
     @property
     def segments(self) -> list[tuple[str, int, float, float]]:
-        """(name, count, where it begins, its share of the whole), side by side."""
-        found, start = [], 0
+        """(name, count, start, share of the whole), side by side."""
+        segments, start = [], 0
         for name, count in self.bars:
-            found.append((name, count, start / self.whole, count / self.whole))
+            segments.append((name, count, start / self.whole, count / self.whole))
             start += count
-        return found
+        return segments
 
     @property
     def is_empty(self) -> bool:
@@ -69,29 +64,25 @@ class CountBars:
 
 @dataclass(frozen=True)
 class HistogramBin:
-    """low, high: its borders, as words. range: the borders that an address filters by."""
-
     low: str
     high: str
     count: int
-    range: tuple[float, float]
+    range: tuple[float, float]  # borders for a filter
 
 
 @dataclass(frozen=True)
 class HistogramBars:
-    """Values in equal bins. unit: what lies in a bin. mark: a value with a line of its own, and
-    what it is. expected: the height of every bin if all were chance. part: the number of a result
-    that an address filters its lines by. number: as of `CountBars`."""
+    """Values in equal bins."""
 
     title: str
     counts: Sequence[int]
     bounds: Bounds
     unit: str
-    mark: tuple[float, str] | None = None
-    expected: float | None = None
-    part: str = ""
+    mark: tuple[float, str] | None = None  # a value with a line, and its name
+    expected: float | None = None  # height of every bin by chance
+    part: str = ""  # number of a result, for filters of its lines
     note: str = ""
-    number: int | None = None
+    number: int | None = None  # as in `CountBars`
 
     @property
     def bins(self) -> list[HistogramBin]:
@@ -103,12 +94,11 @@ class HistogramBars:
 
     @property
     def most(self) -> float:
-        """The height of the chart."""
         return max(max(self.counts), self.expected or 0) or 1
 
     @property
     def mark_place(self) -> float | None:
-        """Where the mark lies, [0, 1]."""
+        """The position of the mark, [0, 1]."""
         if self.mark is None:
             return None
         low, high = self.bounds
@@ -117,12 +107,12 @@ class HistogramBars:
     @property
     def summary(self) -> str:
         """The chart in words."""
-        fullest = max(self.bins, key=lambda one: one.count)
-        said = f"{sum(self.counts):,} {self.unit}; most, {fullest.count:,}, from {fullest.low} to "
-        said += f"{fullest.high}."
+        fullest = max(self.bins, key=lambda item: item.count)
+        text = f"{sum(self.counts):,} {self.unit}; most, {fullest.count:,}, from {fullest.low} to "
+        text += f"{fullest.high}."
         if self.expected is not None:
-            said += f" Chance alone would put {significant(self.expected)} in each bar."
-        return said
+            text += f" Chance alone would put {significant(self.expected)} in each bar."
+        return text
 
     @property
     def is_empty(self) -> bool:
@@ -131,7 +121,7 @@ class HistogramBars:
 
 @dataclass(frozen=True)
 class ForestRow:
-    """An estimate. level: what chance, or whoever does not look, has."""
+    """An estimate; `level` is the value by chance."""
 
     name: str
     interval: Record
@@ -141,7 +131,7 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class Forest:
-    """Estimates on one scale, a row each."""
+    """Estimates on one scale, one per row."""
 
     title: str
     rows: Sequence[ForestRow]
@@ -153,7 +143,7 @@ class Forest:
         return not self.rows
 
     def place(self, value: float | None) -> float | None:
-        """Where a value lies on the scale, [0, 1]."""
+        """Return the position of a value on the scale, [0, 1]."""
         if value is None:
             return None
         low, high = self.bounds
@@ -164,49 +154,47 @@ Block = CountBars | HistogramBars | Forest
 
 
 def count_bars(
-    title: str, counted: Record, note: str = "", filters: Mapping[str, Pair] = NO_FILTERS
+    title: str, counts: Record, note: str = "", filters: Mapping[str, Pair] = NO_FILTERS
 ) -> CountBars:
-    counts = _counts(counted)
-    ordered = sorted((one for one in counts if one[1]), key=lambda one: (-one[1], one[0]))
-    left = sum(count for _, count in ordered[MOST_BARS:])
-    return CountBars(title, ordered[:MOST_BARS], note, left, filters)
+    ordered = sorted(_counts(counts), key=lambda row: (-row[1], row[0]))
+    other = sum(count for _, count in ordered[MOST_BARS:])
+    return CountBars(title, ordered[:MOST_BARS], note, other, filters)
 
 
 def stacked_bar(
     title: str,
-    counted: Record,
+    counts: Record,
     note: str = "",
     filters: Mapping[str, Pair] = NO_FILTERS,
-    **more: Any,
+    **fields: Any,
 ) -> CountBars:
-    """Shares of one whole, in their own order. more: the other fields."""
-    counts = [one for one in _counts(counted) if one[1]]
-    return CountBars(title, counts, note, filters=filters, stacked=True, **more)
+    """Return shares of one whole, in their own order."""
+    return CountBars(title, _counts(counts), note, filters=filters, stacked=True, **fields)
 
 
-def histogram_bars(title: str, found: Record, unit: str, **more: Any) -> HistogramBars:
-    """Of a report's histogram; without bars where it has none. more: the other fields."""
-    counts, bounds = found.get("counts"), (found.get("low"), found.get("high"))
-    told = isinstance(counts, list) and all(isinstance(one, int) for one in counts)
-    low, high = (float(one) if isinstance(one, int | float) else None for one in bounds)
-    if not told or low is None or high is None or low >= high:
+def histogram_bars(title: str, histogram: Record, unit: str, **fields: Any) -> HistogramBars:
+    """Return the bars of a report's histogram, or an empty chart."""
+    counts, bounds = histogram.get("counts"), (histogram.get("low"), histogram.get("high"))
+    is_valid = isinstance(counts, list) and all(isinstance(count, int) for count in counts)
+    low, high = (float(end) if isinstance(end, int | float) else None for end in bounds)
+    if not is_valid or low is None or high is None or low >= high:
         return HistogramBars(title, (0,), UNIT, unit)
-    return HistogramBars(title, counts or (0,), (low, high), unit, **more)
+    return HistogramBars(title, counts or (0,), (low, high), unit, **fields)
 
 
-def _counts(counted: Record) -> list[tuple[str, int]]:
-    return [(str(name), count) for name, count in counted.items() if isinstance(count, int)]
+def _counts(counts: Record) -> list[tuple[str, int]]:
+    return [(str(name), n) for name, n in counts.items() if isinstance(n, int) and n]
 
 
 def forest(
-    title: str, found: Record, *, bounds: Bounds = UNIT, level: float | None = None, note: str = ""
+    title: str, means: Record, *, bounds: Bounds = UNIT, level: float | None = None, note: str = ""
 ) -> Forest:
-    rows = [ForestRow(str(name), one, level) for name, one in found.items() if is_shown(one)]
+    rows = [ForestRow(str(name), mean, level) for name, mean in means.items() if is_shown(mean)]
     return Forest(title, rows, bounds, note)
 
 
 def facet_filters(facet: str, words: Mapping[str, str]) -> dict[str, Pair]:
-    """Of bars whose results have a word. words: name of a bar → word of this facet."""
+    """Return bar → the filter by its word of this facet."""
     return {name: ("facet", f"{facet}={word}") for name, word in words.items()}
 
 
@@ -215,24 +203,24 @@ def is_shown(interval: Any) -> bool:
 
 
 def point(value: Any) -> Record:
-    """A value without an interval."""
-    found = float(value) if isinstance(value, int | float) else None
-    return {"value": found, "low": None, "high": None, "of": 0}
+    """Return a value without an interval."""
+    number = float(value) if isinstance(value, int | float) else None
+    return {"value": number, "low": None, "high": None, "of": 0}
 
 
 def record(report: Record, name: str) -> Record:
-    """The object in this field; empty where there is none."""
-    found = report.get(name)
-    return found if isinstance(found, Mapping) else {}
+    """Return the object in this field, or {}."""
+    value = report.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def records(report: Record, name: str) -> list[Any]:
-    """The objects in this list; none where there is no list."""
-    found = report.get(name)
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    """Return the objects in this list, or []."""
+    value = report.get(name)
+    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
 
 
 def integer(report: Record, name: str) -> int:
-    """The number of this field; 0 where there is none."""
-    found = report.get(name)
-    return found if isinstance(found, int) else 0
+    """Return the number in this field, or 0."""
+    value = report.get(name)
+    return value if isinstance(value, int) else 0

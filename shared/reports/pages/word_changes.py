@@ -1,4 +1,4 @@
-"""How the words of one text became those of another, each stretch with its marks.
+"""The word changes from one text to another, each with its marks.
 
 Differences are those of `difflib.SequenceMatcher` (Ratcliff & Obershelp, 1988).
 """
@@ -16,58 +16,58 @@ from shared.reports.pages.page_text import Mark, MarkedText, pieces
 How = Literal["same", "deleted", "added"]
 Span = tuple[int, int]
 
-MOST_WORDS = 500  # of a changed middle, each side; a longer one is one deletion and one insertion
+MOST_WORDS = 500  # per side of the changed middle; a longer one is one deletion and one insertion
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
 class WordChange:
-    """A stretch that stayed, went or came."""
+    """A passage that stayed, was deleted or was added."""
 
     how: How
     pieces: tuple[MarkedText, ...]
 
     @property
     def text(self) -> str:
-        """The stretch without its marks."""
+        """The passage without its marks."""
         return "".join(piece.text for piece in self.pieces)
 
 
 def changes(
     before: str, after: str, old: Sequence[Mark] = (), new: Sequence[Mark] = ()
 ) -> tuple[WordChange, ...]:
-    """The way from one sentence to the other.
+    """Return the changes from `before` to `after`.
 
-    old, new: marks of `before` and of `after`; a stretch that stayed carries both. What stayed and
-    went, joined, is `before`; what stayed and came is `after`.
+    old, new: marks of `before` and `after`; a passage that stayed has both. Passages that stayed or
+    were deleted join to `before`, those that stayed or were added to `after`.
     """
-    found = []
+    result = []
     for how, of_before, of_after in _word_changes(before, after):
         if how != "added":
             marks = [*_inside(old, of_before), *(_inside(new, of_after) if how == "same" else ())]
             text = before[slice(*of_before)]
         else:
             marks, text = _inside(new, of_after), after[slice(*of_after)]
-        found.append(WordChange(how, tuple(pieces(text, marks))))
-    return tuple(found)
+        result.append(WordChange(how, tuple(pieces(text, marks))))
+    return tuple(result)
 
 
 def _word_changes(before: str, after: str) -> Iterator[tuple[How, Span, Span]]:
-    """Offsets of every stretch that holds something, in order; deletions before additions."""
+    """Yield the offsets of every non-empty passage in order, deletions before additions."""
     a, b = _words(before), _words(after)
     for i, j, k, m in _blocks([before[s:e] for s, e in a], [after[s:e] for s, e in b]):
-        here, there = _span(a, i, j), _span(b, k, m)
-        if before[slice(*here)] == after[slice(*there)]:
-            yield "same", here, there
+        old, new = _span(a, i, j), _span(b, k, m)
+        if before[slice(*old)] == after[slice(*new)]:
+            yield "same", old, new
             continue
         if j > i:
-            yield "deleted", here, there
+            yield "deleted", old, new
         if m > k:
-            yield "added", here, there
+            yield "added", old, new
 
 
 def _blocks(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """[i, j) of `a` stands for [k, m) of `b`. White space alone joins nothing."""
+    """Yield i, j, k, m: [i, j) of `a` became [k, m) of `b`. White space alone joins nothing."""
     head = _common_prefix(a, b)
     tail = _common_prefix(a[head:][::-1], b[head:][::-1])
     ends = len(a) - tail, len(b) - tail
@@ -85,17 +85,17 @@ def _blocks(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _common_prefix(a: list[str], b: list[str]) -> int:
-    """How many words both begin with."""
-    pairs = enumerate(zip(a, b, strict=False))
-    return next((place for place, (one, other) in pairs if one != other), min(len(a), len(b)))
+    for index, (x, y) in enumerate(zip(a, b, strict=False)):
+        if x != y:
+            return index
+    return min(len(a), len(b))
 
 
 def _words(text: str) -> list[Span]:
-    return [found.span() for found in _WORD.finditer(text)]
+    return [match.span() for match in _WORD.finditer(text)]
 
 
 def _span(words: list[Span], first: int, end: int) -> Span:
-    """Characters of the words [first, end)."""
     if first < end:
         return words[first][0], words[end - 1][1]
     at = words[first][0] if first < len(words) else (words[-1][1] if words else 0)
@@ -103,7 +103,6 @@ def _span(words: list[Span], first: int, end: int) -> Span:
 
 
 def _inside(marks: Sequence[Mark], span: Span) -> list[Mark]:
-    """The marks that reach into the span, by offsets into it."""
     start, end = span
     return [
         replace(mark, start=max(mark.start, start) - start, end=min(mark.end, end) - start)

@@ -284,7 +284,7 @@ def test_a_pipe_among_its_files_is_refused_and_not_waited_for(
 ) -> None:
     (dynabench / name).unlink(missing_ok=True)
     os.mkfifo(dynabench / name)
-    with pytest.raises(ScoringError, match=f"{name} is no file that could be read to its end"):
+    with pytest.raises(ScoringError, match=f"{name} is not a regular file"):
         models().local_classifier("m")
 
 
@@ -296,7 +296,7 @@ def test_a_pipe_in_place_of_its_weights_holds_up_no_list(
     known = models()
     (card,) = load_catalogue(tmp_path / "models.toml").describe()
     assert card.sha256 is None
-    with pytest.raises(ScoringError, match="is no file that could be read to its end"):
+    with pytest.raises(ScoringError, match="is not a regular file"):
         known.local_classifier("m")
 
 

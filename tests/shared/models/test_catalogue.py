@@ -98,7 +98,10 @@ SERVER = "openai:http://v:1/v1"
         (model("path:x", more='api_key_env = "KEY"'), "belong to an openai: or classify:"),
         (model(SERVER, "causal", 'api_key_env = "sk-123"'), "api_key_env"),
         (model(SERVER, "causal", f'sha256 = "{"0" * 64}"'), "no sha256"),
-        (model(SERVER, "causal", 'headers = { Authorization = "Bearer x" }'), r"holds it, \$NAME"),
+        (
+            model(SERVER, "causal", 'headers = { Authorization = "Bearer x" }'),
+            r"write its environment variable, \$NAME",
+        ),
         (model(SERVER, "causal", 'protocol = "tei"'), "belong to a classify:"),
         (model("classify:http://v:1", more='protocol = "kserve-v2"'), "need each other"),
         (model("path:x", "causal", 'activation = "sigmoid"'), "belong to a classifier"),
@@ -129,8 +132,8 @@ SERVER = "openai:http://v:1/v1"
         (model("classify:http://[::1"), r"must name an http\(s\) address"),
         (model("classify:http://"), r"must name an http\(s\) address"),
         (model("classify:http://v:999999"), r"must name an http\(s\) address"),
-        (model(SERVER, "causal", 'headers = { "X\\nY" = "a" }'), "no header of HTTP"),
-        (model(SERVER, "causal", 'headers = { X = "a\\r\\nb" }'), "no header of HTTP"),
+        (model(SERVER, "causal", 'headers = { "X\\nY" = "a" }'), "not a valid HTTP header"),
+        (model(SERVER, "causal", 'headers = { X = "a\\r\\nb" }'), "not a valid HTTP header"),
     ],
 )
 def test_a_mistake_takes_its_own_entry_out_and_says_why(

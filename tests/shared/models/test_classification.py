@@ -99,7 +99,7 @@ def test_sigmoids_are_ours_even_where_the_server_would_softmax(
 
 
 def test_a_softmax_over_sigmoids_is_refused(serving: Making) -> None:
-    with pytest.raises(BadInput, match="does not tell raw scores"):
+    with pytest.raises(BadInput, match="does not return raw scores"):
         serving("sglang", **MANY).probabilities(TEXTS)
 
 

@@ -120,6 +120,6 @@ def test_sighup_asks_for_it(file: Path) -> None:
     try:
         reread.on_signal()
         os.kill(os.getpid(), signal.SIGHUP)
-        assert reread._asked.wait(SECONDS)
+        assert reread._requested.wait(SECONDS)
     finally:
         signal.signal(signal.SIGHUP, before)

@@ -108,9 +108,9 @@ def judged(url: str) -> Judgement:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (b"<html>nginx</html>", "answers no JSON: is its address right?"),
-        (b"[" * 100_000 + b"]" * 100_000, "answers no JSON: is its address right?"),
-        (b"null", "answers something else: is its address right?"),
+        (b"<html>nginx</html>", "answers no JSON; check its address"),
+        (b"[" * 100_000 + b"]" * 100_000, "answers no JSON; check its address"),
+        (b"null", "answers no object or list; check its address"),
         (b"[]", "not OpenAI's: nothing of it; is its address right?"),
         (b'{"error": {"message": "overloaded"}}', "not OpenAI's: choices; is its address right?"),
         (b'{"choices": null}', "not OpenAI's: choices"),

@@ -103,7 +103,7 @@ def test_one_token_over_the_border_is_refused(model: ServedLanguageModel) -> Non
 
 @of_openai
 def test_a_conversation_cannot_be_scored_without_a_tokenizer(model: ServedLanguageModel) -> None:
-    with pytest.raises(BadInput, match="writes a conversation out") as caught:
+    with pytest.raises(BadInput, match="cannot render a conversation") as caught:
         model.score([Prompt(turns=(Turn(role="user", content="hi"),))], ["a"])
     assert caught.value.pointer == "/prompts"
 
@@ -163,7 +163,7 @@ def test_a_probability_above_one_by_rounding_is_one(model: ServedLanguageModel, 
         ({"hello": 1}, Unavailable, "not OpenAI's: choices"),
         (b"<html>", Unavailable, "no JSON"),
         (choice(finish_reason="content_filter"), BadInput, "content filter"),
-        (choice(finish_reason="abort"), Unavailable, "broke the completion off"),
+        (choice(finish_reason="abort"), Unavailable, "aborted the completion"),
     ],
 )
 def test_an_answer_that_cannot_be_used(

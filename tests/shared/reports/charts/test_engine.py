@@ -106,7 +106,7 @@ def test_a_process_that_was_killed_is_replaced(one: Painter) -> None:
 def test_a_refusal_costs_no_process(one: Painter) -> None:
     one.draw(spec(5))
     before = one.number
-    with pytest.raises(DrawError, match="refuses"):
+    with pytest.raises(DrawError, match="rejects"):
         one.draw('{"mark": ')
     assert (one.number, one.draw(spec(6))[:4]) == (before, "<svg")
 
