@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
-from touchstone_client import models
 from touchstone_client._sync.handles import report_of, waited
-from touchstone_client._sync.resources import Resource
+from touchstone_client._sync.resources import Pages, Resource
 from touchstone_client._http import Request
+from touchstone_client._messages import models
 from touchstone_client._wire import encoded, read
 from touchstone_client.data.addresses import Place, created, opened
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from touchstone_client import _requests
 
 QUEUES = "/v1/review-queues"
 
@@ -24,12 +29,12 @@ P = TypeVar("P", bound=Place)
 class Judgements(Resource):
     """`/v1/judgements`: what people think of scores."""
 
-    def give(self, job_id: str, verdict: str, **more: Any) -> models.ReviewerJudgement:
-        """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
-        `human_label`, `spans`, `note`, `blind`, `queue`, `seconds`. Raises NotFound,
-        BadRequest."""
+    def give(
+        self, job_id: str, verdict: str, /, **fields: Unpack[_requests.JudgementRequest]
+    ) -> models.ReviewerJudgement:
+        """Judge a score. verdict: agree, disagree or unsure. Raises NotFound, BadRequest."""
         path = f"/v1/jobs/{job_id}/judgements"
-        answer = self._api.post(path, {"verdict": verdict, **more})
+        answer = self._api.post(path, {**fields, "verdict": verdict})
         return read(models.ReviewerJudgement, answer)
 
     def list(
@@ -39,11 +44,11 @@ class Judgements(Resource):
         batch: str | None = None,
         queue: str | None = None,
         reviewer: str | None = None,
-    ) -> Iterator[models.ReviewerJudgement]:
-        """Newest first; without those that were superseded or withdrawn."""
-        chosen = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
-        for one in self._pages("/v1/judgements", **chosen):
-            yield models.ReviewerJudgement.model_validate(one)
+    ) -> Pages[models.ReviewerJudgement]:
+        """Return judgements, newest first, except superseded and withdrawn ones."""
+        filters = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
+        entry = models.ReviewerJudgement.model_validate
+        return self._pages("/v1/judgements", entry, **filters)
 
     def withdraw(self, judgement_id: str) -> models.ReviewerJudgement:
         """Its note is deleted. Raises NotFound."""
@@ -85,25 +90,24 @@ class Judgements(Resource):
             models.Import, self._api.ask(Request("POST", path, body, headers=headers))
         )
 
-    def audit(self) -> Iterator[models.Audit]:
-        """Who judged, withdrew and took in, newest first; for keys of `admin`."""
-        for one in self._pages("/v1/judgements/audit"):
-            yield models.Audit.model_validate(one)
+    def audit(self) -> Pages[models.Audit]:
+        """Return who judged, withdrew and imported, newest first. Needs a key of `admin`."""
+        return self._pages("/v1/judgements/audit", models.Audit.model_validate)
 
 
 class ReviewQueues(Resource):
     """`/v1/review-queues`: lines of a batch that people judge one by one."""
 
-    def create(self, batch: str, name: str, **more: Any) -> models.ReviewQueue:
-        """Of a batch that has ended. more: `query`, `order`, `lines`, `per_line`, `blind`, `seed`,
-        `rubric`. Raises NotFound, Conflict."""
-        body = {"batch": batch, "name": name, **more}
+    def create(
+        self, batch: str, name: str, /, **fields: Unpack[_requests.ReviewQueueRequest]
+    ) -> models.ReviewQueue:
+        """Create a queue of lines of a batch that has ended. Raises NotFound, Conflict."""
+        body = {**fields, "batch": batch, "name": name}
         return models.ReviewQueue.model_validate(self._once("POST", QUEUES, body))
 
-    def list(self, *, batch: str | None = None) -> Iterator[models.ReviewQueue]:
-        """Newest first."""
-        for one in self._pages(QUEUES, batch=batch):
-            yield models.ReviewQueue.model_validate(one)
+    def list(self, *, batch: str | None = None) -> Pages[models.ReviewQueue]:
+        """Return review queues, newest first."""
+        return self._pages(QUEUES, models.ReviewQueue.model_validate, batch=batch)
 
     def get(self, queue_id: str) -> models.ReviewQueue:
         """With its progress. Raises NotFound."""
