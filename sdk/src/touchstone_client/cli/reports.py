@@ -279,7 +279,7 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """The new one minus the baseline, text by text."""
     rule = None if asked.fail_if is None else RULE.fullmatch(asked.fail_if)
     if asked.fail_if is not None and rule is None:
-        raise WrongUse(f"--fail-if {asked.fail_if!r} is no rule, as in 'low < -0.02'")
+        raise WrongUse(f"--fail-if {asked.fail_if!r} is no rule, as in 'high < 0'")
     try:
         sides = [part_of(one) for one in (asked.a, asked.b)]
     except ValueError as error:
