@@ -87,8 +87,11 @@ class TableMapping:
                 found.setdefault(whole, {})[part] = value
             else:
                 found[name] = value
-        own = {name: _metadata(row[name]) for name in self.metadata if row.get(name)
-               not in (None, "")}  # fmt: skip
+        kept = {name: row[name] for name in self.metadata if row.get(name) not in (None, "")}
+        own = {  # a list, as JSON Lines may have it, stays JSON
+            name: cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+            for name, cell in kept.items()
+        }
         return found | ({"metadata": own} if own else {})
 
     def custom_id(self, row: Row, number: int) -> str:
@@ -246,11 +249,6 @@ def _value(cell: Any, contract: MetricContract, name: str) -> Any:
     except (ValueError, RecursionError):
         lowered = cell.strip().lower()
         return {"true": True, "false": False}.get(lowered, cell)
-
-
-def _metadata(cell: Any) -> str:
-    """A list, as JSON Lines may have it, stays JSON."""
-    return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
 
 
 def _is_text(annotation: Any) -> bool:

@@ -1,7 +1,4 @@
-"""Which column of a table is which field of a request. One source for the browser and the client.
-
-Pure.
-"""
+"""Which column of a table is which field, for the browser and the client. Pure."""
 
 from __future__ import annotations
 

@@ -569,32 +569,6 @@ class HafBatchReportRequest(TypedDict):
     dataset_key: NotRequired[str]
 
 
-class HatexscoreBatchReportRequest(TypedDict):
-    model: NotRequired[str | None]
-    metadata: NotRequired[dict[str, str]]
-    context: NotRequired[Context | None]
-    webhook: NotRequired[str | None]
-    do_not_store_text: NotRequired[bool]
-    batch: NotRequired[str | None]
-    jobs: NotRequired[list[str] | None]
-    of_model: NotRequired[str | None]
-    of_metadata: NotRequired[dict[str, str]]
-    seed: NotRequired[int]
-    resamples: NotRequired[int]
-    confidence: NotRequired[float]
-    cluster_key: NotRequired[str | None]
-    sequence: NotRequired[bool]
-    against: NotRequired[Against | None]
-    further: NotRequired[list[Against]]
-    judged: NotRequired[Judged | None]
-    plan: NotRequired[WantedEffect | None]
-    by: NotRequired[list[str]]
-    gold: NotRequired[GoldColumns]
-    pairwise: NotRequired[bool]
-    mixed: NotRequired[bool]
-    reference_mix: NotRequired[dict[str, float] | None]
-
-
 class IceBatchReportRequest(TypedDict):
     model: NotRequired[str | None]
     metadata: NotRequired[dict[str, str]]
@@ -912,7 +886,6 @@ class HatexscoreRequest(TypedDict):
     short_text_max_words: NotRequired[int]
     probabilities: NotRequired[HatexscoreProbabilities | None]
     control_draws: NotRequired[int | None]
-    other_variants: NotRequired[bool]
 
 
 class HlvRequest(TypedDict):

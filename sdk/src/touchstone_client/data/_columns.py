@@ -1,7 +1,4 @@
-"""Which column of a table is which field of a request. One source for the browser and the client.
-
-Pure.
-"""
+"""Which column of a table is which field, for the browser and the client. Pure."""
 
 # Made by sdk/generate.py from shared/contracts/column_names.py; do not edit.
 
