@@ -58,6 +58,7 @@ NOWHERE = (
     f"another folder, REDIS_URL a service elsewhere; {WITH_COMPOSE}"
 )
 PROTOCOLS = ("vllm", "sglang", "tei", "infinity")  # kserve-v2 needs a table of its own
+ACTIVATIONS = ("softmax", "sigmoid", "one-output")
 TASKS = ("hate", "nli", "sentiment", "free")
 MOST_LANGUAGES = 3  # of a model, in a row of the list
 
@@ -81,8 +82,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     option("--name", help="Name of the model in requests.")
     option("--replace", action="store_true", help="Replace the entry of this name.")
-    known = ", ".join(preset_names())
-    option("--preset", help=f"Take the keys of a well-known model: {known}.")
+    option("--preset", help=f"Well-known model to take the keys of: {', '.join(preset_names())}.")
     option("--kind", choices=KINDS, help="Kind of the model, if its files do not say it.")
     option("--task", choices=TASKS, help="What its labels mean; free: nothing known.")
     option(
@@ -92,8 +92,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     option("--ignore", metavar="OUTPUT[,OUTPUT]", help="Outputs of no label; * means the rest.")
     option("--outputs", metavar="OUTPUT[,OUTPUT]", help="Names for LABEL_0, LABEL_1 and so on.")
-    activations = ("softmax", "sigmoid", "one-output")
-    option("--activation", choices=activations, help="Activation, if its files do not say it.")
+    option("--activation", choices=ACTIVATIONS, help="Activation, if its files do not say it.")
     option("--languages", metavar="TAG[,TAG]", help="Languages that it knows, such as en,hi-Latn.")
     option("--protocol", choices=PROTOCOLS, help="Protocol of a classify: server that names none.")
     option("--served-name", metavar="NAME", help="Name on its server (default: --name).")
