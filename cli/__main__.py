@@ -6,36 +6,29 @@ The command `touchstone` is the client's (sdk/): it finds these by the entry poi
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 
 from cli.models import command as models_command
 
 KEYS = "services.gateway.keys"
+USAGE = """\
+usage: python -m cli {models,keys,bench,reader} ...
 
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(
-        prog="python -m cli",
-        description="What works on the service's own machine. The other commands of `touchstone` "
-        "speak to a service over HTTP; they come with its client: pip install path/to/sdk",
-    )
-    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    commands.add_parser("models", help="add, pull, convert, check, list, reload", add_help=False)
-    commands.add_parser("keys", help="create, list, revoke API keys", add_help=False)
-    commands.add_parser("bench", help="models side by side: a paper's tables", add_help=False)
-    commands.add_parser("reader", help="train and measure the reader of prose", add_help=False)
-    return made
+Commands for the service's own machine. The other commands of `touchstone` use the service over
+HTTP and come with its client: pip install path/to/sdk
+"""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; 0 if all went well."""
     given = sys.argv[1:] if arguments is None else arguments
-    command = parser().parse_args(given[:1]).command
-    run = {"bench": bench, "keys": keys, "models": models_command.main, "reader": reader}[command]
-    return run(given[1:])
+    commands = {"bench": bench, "keys": keys, "models": models_command.main, "reader": reader}
+    if not given or given[0] not in commands:
+        is_help = given in (["-h"], ["--help"])
+        (sys.stdout if is_help else sys.stderr).write(USAGE)
+        return 0 if is_help else 2
+    return commands[given[0]](given[1:])
 
 
 def bench(arguments: list[str]) -> int:

@@ -1,7 +1,8 @@
 """`python sdk/generate.py`: writes what of the client is made from something else.
 
-`models.py` comes from docs/openapi.json by datamodel-code-generator; `_terms.py` from the plain
-names that the pages and the guide have; `_languages.py` from the service's names of languages;
+`models.py` and `_requests.py` come from docs/openapi.json by datamodel-code-generator; `_terms.py`
+from the plain names that the pages and the guide have; `_languages.py` from the service's names of
+languages; `data/_columns.py` from the service's guesses of columns;
 `_sync/` from `_async/` by leaving out `async` and `await`, so that no line of logic is written
 twice. A test makes all of them anew and compares.
 """
@@ -22,10 +23,13 @@ import tomllib
 ROOT = Path(__file__).parent
 PACKAGE = ROOT / "src" / "touchstone_client"
 MODELS = PACKAGE / "models.py"
+REQUESTS = PACKAGE / "_requests.py"
 TERMS = PACKAGE / "_terms.py"
 LANGUAGES = PACKAGE / "_languages.py"
 DESCRIPTION = ROOT.parent / "docs" / "openapi.json"
 PLAIN_NAMES = ROOT.parent / "services" / "gateway" / "pages" / "terms.toml"
+COLUMNS = PACKAGE / "data" / "_columns.py"
+COLUMN_NAMES = ROOT.parent / "shared" / "contracts" / "column_names.py"
 LANGUAGE_NAMES = ROOT.parent / "shared" / "contracts" / "language_names.py"
 WORDS_OF_STATISTICS = "words"  # no metric has them as parts
 HEADING = "# Made by sdk/generate.py from {source}; do not edit.\n"
@@ -33,6 +37,11 @@ MODELS_HEADING = (
     '"""The messages of the API, as docs/openapi.json describes them."""\n\n'
     + HEADING.format(source="docs/openapi.json")
 )
+REQUESTS_HEADING = (
+    '"""The fields of requests, for type checkers: keyword arguments of the methods."""\n\n'
+    + HEADING.format(source="docs/openapi.json")
+)
+REQUEST = re.compile(r"(?!.*Bulk).+Request|EndpointChange")
 # The service checks requests, and says where they are wrong: a limit that is repeated here would
 # refuse what a later service allows.
 LIMITS = frozenset({
@@ -66,18 +75,64 @@ ASYNC_NAME = re.compile(r"Async(?=[A-Z])")
 def main() -> None:
     """Write all of it."""
     MODELS.write_text(models(), "utf-8")
+    REQUESTS.write_text(requests(), "utf-8")
     TERMS.write_text(terms(), "utf-8")
     LANGUAGES.write_text(languages(), "utf-8")
+    COLUMNS.write_text(columns(), "utf-8")
     for name, text in synchronous().items():
         (PACKAGE / "_sync" / name).write_text(text, "utf-8")
 
 
 def models() -> str:
-    """The content of models.py. Needs datamodel-code-generator."""
+    """The content of models.py."""
+    schemas = described()
+    return generated(
+        schemas,
+        output_model_type="pydantic_v2.BaseModel",
+        base_class=f"{BASE}.Message",
+        base_class_map=bases(schemas),
+        use_annotated=True,
+        strict_nullable=True,
+        use_one_literal_as_default=True,
+        custom_file_header=MODELS_HEADING,
+    )
+
+
+def requests() -> str:
+    """The content of _requests.py: dictionaries in which every field may be left out."""
+    schemas = described()
+    names = [name for name in schemas if REQUEST.fullmatch(name)]
+    for name in names:
+        schemas[name].pop("required", None)
+    wanted = {name: schemas[name] for name in with_references(names, schemas)}
+    for schema in wanted.values():
+        if schema.get("additionalProperties") is False:
+            del schema["additionalProperties"]
+    return generated(
+        wanted, output_model_type="typing.TypedDict", custom_file_header=REQUESTS_HEADING
+    )
+
+
+def with_references(names: list[str], schemas: dict[str, Any]) -> list[str]:
+    """These schemas and all that they refer to."""
+    known = list(names)
+    for name in known:  # which grows
+        for other in re.findall(r'"#/components/schemas/(\w+)"', json.dumps(schemas[name])):
+            if other not in known:
+                known.append(other)
+    return known
+
+
+def described() -> dict[str, Any]:
+    """The schemas of the service's description, without limits, examples and titles."""
+    return simplified(json.loads(DESCRIPTION.read_text("utf-8"))["components"]["schemas"], True)
+
+
+def generated(schemas: dict[str, Any], *, output_model_type: str, **options: Any) -> str:
+    """Python types of these schemas. Needs datamodel-code-generator."""
     from datamodel_code_generator import DataModelType, InputFileType, LiteralType, generate
     from datamodel_code_generator.format import Formatter, PythonVersion
 
-    schemas = simplified(json.loads(DESCRIPTION.read_text("utf-8"))["components"]["schemas"], True)
     title = {"title": "Touchstone", "version": "1"}
     parts: dict[str, Any] = {"paths": {}, "components": {"schemas": schemas}}
     whole = {"openapi": "3.1.0", "info": title, **parts}
@@ -88,20 +143,15 @@ def models() -> str:
             input_filename=DESCRIPTION.name,
             input_file_type=InputFileType.OpenAPI,
             output=target,
-            output_model_type=DataModelType.PydanticV2BaseModel,
+            output_model_type=DataModelType(output_model_type),
             target_python_version=PythonVersion.PY_310,
-            base_class=f"{BASE}.Message",
-            base_class_map=bases(schemas),
-            use_annotated=True,
-            strict_nullable=True,
             use_union_operator=True,
             use_standard_collections=True,
             enum_field_as_literal=LiteralType.All,
             use_type_alias=True,
-            use_one_literal_as_default=True,
             disable_timestamp=True,
             formatters=[Formatter.BUILTIN],
-            custom_file_header=MODELS_HEADING,
+            **options,
         )
         return target.read_text("utf-8")
 
@@ -125,6 +175,13 @@ def languages() -> str:
     heading = HEADING.format(source="shared/contracts/language_names.py")
     said = '"""What people call a language: tables say `Korean (ko)`, messages have the code."""'
     return f"{said}\n\n{heading}\nfrom __future__ import annotations\n{names}"
+
+
+def columns() -> str:
+    """The content of data/_columns.py: the guesses that the browser makes, too."""
+    heading = HEADING.format(source="shared/contracts/column_names.py")
+    docstring, code = COLUMN_NAMES.read_text("utf-8").split("from __future__", 1)
+    return f"{docstring}{heading}\nfrom __future__{code}"
 
 
 def simplified(node: Any, named: bool = False) -> Any:

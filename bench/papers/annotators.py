@@ -33,7 +33,7 @@ def unknown_labels(labels: Sequence[tuple[str, bool]]) -> Iterator[str]:
     named += f" and {more} others" if more > 0 else ""
     yield (
         f"{unknown.total()} of the {len(labels)} labels that people gave are not known and count "
-        f"for nothing: {named}; say what one means by --label {ranked[0][0]}=LABEL"
+        f"for nothing: {named}; say what one means by --label LABEL={ranked[0][0]}"
     )
 
 

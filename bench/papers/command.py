@@ -33,10 +33,10 @@ from shared.process.settings import SERVICE_VERSION
 from shared.statistics.bootstrap import Resampling
 from touchstone_client._sync.client import Touchstone
 from touchstone_client.cli.main import api_key
-from touchstone_client.cli.parser import at_least_one
+from touchstone_client.cli.output import DONE, INTERRUPTED, REFUSED, SOME_FAILED, WRONG
+from touchstone_client.cli.parser import Parser, at_least_one
 from touchstone_client.errors import TouchstoneError
 
-DONE, REFUSED, WRONG, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 PAPERS: dict[str, Paper] = {
     paper.name: paper
     for paper in (HatexscorePaper(), HafPaper(), IcePaper(), Cot2elPaper(), FtcPaper())
@@ -47,42 +47,55 @@ EMBEDDED = ""  # `--local` without a file
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = argparse.ArgumentParser(prog="touchstone bench", description=__doc__)
-    made.add_argument("paper", choices=sorted(PAPERS), metavar="PAPER", help=", ".join(PAPERS))
+    made = Parser(prog="touchstone bench", description=__doc__)
     made.add_argument(
-        "--models", nargs="+", required=True, metavar="MODEL", help="configured names"
+        "paper", choices=sorted(PAPERS), metavar="PAPER", help=f"One of {', '.join(PAPERS)}."
+    )
+    made.add_argument(
+        "--models", nargs="+", required=True, metavar="MODEL", help="Names of configured models."
     )
     _add_data(made)
     _add_requests(made)
     made.add_argument(
-        "--resamples", type=resample_count, default=2_000, help="of intervals (default 2000)"
+        "--resamples",
+        type=resample_count,
+        default=2_000,
+        help="Resamples of the intervals (default 2000).",
     )
-    made.add_argument("--output", type=Path, metavar="FOLDER", help="(default bench-PAPER)")
-    made.add_argument("--again", action="store_true", help="ask again what failed")
+    made.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="Folder to write (default bench-PAPER)."
+    )
+    made.add_argument("--again", action="store_true", help="Send failed requests again.")
     made.add_argument(
         "--local", nargs="?", const=EMBEDDED, metavar="MODELS_FILE",
-        help="in this process, without a service; absent: the models that ship with it",
+        help="Run in this process, without a service, with these models (default: embedded ones).",
     )  # fmt: skip
-    made.add_argument("--url", help="of the service, in place of TOUCHSTONE_URL")
-    made.add_argument("--json", action="store_true", help="the tables as JSON in place of Markdown")
+    made.add_argument("--url", help="Address of the service, instead of TOUCHSTONE_URL.")
+    made.add_argument(
+        "--json", action="store_true", help="Print the tables as JSON instead of Markdown."
+    )
     return made
 
 
 def _add_data(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--data", nargs="+", required=True, metavar="[NAME=]FILE",
-        help="JSON Lines, CSV, …: text, gold, and where there are some language, group, rationale, "
-        "annotators, answers",
+        help="Tables with text and gold, and optionally language, group, rationale, annotators and "
+        "answers, as JSON Lines, CSV or Parquet.",
     )  # fmt: skip
     made.add_argument(
-        "--map", nargs="+", default=[], metavar="FIELD=COLUMN", help="as in gold=label_majority"
+        "--map",
+        nargs="+",
+        default=[],
+        metavar="FIELD=COLUMN",
+        help="Column of a field, such as gold=label_majority.",
     )
     made.add_argument(
-        "--label", nargs="+", default=[], metavar="CELL=LABEL",
-        help="what a gold label means, as in 1=hateful normal=non-hateful",
+        "--label", nargs="+", default=[], metavar="LABEL=CELL",
+        help="Cell that stands for a label, such as hateful=1 non-hateful=normal.",
     )  # fmt: skip
     made.add_argument(
-        "--rows", type=at_least_one, metavar="N", help="of each data set, drawn by the seed"
+        "--rows", type=at_least_one, metavar="N", help="Rows of each data set, drawn by the seed."
     )
 
 
@@ -98,23 +111,23 @@ def resample_count(text: str) -> int:
 def _add_requests(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--set", nargs="+", default=[], dest="parameters", metavar="SERVICE.FIELD=VALUE",
-        help="of its requests, as in hatexscore.tau=0.4; lists and objects as JSON",
+        help="Field of the requests, such as hatexscore.tau=0.4. Lists and objects are JSON.",
     )  # fmt: skip
     made.add_argument(
-        "--shots", nargs="+", type=int, default=[0], help="demonstrations (default 0)"
+        "--shots", nargs="+", type=int, default=[0], help="Numbers of demonstrations (default 0)."
     )
     made.add_argument(
-        "--prompt", nargs="+", help="in the place of the paper's own; several: tables for each"
+        "--prompt", nargs="+", help="Prompts instead of the paper's own. Several get a table each."
     )
     made.add_argument(
         "--templates", type=Path, metavar="FILE",
-        help="ice: prompts of a causal model by name, TOML or JSON; the first is the usual one",
+        help="For ice: prompts of a causal model by name, as TOML or JSON, the default one first.",
     )  # fmt: skip
-    made.add_argument("--seed", type=int, default=0)
+    made.add_argument("--seed", type=int, default=0, help="Seed of draws (default 0).")
 
 
 def main(arguments: list[str]) -> int:
-    """0 done, 1 the service said no, 2 wrong command line, 3 some requests failed, 130 Ctrl-C."""
+    """Return the exit code, as that of `touchstone`."""
     asked = parser().parse_args(arguments)
     try:
         return run(asked)
@@ -173,7 +186,7 @@ def options_of(asked: argparse.Namespace) -> RunOptions:
         parameters.setdefault(service, {})[field] = _value(value)
     return RunOptions(
         seed=asked.seed,
-        labels=pairs(asked.label),
+        labels=cell_labels(asked.label),
         parameters=parameters,
         shots=tuple(dict.fromkeys(asked.shots)),
         prompts=tuple(dict.fromkeys(asked.prompt or ())),
@@ -200,6 +213,11 @@ def pairs(told: Sequence[str]) -> dict[str, str]:
             raise ValueError(f"{one!r} is not NAME=VALUE")
         found[name] = value
     return found
+
+
+def cell_labels(told: Sequence[str]) -> dict[str, str]:
+    """Return cell → label for LABEL=CELL words. Raises ValueError."""
+    return {cell: label for one in told for label, cell in pairs([one]).items()}
 
 
 def _value(told: str) -> Any:
@@ -249,7 +267,7 @@ def about(
         "shots": list(asked.shots),
         "prompt": asked.prompt,
         "templates": described(options.templates),
-        "labels": pairs(asked.label),
+        "labels": cell_labels(asked.label),
         "parameters": pairs(asked.parameters),
         "seed": how.seed,
         "resamples": how.resamples,

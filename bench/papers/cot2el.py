@@ -215,7 +215,7 @@ def _human(row: DataRow, options: RunOptions) -> Any:
     if counted:
         return {"votes": counted}
     if labels:
-        said = f"no label of its `annotators` is one of its options: say --label {labels[0]}=OPTION"
+        said = f"no label of its `annotators` is one of its options: say --label OPTION={labels[0]}"
         raise Incomplete(f"a row of {row.dataset}: {said}")
     raise Incomplete(f"a row of {row.dataset} has neither `human` nor `annotators`")
 

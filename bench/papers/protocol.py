@@ -70,7 +70,7 @@ class RunOptions:
             return None
         found = self.labels.get(row.gold, row.gold)
         if found not in known:
-            ways = " or ".join(f"--label {row.gold}={label}" for label in known)
+            ways = " or ".join(f"--label {label}={row.gold}" for label in known)
             raise ValueError(
                 f"the gold label {row.gold!r} of {row.dataset} is none of {', '.join(known)}: "
                 f"say which it is by {ways}"

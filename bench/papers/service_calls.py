@@ -78,7 +78,7 @@ class RunningService:
         """One batch; where the service refuses lines, another of the others."""
         left = list(requests)
         while left:
-            batch = self._client.batches.submit(map(_line, left), service)
+            batch = self._client.batches.create(map(_line, left), service)
             self._note.write_text(batch.id, "utf-8")
             try:
                 batch.wait(progress=lambda ended, _: told(done + ended))

@@ -14,6 +14,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -189,12 +190,21 @@ def settings_page() -> Iterator[str]:
     yield "# Settings\n\n" + WRITTEN
     yield (
         "Environment variables, read once when a process starts. Write a list with commas or as "
-        "JSON. `<NAME>_FILE` may name a file that contains a secret.\n\n"
-        "| variable | type | default | meaning | read by |\n|---|---|---|---|---|\n"
+        "JSON. `<NAME>_FILE` may name a file that contains a secret.\n"
     )
+    groups = _groups() | {fields_of(CommandSettings)[0][0]: "Command line and SDK"}
     for kind in (Settings, CommandSettings):
         for name, field in fields_of(kind):
+            if name in groups:
+                yield f"\n## {groups[name]}\n\n| variable | type | default | meaning | read by |\n"
+                yield "|---|---|---|---|---|\n"
             yield _row(kind, name, field)
+
+
+def _groups() -> dict[str, str]:
+    """The first field of each group of settings → the comment above it."""
+    pattern = re.compile(r"^    # (.+)\n    (\w+):", re.MULTILINE)
+    return {name: title for title, name in pattern.findall(inspect.getsource(Settings))}
 
 
 def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:

@@ -1,10 +1,9 @@
-"""Load models and ask each something: `touchstone models check [NAME...]`.
+"""Load models and send each some texts: `touchstone models check [NAME...]`.
 
-Of a model with weights: state, labels, limit, languages, dtype, memory, an answer with its time and
-six probes of a judge: does a neighbour in the batch move its answer; a text longer than it reads;
-no text at all; a text of its own special tokens; a text in a language that it may not know; whether
-other texts have other answers. Of a server: what it can do. The exit status is 1 if any cannot be
-used. Source: specs "models" §2.1.
+Prints for a model with weights its state, labels, limit, languages, dtype and memory, an answer
+with its time, and six probes: a neighbour in the batch, a text that is too long, no text, special
+tokens, a text in an unknown language, and other texts. Prints for a server what it can do. The exit
+status is 1 if a model cannot be used.
 """
 
 from __future__ import annotations
@@ -72,10 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="touchstone models check", description=__doc__)
-    made.add_argument("names", nargs="*", metavar="NAME", help="none: all that are configured")
-    made.add_argument("--json", action="store_true", help="for machines")
+    made.add_argument("names", nargs="*", metavar="NAME", help="Names of models (default: all).")
+    made.add_argument("--json", action="store_true", help="Print one JSON document.")
     made.add_argument(
-        "--memory", action="store_true", help="only the bytes that a worker with all of them needs"
+        "--memory", action="store_true", help="Print only the bytes that a worker with all needs."
     )
     return made
 

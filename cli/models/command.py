@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from redis.exceptions import RedisError
@@ -57,6 +58,7 @@ NOWHERE = (
     f"another folder, REDIS_URL a service elsewhere; {WITH_COMPOSE}"
 )
 PROTOCOLS = ("vllm", "sglang", "tei", "infinity")  # kserve-v2 needs a table of its own
+ACTIVATIONS = ("softmax", "sigmoid", "one-output")
 TASKS = ("hate", "nli", "sentiment", "free")
 MOST_LANGUAGES = 3  # of a model, in a row of the list
 
@@ -65,49 +67,46 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="touchstone models", description=__doc__)
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    one = commands.add_parser("add", help="an entry for a model: from a hub, a folder, a server")
-    one.add_argument(
-        "source",
-        help="hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL, as in path:/models/mine",
-    )
-    one.add_argument("--name", help="what requests say")
-    one.add_argument("--replace", action="store_true", help="write the entry of this name again")
-    known = ", ".join(preset_names())
-    one.add_argument("--preset", help=f"the keys of a well-known model: {known}")
-    one.add_argument("--kind", choices=KINDS, help="where its files do not say")
-    one.add_argument("--task", choices=TASKS, help="what its labels mean; free: nothing we know")
-    one.add_argument(
-        "--label",
-        action="append",
-        default=[],
-        metavar="LABEL=OUTPUT[,OUTPUT]",
-        help="which outputs stand for a label, as in hateful=hate,offensive; of a causal model the "
-        "words that it writes, as in hateful=yes,Yes; repeatable",
-    )
-    one.add_argument("--ignore", metavar="OUTPUT[,OUTPUT]", help="outputs of no label; *: the rest")
-    one.add_argument("--outputs", metavar="OUTPUT[,OUTPUT]", help="names for LABEL_0, LABEL_1, ...")
-    activations = ("softmax", "sigmoid", "one-output")
-    one.add_argument("--activation", choices=activations, help="where its files do not say")
-    one.add_argument("--languages", metavar="TAG[,TAG]", help="it was trained on, as in en,hi-Latn")
-    one.add_argument("--protocol", choices=PROTOCOLS, help="of a classify: server that names none")
-    one.add_argument("--served-name", metavar="NAME", help="what its server calls it; else --name")
-    one.add_argument("--api-key-env", metavar="VARIABLE", help="it holds the key of its server")
-    one.set_defaults(run=add)
-    one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
-    one.add_argument("names", nargs="*", metavar="NAME")
-    one.add_argument("--all", action="store_true", help="of every model of the hub")
-    one.set_defaults(run=pull_all)
-    one = commands.add_parser("convert", help="safetensors of a model that has pickles only")
-    one.add_argument("name", metavar="NAME")
-    one.set_defaults(run=convert)
-    one = commands.add_parser("check", help="load models, and ask each something", add_help=False)
-    one.set_defaults(run=None)
-    one = commands.add_parser("list", help="what is configured, and what of it is here")
-    one.add_argument("--json", action="store_true", help="one JSON document in place of a table")
-    one.set_defaults(run=show)
-    one = commands.add_parser("reload", help="all processes read models.toml again")
-    one.add_argument("--var", type=Path, help="the folder of a `make serve` (default var)")
-    one.set_defaults(run=request_reload)
+
+    def command(name: str, says: str, run: Callable[..., int]) -> Callable[..., object]:
+        """Add a sub-command and return its `add_argument`."""
+        one = commands.add_parser(name, help=says, description=says)
+        one.set_defaults(run=run)
+        return one.add_argument
+
+    option = command("add", "Add an entry for a model from a hub, a folder or a server.", add)
+    option(
+        "source", metavar="SOURCE",
+        help="hf:REPO[@BRANCH], path:FOLDER, openai:URL or classify:URL, such as "
+        "path:/models/mine.",
+    )  # fmt: skip
+    option("--name", help="Name of the model in requests.")
+    option("--replace", action="store_true", help="Replace the entry of this name.")
+    option("--preset", help=f"Well-known model to take the keys of: {', '.join(preset_names())}.")
+    option("--kind", choices=KINDS, help="Kind of the model, if its files do not say it.")
+    option("--task", choices=TASKS, help="What its labels mean; free: nothing known.")
+    option(
+        "--label", action="append", default=[], metavar="LABEL=OUTPUT[,OUTPUT]",
+        help="Outputs that stand for a label, such as hateful=hate,offensive; of a causal model "
+        "the words that it writes, such as hateful=yes,Yes. Repeatable.",
+    )  # fmt: skip
+    option("--ignore", metavar="OUTPUT[,OUTPUT]", help="Outputs of no label; * means the rest.")
+    option("--outputs", metavar="OUTPUT[,OUTPUT]", help="Names for LABEL_0, LABEL_1 and so on.")
+    option("--activation", choices=ACTIVATIONS, help="Activation, if its files do not say it.")
+    option("--languages", metavar="TAG[,TAG]", help="Languages that it knows, such as en,hi-Latn.")
+    option("--protocol", choices=PROTOCOLS, help="Protocol of a classify: server that names none.")
+    option("--served-name", metavar="NAME", help="Name on its server (default: --name).")
+    option("--api-key-env", metavar="VARIABLE", help="Variable with the key of its server.")
+    option = command("pull", "Download weights from the hub, and check them.", pull_all)
+    option("names", nargs="*", metavar="NAME", help="Names of models.")
+    option("--all", action="store_true", help="Download the weights of every model of the hub.")
+    says = "Convert the pickled weights of a model into safetensors."
+    command("convert", says, convert)("name", metavar="NAME", help="Name of the model.")
+    commands.add_parser("check", help="Load models, and send each some texts.", add_help=False)
+    option = command("list", "List the configured models, and which weights are here.", show)
+    option("--json", action="store_true", help="Print one JSON document instead of a table.")
+    option = command("reload", "Make all processes read models.toml again.", request_reload)
+    option("--var", type=Path, help="Folder of a `make serve` (default var).")
     return made
 
 
@@ -221,7 +220,7 @@ def show(asked: argparse.Namespace, chosen: Settings) -> int:
     """A line a model."""
     catalogue = read_catalogue(chosen.models_file)
     rows = [("name", "kind", "state", "on disk", "dtype", "revision", "languages")]
-    said = ",".join if asked.json else _named_languages
+    said = ",".join if asked.json else partial(language_names, most=MOST_LANGUAGES)
     rows += [_row(catalogue, entry, said) for entry in catalogue.entries]
     rows += [(one.name, "-", f"failed: {one.reason}", *"----") for one in catalogue.faults]
     if asked.json:
@@ -233,10 +232,6 @@ def show(asked: argparse.Namespace, chosen: Settings) -> int:
         cells = zip((name, kind, *others), widths, strict=True)
         sys.stdout.write("  ".join([*(cell.ljust(width) for cell, width in cells), state]) + "\n")
     return 0
-
-
-def _named_languages(tags: Sequence[str]) -> str:
-    return language_names(tags, MOST_LANGUAGES)
 
 
 def _row(

@@ -63,7 +63,7 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ModuleNotFoundError:
         raise CommandError(
-            "pull needs the hub's client: pip install 'touchstone[command]'"
+            "pull needs the hub's client: pip install 'path/to/touchstone[command]'"
         ) from None
     label = f"{entry.name} {file}"
     try:

@@ -3,7 +3,7 @@
 from touchstone_client import Touchstone
 
 ts = Touchstone()
-batch = ts.batches.submit("posts.jsonl", "hatexscore", metadata={"model": "v7"})
+batch = ts.batches.create("posts.jsonl", "hatexscore", metadata={"model": "v7"})
 for line in batch.wait().results():
     print(line.custom_id, line.result.score)
 print(batch.report())

@@ -4,7 +4,7 @@ from touchstone_client import Touchstone
 
 ts = Touchstone()
 a, b = (
-    ts.batches.submit("posts.jsonl", "hatexscore", metadata={"model": model}).wait()
+    ts.batches.create("posts.jsonl", "hatexscore", metadata={"model": model}).wait()
     for model in ("v8", "v7")
 )
 (score, *_) = ts.compare(a, b).differences

@@ -97,7 +97,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(RequestLimitMiddleware)
     app.add_middleware(BodyTimeoutMiddleware)
     app.add_middleware(HeadMiddleware)
-    app.add_middleware(RequestLogMiddleware, settings=settings)
+    app.add_middleware(RequestLogMiddleware)
     app.add_middleware(DefaultHeadersMiddleware)
     return app
 

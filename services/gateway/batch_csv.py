@@ -16,8 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from sqlalchemy import Engine
 
-from shared.contracts.gold import GoldColumns
-from shared.contracts.gold_metadata import has_gold
+from shared.contracts.column_names import is_gold
 from shared.contracts.messages import Column, Message, Report, Word, field_type
 from shared.contracts.service import ServiceContract
 from shared.ledger import batch_lines
@@ -76,7 +75,7 @@ def _tables(
     columns = [*(JUDGED if is_scored else ()), *number_columns(contract)]
     with transaction(engine) as connection:
         keys = batch_lines.metadata_keys(connection, batch.id)
-    people = [key for key in keys if has_gold({key: ""}, GoldColumns())]
+    people = [key for key in keys if is_gold(key)]
     yield [[*FIRST, *(".".join(path) for path in columns), *LAST, *people]]
     last = 0
     while True:

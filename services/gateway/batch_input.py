@@ -66,7 +66,7 @@ def _insert(
     """file: its id, and bytes."""
     file_id, size = file
     check_file_limit(connection, owner, size)
-    kept_for = files.max_age(None, gateway.settings.file_retention_hours)
+    kept_for = files.max_age(None, gateway.settings.retention_hours)
     files.insert_file(
         connection, NewFile(file_id, "batch", made.filename, size, kept_for, owner.tenant)
     )

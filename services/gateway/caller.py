@@ -45,6 +45,8 @@ from shared.process.settings import Settings
 
 REMEMBERED_SECONDS = 10.0
 MOST_REMEMBERED = 10_000
+MOST_OPEN_BATCHES = 100  # of one tenant
+MOST_FILES = 1_000  # uploaded, of one tenant
 SESSION_SECONDS = 12 * 3_600
 SESSION_ANSWER_SECONDS = 2.0
 REQUESTS_POLICY = "requests"
@@ -104,8 +106,8 @@ class Caller:
         return Owner(
             self.tenant,
             most_open=chosen.open_jobs,
-            most_batches=chosen.open_batches,
-            most_files=chosen.stored_files,
+            most_batches=MOST_OPEN_BATCHES,
+            most_files=MOST_FILES,
             most_bytes=chosen.stored_bytes,
         )
 

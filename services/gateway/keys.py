@@ -1,4 +1,4 @@
-"""API keys from the command line: `python -m services.gateway.keys create | list | revoke`.
+"""Create, list and revoke API keys: `touchstone keys`, or `python -m services.gateway.keys`.
 
 It writes straight into the ledger of `DATABASE_URL`; `--var var` finds the ledger of a stack that
 runs on this machine. A key is printed once, alone on standard output; the ledger keeps its SHA-256.
@@ -30,36 +30,40 @@ PIPE_COLUMNS = 200  # of a table, for who reads it line by line
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="python -m services.gateway.keys", description=__doc__)
-    made.add_argument("--var", type=Path, help="the folder of a running `make serve`, mostly var")
+    made = argparse.ArgumentParser(prog="touchstone keys", description=__doc__)
+    made.add_argument("--var", type=Path, help="Folder of a running `make serve`, mostly var.")
     commands = made.add_subparsers(dest="command", required=True)
-    create = commands.add_parser("create", help="make a key and print it")
-    create.add_argument("--tenant", type=_tenant, default=DEFAULT_TENANT, help="whose key")
-    create.add_argument("--name", default="", help="what it is for, to tell it from others")
+    create = commands.add_parser("create", help="Create a key and print it.")
+    create.add_argument(
+        "--tenant", type=_tenant, default=DEFAULT_TENANT, help="Tenant that the key belongs to."
+    )
+    create.add_argument("--name", default="", help="What the key is for.")
     create.add_argument(
         "--scope",
         action="append",
         choices=SCOPES,
-        help="score: jobs; batch: files and batches; review: judging results, and reading; "
-        "admin: all of these and webhook endpoints; "
-        "repeatable (default: score and batch)",
+        help="What the key allows. score: jobs; batch: files and batches; review: reading and "
+        "judging results; admin: all of these, and webhook endpoints. Repeatable (default: score "
+        "and batch).",
     )
-    create.add_argument("--requests-per-minute", type=_count, help="default: the gateway's setting")
+    create.add_argument(
+        "--requests-per-minute", type=_count, help="Limit of the key (default: the gateway's)."
+    )
     create.add_argument(
         "--accept-untrained-languages",
         action="store_true",
-        help="requests that do not say otherwise are scored in every language, with a warning",
+        help="Score requests in every language, with a warning, unless they say otherwise.",
     )
     create.add_argument(
         "--reviewer",
         type=_reviewer,
-        help="the person whose judgements it gives (default: its user says who it is)",
+        help="Person who judges with this key (default: the user gives a name).",
     )
-    create.add_argument("--days", type=_count, help="valid for so long (default: until revoked)")
-    listing = commands.add_parser("list", help="show all keys, or a tenant's")
-    listing.add_argument("--tenant", type=_tenant)
-    revoke = commands.add_parser("revoke", help="let a key open nothing more")
-    revoke.add_argument("id", help="the key's id: key_…")
+    create.add_argument("--days", type=_count, help="Days until the key expires (default: never).")
+    listing = commands.add_parser("list", help="List all keys, or those of a tenant.")
+    listing.add_argument("--tenant", type=_tenant, help="List only keys of this tenant.")
+    revoke = commands.add_parser("revoke", help="Revoke a key.")
+    revoke.add_argument("id", help="Id of the key, key_….")
     return made
 
 
@@ -124,26 +128,16 @@ def _engine(var: Path | None) -> Engine:
 def table(found: list[Key]) -> Table:
     """One row a key, without its secret."""
     made = Table(title="API keys", title_justify="left")
-    for column in (
-        "id",
-        "tenant",
-        "name",
-        "reviewer",
-        "begins",
-        "scopes",
-        "a minute",
-        "languages",
-        "made",
-        "state",
-    ):
+    names = ("id", "tenant", "name", "reviewer", "begins")
+    for column in (*names, "scopes", "a minute", "languages", "made", "state"):
         made.add_column(column, no_wrap=column in ("id", "begins"), overflow="fold")
     for key in found:
         rate = "-" if key.requests_per_minute is None else str(key.requests_per_minute)
         scopes = " ".join(key.scopes)
         who = key.reviewer or "-"
-        names = (key.id, key.tenant, key.name, who, f"{key.beginning}…", scopes, rate)
+        cells = (key.id, key.tenant, key.name, who, f"{key.beginning}…", scopes, rate)
         accepted = "untrained too" if key.accept_untrained_languages else "trained"
-        made.add_row(*names, accepted, f"{key.created_at:%Y-%m-%d}", state(key))
+        made.add_row(*cells, accepted, f"{key.created_at:%Y-%m-%d}", state(key))
     return made
 
 

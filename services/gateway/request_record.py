@@ -20,7 +20,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from services.gateway.refusals import internal_error
 from shared.contracts.redaction import PRIVATE, PRIVATE_BYTES, untold
 from shared.process import telemetry
-from shared.process.settings import Settings
 from shared.process.telemetry import REQUEST_SECONDS, new_request_id
 
 OWN_FORM = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -105,9 +104,8 @@ class RequestLogMiddleware:
     A crash in the middle of an answer goes on to the server, which ends the connection.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self._logs = settings.access_log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -130,8 +128,7 @@ class RequestLogMiddleware:
                 await self._run_app(record, scope, receive_and_count, send_and_count)
             finally:
                 record.count()
-                if self._logs:
-                    record.log()
+                record.log()
 
     async def _run_app(self, record: Record, scope: Scope, receive: Receive, send: Send) -> None:
         try:

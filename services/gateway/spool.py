@@ -15,6 +15,7 @@ from shared.contracts.errors import QuotaExceeded, ScoringError
 from shared.process.settings import Settings
 
 FORM_BYTES = 16_384  # of boundaries, headers and fields beside the file
+SPOOL_FILES = 5  # of the largest size, that one gateway holds at once
 UPLOADS_PER_TENANT = 4  # at a time, in one gateway
 RETRY_SECONDS = 5
 TENANTS_SHARE = 2  # one tenant may use one in so many bytes; a single file always fits
@@ -51,7 +52,7 @@ class Spool:
 
     def __init__(self, chosen: Settings) -> None:
         self.received: Counter[str] = Counter()  # bytes, by tenant
-        self._most = chosen.spool_bytes
+        self._most = SPOOL_FILES * chosen.max_file_bytes
         self._most_of_one = max(self._most // TENANTS_SHARE, chosen.max_file_bytes + FORM_BYTES)
         self._uploads: Counter[str] = Counter()
 

@@ -14,30 +14,17 @@ from __future__ import annotations
 import codecs
 import csv
 import json
-import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import IO, Any, TypeVar
 
-from shared.contracts.gold import GoldColumns
-from shared.contracts.gold_metadata import has_gold
+from shared.contracts.column_names import ID, is_gold
 from shared.contracts.messages import MOST_METADATA
 from shared.contracts.service import MetricContract
 
 DELIMITERS = (",", ";", "\t", "|")
-SYNONYMS = {
-    "text": ("post", "comment", "content", "body", "message", "tweet"),
-    "explanation": ("rationale", "reason", "why"),
-    "predicted_label": ("prediction", "predicted", "decision", "verdict", "label"),
-    "premise": ("sentence1",),
-    "hypothesis": ("sentence2",),
-}
-PARTS = ("probabilities.original", "probabilities.masked")  # fields that are part of an object
-IN_ORDER = ("predicted_label",)  # fields whose first synonym counts: `label` may be a person's
-ID = "custom_id"
-IDS = (ID, "id")
 MOST_COLUMNS = 200
 NO_CSV = (
     "is no CSV: its quotation marks do not pair, one cell is longer than "
@@ -52,6 +39,13 @@ AS_UTF_8 = (
     "save the file again, in Excel as “CSV UTF-8”, in LibreOffice with the character set "
     "“Unicode (UTF-8)”, in a text editor with the encoding UTF-8"
 )
+WORKBOOK = f"a workbook, as of Excel, which is not read: {AS_UTF_8}"
+BINARY = {
+    b"PK\x03\x04": WORKBOOK,
+    b"\xd0\xcf\x11\xe0": WORKBOOK,
+    b"PAR1": "Parquet: `touchstone submit` reads it; here only CSV and JSON Lines are read",
+}
+SEPARATOR = "sep="  # Excel's own first line, as in `sep=;`
 WORK_SECONDS, REST_SECONDS = 0.01, 0.01
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -93,8 +87,11 @@ class TableMapping:
                 found.setdefault(whole, {})[part] = value
             else:
                 found[name] = value
-        own = {name: _metadata(row[name]) for name in self.metadata if row.get(name)
-               not in (None, "")}  # fmt: skip
+        kept = {name: row[name] for name in self.metadata if row.get(name) not in (None, "")}
+        own = {  # a list, as JSON Lines may have it, stays JSON
+            name: cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+            for name, cell in kept.items()
+        }
         return found | ({"metadata": own} if own else {})
 
     def custom_id(self, row: Row, number: int) -> str:
@@ -103,53 +100,12 @@ class TableMapping:
         return str(number) if cell in (None, "") else str(cell)
 
 
-def guess_columns(contract: MetricContract, names: Sequence[str]) -> dict[str, str]:
-    """Return field → column: by equal name, then by a synonym that only one column has.
-
-    Of several columns that may be the decision, the first synonym counts.
-    """
-    fields = contract.request.model_fields
-    found = {
-        name: name
-        for name in names
-        if name in fields or (name in PARTS and name.partition(".")[0] in fields)
-    }
-    found.pop("metadata", None)
-    for one in IDS:
-        if one in names:
-            found.setdefault(ID, one)
-    for name, words in SYNONYMS.items():
-        if name not in fields or name in found:
-            continue
-        free = [one for one in names if one not in found.values() and not _is_gold(one)]
-        ranks = {one: rank for one in free if (rank := _rank(one, (name, *words))) is not None}
-        best = [one for one, rank in ranks.items() if rank == min(ranks.values())]
-        if len(best) == 1 and (len(ranks) == 1 or name in IN_ORDER or ranks[best[0]] == 0):
-            found[name] = best[0]
-    return found
-
-
-def _rank(column: str, words: Sequence[str]) -> int | None:
-    """Return the place of the first word that the column's name is or contains; None: of none."""
-    lowered = column.lower()
-    if lowered in words:
-        return words.index(lowered)
-    own = set(re.findall("[a-z]+", lowered))
-    if own & {"id", "label"}:
-        return None
-    return next((len(words) + place for place, word in enumerate(words) if word in own), None)
-
-
-def _is_gold(column: str) -> bool:
-    return has_gold({column: ""}, GoldColumns())
-
-
 def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[str]) -> list[str]:
     """Return the columns of people's labels, then those with few values, such as a market.
 
     They become metadata by default. used: columns that become fields.
     """
-    said = [name for name in names if _is_gold(name)]
+    said = [name for name in names if is_gold(name)]
     free = [one for one in names if one not in used and one not in said and len(one) <= LONGEST_KEY]
     grouping = []
     for name in free:
@@ -172,15 +128,16 @@ def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
     Raises TableError.
     """
     lines = _decode_lines(stream)
-    first = next(lines, None)
-    while first is not None and not first.strip():
-        first = next(lines, None)
+    skipped, delimiter, first = 0, None, next(lines, None)
+    while first is not None and (not first.strip() or first.startswith(SEPARATOR)):
+        delimiter = first.removeprefix(SEPARATOR)[:1] if first.strip() else delimiter
+        skipped, first = skipped + 1, next(lines, None)
     if first is None:
         raise TableError(1, "the file is empty")
     if first.lstrip().startswith("{"):
-        yield from _of_json(chain([first], lines))
+        yield from _of_json(chain([first], lines), skipped + 1)
     else:
-        yield from _of_csv(first, lines)
+        yield from _of_csv(first, lines, delimiter or max(DELIMITERS, key=first.count), skipped)
 
 
 def pause_between(items: Iterable[T]) -> Iterator[T]:
@@ -200,6 +157,9 @@ def _decode_lines(stream: IO[bytes]) -> Iterator[str]:
             raise TableError(number, f"is longer than {LONGEST_LINE:,} bytes")
         if number > MOST_LINES:
             raise TableError(number, f"a file may have {MOST_LINES:,} lines")
+        kind = next((BINARY[start] for start in BINARY if raw.startswith(start)), None)
+        if number == 1 and kind is not None:
+            raise TableError(1, f"the file is {kind}")
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
@@ -220,28 +180,34 @@ def _other_encoding(raw: bytes, number: int) -> str:
     return f"; it may be Windows-1252, as older spreadsheets save it: {AS_UTF_8}"
 
 
-def _of_csv(first: str, lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
-    delimiter = max(DELIMITERS, key=first.count)
+def _of_csv(
+    first: str, lines: Iterable[str], delimiter: str, skipped: int
+) -> Iterator[tuple[int, Row]]:
+    """skipped: lines of the file before the names."""
     reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
-    names: list[str] = []
     try:
         names = [name.strip() for name in next(reader)]
+        width = len(names)
+        while names and not names[-1]:  # Excel leaves columns without a name behind the last one
+            names.pop()
         if len(set(names)) < len(names):
-            raise TableError(1, "must name each column once")
-        _check_columns(1, names)
+            raise TableError(skipped + 1, "must name each column once")
+        _check_columns(skipped + 1, names)
+        begin = skipped + reader.line_num + 1
         for cells in reader:
-            if not cells:
-                continue
-            if len(cells) != len(names):
-                told = f"has {len(cells)} cells; there are {len(names)} columns"
-                raise TableError(reader.line_num, told)
-            yield reader.line_num, dict(zip(names, cells, strict=True))
+            if cells and len(cells) != width:
+                raise TableError(begin, f"has {len(cells)} cells; there are {width} columns")
+            if any(cells[len(names) :]):
+                raise TableError(begin, f"has a cell in a column without a name: {cells[-1]!r}")
+            if cells:
+                yield begin, dict(zip(names, cells, strict=False))
+            begin = skipped + reader.line_num + 1
     except csv.Error:
-        raise TableError(reader.line_num, NO_CSV) from None
+        raise TableError(skipped + reader.line_num, NO_CSV) from None
 
 
-def _of_json(lines: Iterable[str]) -> Iterator[tuple[int, Row]]:
-    for number, line in enumerate(lines, 1):
+def _of_json(lines: Iterable[str], begin: int) -> Iterator[tuple[int, Row]]:
+    for number, line in enumerate(lines, begin):
         if not line.strip():
             continue
         try:
@@ -283,11 +249,6 @@ def _value(cell: Any, contract: MetricContract, name: str) -> Any:
     except (ValueError, RecursionError):
         lowered = cell.strip().lower()
         return {"true": True, "false": False}.get(lowered, cell)
-
-
-def _metadata(cell: Any) -> str:
-    """A list, as JSON Lines may have it, stays JSON."""
-    return cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
 
 
 def _is_text(annotation: Any) -> bool:

@@ -210,7 +210,7 @@ class BatchFileWorker:
             purpose="batch_output",
             filename=f"{batch.id}_{kind}.jsonl",
             bytes=size,
-            kept_for=files.max_age(batch.output_seconds, self._chosen.file_retention_hours),
+            kept_for=files.max_age(batch.output_seconds, self._chosen.retention_hours),
             tenant=batch.tenant,
         )
         return files.insert_file(connection, new).id

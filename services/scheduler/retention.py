@@ -43,9 +43,9 @@ class Retention:
 
     def round(self) -> None:
         """Delete everything whose retention is over. Raises Unavailable."""
-        webhooks = timedelta(days=self._chosen.webhook_days)
+        webhooks = timedelta(hours=self._chosen.retention_hours)
         purges: dict[str, Callable[[], int]] = {
-            **self._jobs(timedelta(hours=self._chosen.job_retention_hours)),
+            **self._jobs(timedelta(hours=self._chosen.retention_hours)),
             "keys": self._all(
                 lambda connection: retention.purge_idempotency(connection, IDEMPOTENCY_TERM)
             ),

@@ -201,7 +201,7 @@ class UnknownBatch(NotThere):
 
     slug = "unknown-batch"
     title = "No such batch"
-    cure = "Check the id; ended batches are deleted after `TOUCHSTONE_JOB_RETENTION_HOURS`."
+    cure = "Check the id; ended batches are deleted after `TOUCHSTONE_RETENTION_HOURS`."
 
 
 class UnknownJob(NotThere):
@@ -209,7 +209,7 @@ class UnknownJob(NotThere):
 
     slug = "unknown-job"
     title = "No such job"
-    cure = "Check the id; ended jobs are deleted after `TOUCHSTONE_JOB_RETENTION_HOURS`."
+    cure = "Check the id; ended jobs are deleted after `TOUCHSTONE_RETENTION_HOURS`."
 
 
 class QuotaExceeded(ScoringError):

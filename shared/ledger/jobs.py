@@ -245,7 +245,7 @@ def is_expired(older_than: timedelta) -> ColumnElement[bool]:
 def is_kept() -> ColumnElement[bool]:
     """Return the condition that a job may be read: an expired job may not, even if its row
     exists."""
-    term = timedelta(hours=settings().job_retention_hours)
+    term = timedelta(hours=settings().retention_hours)
     is_young = jobs.c.finished_at >= func.now() - term
     return or_(jobs.c.finished_at.is_(None), is_young, _is_of_batch())
 

@@ -196,7 +196,7 @@ def main() -> None:
     chosen = settings_or_exit()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     try:
-        partition_jobs(ledger(), timedelta(hours=chosen.job_retention_hours), datetime.now(UTC))
+        partition_jobs(ledger(), timedelta(hours=chosen.retention_hours), datetime.now(UTC))
     except NotPartitioned as error:
         sys.exit(f"the jobs stay one table: {error}")
 

@@ -245,7 +245,7 @@ class UnknownDelivery(ScoringError):
     status = 404
     slug = "unknown-webhook-delivery"
     title = "No such webhook delivery"
-    cure = "Check the id; ended deliveries are deleted after `TOUCHSTONE_WEBHOOK_DAYS`."
+    cure = "Check the id; ended deliveries are deleted after `TOUCHSTONE_RETENTION_HOURS`."
 
 
 class NotReplayable(ScoringError):

@@ -106,12 +106,6 @@ class Settings(FromEnvironment):
         description="size of a request body, except uploads and `:batchCreate`; more "
         "gets status 413",
     )
-    spool_bytes: int = Field(
-        default=1_000_000_000,
-        ge=1_048_576,
-        description="disk space for uploads in progress in one gateway; more get status 503. "
-        "TMPDIR names the folder",
-    )
 
     # Access and the limits of one tenant
     authentication: Literal["auto", "keys", "none"] = Field(
@@ -127,12 +121,6 @@ class Settings(FromEnvironment):
         default=10_000,
         ge=1,
         description="queued and running jobs of one tenant; more get status 429",
-    )
-    open_batches: int = Field(
-        default=100, ge=1, description="unfinished batches of one tenant; more get status 429"
-    )
-    stored_files: int = Field(
-        default=1_000, ge=1, description="uploaded files that one tenant keeps; more get status 429"
     )
     stored_bytes: int = Field(
         default=20_000_000_000,
@@ -156,16 +144,11 @@ class Settings(FromEnvironment):
     )
 
     # Retention
-    job_retention_hours: float = Field(
-        default=720, gt=0, description="hours until finished jobs and batches are deleted"
-    )
-    file_retention_hours: float = Field(
+    retention_hours: float = Field(
         default=720,
         gt=0,
-        description="hours until files are deleted, unless the upload asks for less",
-    )
-    webhook_days: int = Field(
-        default=30, ge=1, description="days until finished webhook deliveries are deleted"
+        description="hours until finished jobs, batches and webhook deliveries are deleted, and "
+        "files unless the upload asks for less; the same in every process",
     )
 
     # Webhooks
@@ -186,8 +169,8 @@ class Settings(FromEnvironment):
     max_work_seconds: float = Field(
         default=900,
         gt=0,
-        description="estimated seconds of work of one request; more gets status 422 `too-costly`. "
-        "Should not exceed `TOUCHSTONE_MAX_RUN_SECONDS`",
+        description="seconds of work of one request. More by the estimate gets status 422 "
+        "`too-costly`; a job that computes for longer fails with the same error",
     )
     tokens_per_second: float = Field(
         default=10_000,
@@ -200,11 +183,6 @@ class Settings(FromEnvironment):
         ge=1,
         description="calls that one request may make to a model behind a server; more gets "
         "status 422 `too-many-rows`",
-    )
-    max_run_seconds: float = Field(
-        default=900,
-        gt=0,
-        description="seconds that a job may compute; after that it fails as `too-costly`",
     )
 
     # Workers and scheduler
@@ -269,12 +247,6 @@ class Settings(FromEnvironment):
         description="port for /metrics of every process, and /healthz and /readyz of workers and "
         "scheduler; none: no port",
     )
-    trace_url: str = Field(
-        default="",
-        pattern=r"^(https?://\S{1,500}\{trace_id\}\S{0,500})?$",
-        description="page of your tracing that shows one trace, such as "
-        "https://traces.example.org/trace/{trace_id}; empty: pages show the id without a link",
-    )
     otlp_endpoint: str | None = Field(
         default=None,
         pattern=r"^https?://",
@@ -285,9 +257,6 @@ class Settings(FromEnvironment):
     )
     log_format: Literal["json", "console"] = Field(
         default="json", description="`json`: one object per line; `console`: lines for people"
-    )
-    access_log: bool = Field(
-        default=True, description="log each request to the gateway, at level info"
     )
 
     _keys = field_validator("webhook_keys", "secret_keys")(validate_keys)

@@ -320,7 +320,7 @@ def plan_of(wanted: WantedEffect, report: BatchReport, *, against_random: bool) 
         scores["compared_texts"] = report.comparison.differences[0].difference
     texts: dict[str, int | None] = {}
     for name, mean in scores.items():
-        texts |= _texts_for(wanted, name, mean, warnings)
+        texts |= _texts_for(wanted, name, mean, report.confidence, warnings)
     if wanted.effect is not None and report.undefined:
         warnings.append(
             f"texts are those with a score: {report.undefined} of {report.scored} results have none"
@@ -332,10 +332,18 @@ def plan_of(wanted: WantedEffect, report: BatchReport, *, against_random: bool) 
 
 
 def _texts_for(
-    wanted: WantedEffect, name: str, mean: Interval, warnings: list[str]
+    wanted: WantedEffect, name: str, mean: Interval, confidence: float, warnings: list[str]
 ) -> dict[str, int | None]:
     if wanted.effect is None:
         return {}
+    if mean.se == 0 and mean.clusters and mean.low is not None and mean.high is not None:
+        warnings.append(
+            f"{name}: all {mean.clusters} so far are equal; so many equal ones rule the effect out"
+        )
+        value = mean.value or 0.0
+        tail = (1 - confidence) / 2
+        range_end = max(mean.high - value, value - mean.low) / (1 - tail ** (1 / mean.clusters))
+        return {name: power.equal_texts_needed(wanted.effect / range_end, wanted.alpha)}
     if not mean.se or not mean.clusters:
         warnings.append(f"{name}: no spread of the scores is known, so none can be planned")
         return {}

@@ -110,6 +110,17 @@ def texts_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int 
     return high if high <= MOST_TEXTS else None
 
 
+def equal_texts_needed(reach: float, alpha: float = 0.05) -> int:
+    """How many equal values rule out that their mean is further off than `reach`.
+
+    reach: as a share of the distance to the end of the quantity's range, > 0. The bound is that of
+    a share of 0: 1 − (α/2)^(1/n) (Clopper–Pearson).
+    """
+    if reach <= 0:
+        raise ValueError("a reach is greater than 0")
+    return 2 if reach >= 1 else max(2, math.ceil(math.log(alpha / 2) / math.log1p(-reach)))
+
+
 def _t_power(effect: float, texts: int, alpha: float) -> float:
     quantile = float(stats.t.isf(alpha / 2, texts - 1))
     shift = effect * math.sqrt(texts)

@@ -128,7 +128,7 @@ def context_of(claim: Claim) -> JobContext:
         job_id=claim.job_id,
         tenant=claim.tenant,
         batch=claim.batch_id is not None or characters(claim.request) > LARGE_CHARACTERS,
-        deadline=time.monotonic() + settings().max_run_seconds,
+        deadline=time.monotonic() + settings().max_work_seconds,
         attempt=claim.attempt,
         private=claim.request.get("do_not_store_text") is True,
     )
@@ -365,7 +365,7 @@ def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Ret
 def too_late(claim: Claim) -> Failure:
     """Return the failure of a missed deadline; another attempt would take as long."""
     logger.warning("job.too_late", job=claim.job_id, attempt=claim.attempt)
-    return Failure(timeout_problem(settings().max_run_seconds))
+    return Failure(timeout_problem(settings().max_work_seconds))
 
 
 def with_text_key(report: Message, contract: ServiceContract, request: JobRequest) -> Message:

@@ -136,7 +136,7 @@ def test_each_counts_as_a_job_in_quotas(chosen: Settings, engine: Engine, tmp_pa
 
 
 def test_the_client_has_them_item_by_item(scene: Answered) -> None:
-    items = [{"text": TEXT, "answer": {"text": answer}} for answer in (HATEFUL, REFUSED)]
+    items: Any = [{"text": TEXT, "answer": {"text": answer}} for answer in (HATEFUL, REFUSED)]
     with ThreadPoolExecutor(1) as pool, Touchstone(str(scene.client.base_url)) as ts:
         asked = pool.submit(ts.explain_many, items=items, wait=SECONDS)
         while not asked.done():

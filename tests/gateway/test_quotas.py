@@ -15,8 +15,9 @@ import pytest
 from sqlalchemy import Engine, text
 from starlette import formparsers
 
+from services.gateway import caller as caller_module
 from services.gateway import spool as spool_module
-from services.gateway.spool import FORM_BYTES, Spool, SpoolFull
+from services.gateway.spool import Spool, SpoolFull
 from shared.contracts.errors import QuotaExceeded
 from shared.ledger import files, keys
 from shared.ledger.file_store import FileStore
@@ -30,10 +31,7 @@ from tests.patience import SECONDS
 
 LIMITS = {
     "authentication": "keys",
-    "open_batches": 3,
-    "stored_files": 4,
     "stored_bytes": 10_000,
-    "spool_bytes": 1_048_576,
 }
 PURPOSE = {"purpose": "batch"}
 BODY = b'--a\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n'
@@ -45,6 +43,8 @@ Opens = Callable[[str], httpx.Client]
 def _bounded(_settings: Settings) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spool_module, "UPLOADS_PER_TENANT", 2)
+        patch.setattr(caller_module, "MOST_OPEN_BATCHES", 3)
+        patch.setattr(caller_module, "MOST_FILES", 4)
         with serving(_settings.model_copy(update=LIMITS)) as url:
             yield url
 
@@ -200,8 +200,7 @@ def caller(tenant: str) -> Any:
 
 
 def spool(chosen: Settings, **changed: Any) -> Spool:
-    sizes = {"spool_bytes": 100_000, "max_file_bytes": 40_000 - FORM_BYTES}
-    return Spool(chosen.model_copy(update=sizes | changed))
+    return Spool(chosen.model_copy(update={"max_file_bytes": 20_000} | changed))
 
 
 def test_the_spool_counts_what_has_come_and_gives_it_back(
@@ -233,7 +232,7 @@ def test_a_spool_that_is_full_refuses_before_it_is_written(
     client: httpx.Client, chosen: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    small = {"authentication": "none", "spool_bytes": 1_048_576}
+    small = {"authentication": "none", "max_file_bytes": 1_040_000}
     with (
         serving(chosen.model_copy(update=small)) as url,
         CheckedClient(base_url=url, timeout=SECONDS) as one,

@@ -20,7 +20,6 @@ from shared.worker.job import run_job
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.results import a_result
-from tests.gateway.serving import serving
 from tests.gateway.test_callers import routes
 from tests.gateway.test_scores import GOOD, URL
 from tests.patience import eventually
@@ -188,12 +187,6 @@ def test_a_line_a_request_without_what_is_nobodys_business(opens: Opens, log: Lo
     secret = client.headers["authorization"].removeprefix("Bearer ")
     for private in ("7" * 32, secret, GOOD["text"]):
         assert private not in written
-
-
-def test_the_access_log_can_be_switched_off(chosen: Settings, log: Log) -> None:
-    with serving(chosen.model_copy(update={"access_log": False})) as url:
-        httpx.get(f"{url}/v1/jobs", headers={"x-request-id": "unseen"})
-    assert log.lines("http.request", request_id="unseen") == []
 
 
 def test_head_is_wherever_get_is(client: httpx.Client, engine: Engine) -> None:

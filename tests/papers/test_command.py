@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bench.papers.answers import PaperRequest
-from bench.papers.command import WRONG, main
+from bench.papers.command import main
 from bench.papers.run import check_models
 from shared.models import ports
+from touchstone_client.cli.output import WRONG
 
 ROW = {"text": "The garden is open.", "gold": "non-hateful", "answers": {"m": "It is fine."}}
 WORDS = 'verbalizers = { good = " good", bad = " bad" }'

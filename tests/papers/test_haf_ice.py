@@ -215,7 +215,7 @@ def test_each_prompt_is_asked_of_its_data_sets_and_has_lines_of_its_own() -> Non
 def test_a_gold_label_that_is_no_verbalizer_is_refused() -> None:
     row = DataRow("first", {"text": "a", "gold": "1"}, "1")
     options = RunOptions(templates=TEMPLATES)
-    with pytest.raises(ValueError, match="--label 1=good or --label 1=bad"):
+    with pytest.raises(ValueError, match="--label good=1 or --label bad=1"):
         list(IcePaper().requests(Case("m", "plain", row), lambda _: None, options))
 
 

@@ -19,6 +19,7 @@ from shared.statistics.bootstrap import Resampling
 from shared.statistics.intervals import IntervalEstimate
 from tests.papers.observations import observed, row
 from tests.papers.scripted_service import Body, ran
+from touchstone_client.cli.output import WRONG
 
 PAPER = HatexscorePaper()
 HOW = Resampling(resamples=99)
@@ -103,7 +104,7 @@ def test_people_who_had_read_an_explanation_are_counted_for_its_model_alone() ->
     assert len(table.notes) == 1
     told = adjudication(found, RunOptions(labels={"no": "non-hateful"})).notes[1]
     assert "2 of the 5 labels" in told
-    assert "--label yes=LABEL" in told
+    assert "--label LABEL=yes" in told
 
 
 def test_answers_that_came_with_the_rows_are_scored_and_counted(tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_several_prompts_have_tables_each() -> None:
 
 
 def test_a_label_that_is_not_known_and_a_missing_text_are_told_apart() -> None:
-    with pytest.raises(ValueError, match="--label offensive=hateful"):
+    with pytest.raises(ValueError, match="--label hateful=offensive"):
         list(PAPER.requests(Case("m", "0-shot", row(1, "offensive")), lambda _: None, RunOptions()))
     lacking = Case("m", "0-shot", DataRow("d", {"gold": "hateful"}, "1"))
     with pytest.raises(Incomplete, match="--map text=COLUMN"):
@@ -210,7 +211,7 @@ def test_wrong_use_asks_nothing_and_says_why(
         ("bare", {"gold": "hateful"}),
     ):
         Path(f"{name}.jsonl").write_text(json.dumps(fields) + "\n", "utf-8")
-    assert main([PAPER.name, *arguments]) == 2
+    assert main([PAPER.name, *arguments]) == WRONG
     told = capsys.readouterr()
     assert said in told.err
     assert told.out == ""

@@ -142,7 +142,7 @@ def test_what_is_purged_comes_in_portions(
         connection.execute(update(jobs).values(finished_at=LONG_AGO))
     retention.round()
     assert count(scene, "jobs") == 0
-    assert timedelta(hours=scene.chosen.job_retention_hours) < timedelta(days=40)
+    assert timedelta(hours=scene.chosen.retention_hours) < timedelta(days=40)
 
 
 @pytest.mark.parametrize("ending", ["a fault beside it", "its own fault", "cancelled", "too early"])

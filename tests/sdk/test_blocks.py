@@ -24,6 +24,7 @@ from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 
 from bench.papers.command import parser as bench_parser
 from cli.models.command import parser as models_parser
+from services.gateway.keys import parser as keys_parser
 from shared.models.catalogue.catalogue import load_catalogue
 from tests.end_to_end.service import ROOT, environment, serving
 from tests.sdk.test_guide import TESTED, TYPED, matches
@@ -86,7 +87,11 @@ def test_what_is_not_run_is_well_formed(block: Block) -> None:
         yaml.safe_load(block.source)
 
 
-PARSERS = {"bench": bench_parser, "models": models_parser}  # of commands of the service itself
+PARSERS = {
+    "bench": bench_parser,
+    "keys": keys_parser,
+    "models": models_parser,
+}  # of commands of the service itself
 
 
 def commands() -> Iterator[list[str]]:

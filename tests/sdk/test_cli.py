@@ -24,7 +24,7 @@ from touchstone_client import Touchstone
 from touchstone_client._wire import part_of
 from touchstone_client.cli.main import main
 from touchstone_client.cli.objects import form_of
-from touchstone_client.cli.output import Output, WrongUse, aligned, clean
+from touchstone_client.cli.output import WORSE, WRONG, Output, WrongUse, aligned, clean
 from touchstone_client.cli.parser import parser
 
 __all__ = ["empty"]
@@ -96,7 +96,7 @@ def test_a_key_that_is_none_is_not_repeated(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TOUCHSTONE_API_KEY", "tsk_very\nsecret")
-    assert main(["list", "jobs"]) == 2
+    assert main(["list", "jobs"]) == WRONG
     said = capsys.readouterr()
     assert "the API key holds a character that no key has" in said.err
     assert "secret" not in said.err + said.out
@@ -127,7 +127,7 @@ assert not {{"rich", "shtab", "mcp", "pyarrow", "fsspec", "services"}} & set(sys
     lines = run(empty, script).splitlines()
     assert lines[: len(wanted)] == ["0 True"] * len(wanted)
     said, codes = lines[len(wanted) :: 2], lines[len(wanted) + 1 :: 2]
-    assert codes == ["2"] * 6
+    assert codes == [str(WRONG)] * 6
     hints = ["pip install -e", "pip install -e", "[cli]", "[mcp]", "[data]", "[data]"]
     assert all(hint in one for hint, one in zip(hints, said, strict=True)), said
 
@@ -290,9 +290,14 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert main(["compare", BATCH, BATCH]) == 0
     assert typed.asked.count("GET /v1/batches/ID") == 1  # of each batch once
     assert "B explains better than A" in capsys.readouterr().out
-    assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == 1
+    assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == WORSE
     assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 0
-    assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == 2
+    assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == WRONG
+    capsys.readouterr()
+    one |= {"better": 0, "equal": 3, "worse": 0}
+    one["difference"] = ends | {"value": 0.0, "low": -0.9, "high": 0.9}
+    assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == 0
+    assert "no change: all 3 scores are identical" in capsys.readouterr().err
     comparison |= {"pairs": 0, "unpaired_a": 0, "unpaired_b": 4}
     report["result"]["comparison"] = comparison | {"differences": [one]}
     capsys.readouterr()
@@ -315,7 +320,7 @@ def test_a_plan_is_asked_for_as_typed(
     assert "against" not in asked
     assert main([*command, "--against", BATCH]) == 0
     assert json.loads(typed.sent["POST /v1/reports"])["against"] == {"batch": BATCH}
-    assert main(["plan", BATCH, "--power", "0.9"]) == 2
+    assert main(["plan", BATCH, "--power", "0.9"]) == WRONG
 
 
 def test_a_part_of_a_batch_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -325,21 +330,21 @@ def test_a_part_of_a_batch_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     for odd in ("batch_1:writer=a", "batch_1:metadata.=a", "batch_1:model"):
         with pytest.raises(ValueError, match="names no part"):
             part_of(odd)
-    assert main(["compare", "batch_1:writer=a", "batch_1"]) == 2
+    assert main(["compare", "batch_1:writer=a", "batch_1"]) == WRONG
     assert "metadata.KEY=VALUE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["get", "nothing"], 2, "is no id"),
-        (["list", "files", "--metric", "hatexscore"], 2, "files have no metric"),
-        (["list", "jobs", "--since", "soon"], 2, "30m, 12h, 2d"),
-        (["submit", "/nowhere.jsonl"], 2, "/nowhere.jsonl: No such file"),
-        (["score", "hatexscore"], 2, "no request"),
-        (["submit", "in.jsonl", "--metric=hatexscore", "--output=a.csv"], 2, "give --wait"),
-        (["submit", "in.jsonl", "--metric=hatexscore", "--errors=a.csv"], 2, "give --wait"),
-        (["metrics", "astrology"], 2, "hatexscore"),
+        (["get", "nothing"], WRONG, "is no id"),
+        (["list", "files", "--metric", "hatexscore"], WRONG, "files have no metric"),
+        (["list", "jobs", "--since", "soon"], WRONG, "30m, 1h30m, 2d"),
+        (["submit", "/nowhere.jsonl"], WRONG, "/nowhere.jsonl: No such file"),
+        (["score", "hatexscore"], WRONG, "no request"),
+        (["submit", "in.jsonl", "--metric=hatexscore", "--output=a.csv"], WRONG, "give --wait"),
+        (["submit", "in.jsonl", "--metric=hatexscore", "--errors=a.csv"], WRONG, "give --wait"),
+        (["metrics", "astrology"], WRONG, "hatexscore"),
         (["get", "job_x/y"], 1, "Not found"),
     ],
 )
@@ -367,7 +372,65 @@ def test_columns_that_are_guessed_are_said(
     assert said.out.startswith("batch_")
     assert "text is the column post, explanation is the column why" in said.err
     assert main([*command, "--map", "text=post", "--map", "explanation=why"]) == 0
-    assert main([*command, "--map", "text=nowhere"]) == 2
+    assert main([*command, "--map", "text=nowhere"]) == WRONG
+
+
+@pytest.mark.parametrize("since", ["2026-11-26", "2026-11-26T08:00:00Z", "1h30m", "2d"])
+def test_a_moment_is_a_date_or_a_time_ago(typed: RecordedService, since: str) -> None:
+    assert main(["list", "jobs", "--since", since]) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "label"),
+    [
+        ("Text,Explanation,Language,Predicted_label\na,b,en,non-hateful\n", "non-hateful"),
+        ("Text,Explanation,Predicted Label\na,b,hateful\n", "hateful"),
+        ("sep=;\ntext;explanation;predicted_label\na;b;hateful\n", "hateful"),
+        ("text,explanation,predicted_label,,\na,b,hateful,,\n", "hateful"),
+        ("post,rationale,decision\na,b,hateful\n", "hateful"),
+    ],
+)
+def test_no_decision_of_a_table_is_lost(
+    typed: RecordedService, tmp_path: Path, content: str, label: str
+) -> None:
+    (tmp_path / "posts.csv").write_text(content)
+    command = ["submit", str(tmp_path / "posts.csv"), "--metric", "hatexscore", "--yes"]
+    assert main(command) == 0
+    [line] = [one for one in typed.sent["POST /v1/files"].splitlines() if b'"custom_id"' in one]
+    assert json.loads(line)["body"]["predicted_label"] == label
+
+
+def test_a_class_label_is_refused_with_its_cure(
+    typed: RecordedService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    row = {"text": "a", "explanation": "b", "predicted_label": 1}
+    table = pytest.importorskip("pyarrow").Table.from_pylist([row])
+    parquet.write_table(table, tmp_path / "int_label.parquet")
+    command = ["submit", str(tmp_path / "int_label.parquet"), "--metric", "hatexscore"]
+    assert main(command) == WRONG
+    cure = "--value predicted_label:hateful=1"
+    assert cure in capsys.readouterr().err
+    assert main([*command, *cure.split(" ")]) == 0
+
+
+def test_every_help_is_a_sentence() -> None:
+    """As a new user reads it: what a command or an option does, with its capital and full stop."""
+    for one in [parser(), *parsers(parser())]:
+        assert one.description is None or one.description[-1] == ".", one.prog
+        for action in one._actions:
+            if isinstance(action, argparse._HelpAction | argparse._SubParsersAction):
+                continue
+            said = action.help or ""
+            assert said[:1].isupper() or said[:1] == "`", (one.prog, action.dest, said)
+            assert said.endswith("."), (one.prog, action.dest, said)
+
+
+def test_the_decision_is_an_option(typed: RecordedService) -> None:
+    score = ["score", "hatexscore", "--text", "a", "--explanation", "b", "--decision", "hateful"]
+    assert main(score) == 0
+    sent = json.loads(typed.sent["POST /v1/scores/hatexscore"])
+    assert sent["predicted_label"] == "hateful"
 
 
 def test_completion_knows_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -414,7 +477,7 @@ def test_the_version_is_of_both(typed: RecordedService, capsys: pytest.CaptureFi
 def test_a_wrong_command_line_is_refused(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
-    assert ended.value.code == 2
+    assert ended.value.code == WRONG
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from tests.gateway.results import recorded
 from tests.sdk.recorded_service import RecordedService, recorded_service
 from touchstone_client.cli.main import main
+from touchstone_client.cli.output import WRONG
 
 ENDPOINT = f"we_{'0' * 32}"
 PUSH = ["webhooks", "create", "https://langfuse.test", "--format", "langfuse-scores"]
@@ -57,7 +58,7 @@ def test_of_a_push_nothing_is_sent_that_was_not_said(service: RecordedService) -
 def test_what_is_of_a_push_needs_its_format(
     service: RecordedService, option: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["webhooks", "create", "https://receiver.test", *option]) == 2
+    assert main(["webhooks", "create", "https://receiver.test", *option]) == WRONG
     assert "say its --format" in capsys.readouterr().err
     assert service.asked == []
 
@@ -109,7 +110,7 @@ def test_what_is_no_metric_has_an_example_as_well(
 ) -> None:
     assert main(["metrics", "explanations"]) == 0
     assert "touchstone score explanations -" in capsys.readouterr().out
-    assert main(["metrics", "nobodys"]) == 2
+    assert main(["metrics", "nobodys"]) == WRONG
 
 
 @pytest.mark.parametrize(

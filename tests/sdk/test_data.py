@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,11 @@ def jsonl(path: Path, lines: list[Any]) -> Path:
 
 def objects(path: Path) -> list[Any]:
     return [json.loads(raw) for raw in path.read_bytes().splitlines()]
+
+
+def lines_in(content: Iterable[bytes]) -> list[Any]:
+    """The lines of a batch, each at the line number that its row has in the table."""
+    return [json.loads(raw) for raw in content if raw.strip()]
 
 
 def there_and_back(folder: Path, form: str, lines: list[Any], metric: str | None = None) -> Any:
@@ -108,7 +114,7 @@ def test_a_submitted_table_gives_the_same_lines(tmp_path: Path) -> None:
     lines = [{"id": "a", "text": "=x", "explanation": "why", "seed": 7, "tau": 1}]
     there_and_back(tmp_path, "csv", lines)
     with batch_file(tmp_path / "table.csv", "/v1/scores/hatexscore") as (_, content):
-        (line,) = map(json.loads, content)
+        (line,) = lines_in(content)
     assert (line["custom_id"], line["url"]) == ("a", "/v1/scores/hatexscore")
     assert line["body"] == {"text": "=x", "explanation": "why", "seed": 7, "tau": 1}
 
@@ -128,7 +134,7 @@ def test_what_people_say_becomes_metadata_by_itself(tmp_path: Path, form: str) -
             writer.writerow([json.dumps(cell) if isinstance(cell, list) else cell
                              for cell in row.values()])  # fmt: skip
     with batch_file(tmp_path / f"in.{form}", "/v1/scores/hatexscore") as (_, content):
-        (line,) = map(json.loads, content)
+        (line,) = lines_in(content)
     said = {"gold": "hateful", "gold_rationale": "[[0, 1], [2, 3]]", "rating_anna": "4"}
     assert line["body"]["metadata"] == said
 
@@ -149,9 +155,11 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
         "metadata": ["model"], "seed": {"value": 7}, "labels": "spans",
     }  # fmt: skip
     with batch_file(file, "/v1/scores/hatexscore", columns, reading) as (name, content):
-        lines = list(map(json.loads, content))
+        raws = list(content)
+    lines = lines_in(raws)
     assert name == f"{file.name}.jsonl"
     assert [one["custom_id"] for one in lines] == ["1", "2"]
+    assert [number for number, raw in enumerate(raws, 1) if raw.strip()] == [2, 4], "as in the file"
     assert lines[0]["body"] == {
         "text": "'=a\nb", "explanation": '7 "x"', "predicted_label": "hateful",
         "metadata": {"model": "v7"}, "seed": 7, "labels": '[{"start": 0}]',
@@ -169,6 +177,7 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
         ("a.csv", b"text,text,explanation\n", "two columns are named text"),
         ("a.csv", b"", "the file is empty"),
         ("a.csv", b"\n", "no names"),
+        ("a.csv", b"PK\x03\x04", "is a workbook"),
         ("a.csv", "text,explanation\n".encode("utf-16"), "not UTF-8, but UTF-16"),
         ("a.csv", b"text;explanation\na,b;c\n", "say --delimiter ';'"),
         ("a.csv", b'"text"\t"explanation"\na\tb\n', r"say --delimiter '\\t'"),
@@ -197,7 +206,7 @@ def test_columns_are_guessed_by_name_then_by_synonym() -> None:
     assert found.guessed == {"text": "body", "explanation": "reason"}
     with pytest.raises(ValueError, match="'nowhere'"):
         ColumnMapping.of({"text": "nowhere", "explanation": "reason"}, "hatexscore", names)
-    with pytest.raises(ValueError, match="explanation may be the column why or reason"):
+    with pytest.raises(ValueError, match="no column is named explanation"):
         ColumnMapping.of(None, "hatexscore", ["text", "why", "reason"])
     said = ColumnMapping.of({"explanation": "why"}, "hatexscore", ["text", "why", "reason"])
     assert said.columns == {"explanation": "why", "text": "text"}
@@ -206,10 +215,11 @@ def test_columns_are_guessed_by_name_then_by_synonym() -> None:
 
 
 def test_a_mapping_in_words_is_the_one_in_json() -> None:
-    assert from_words([], [], []) is None
+    assert from_words([], [], [], []) is None
     said = from_words(
         ["custom_id=post_id", "text=body", "predicted_label=flag"],
-        ["predicted_label:1=hateful", "predicted_label:0=non-hateful", "seed:=7"],
+        ["predicted_label:hateful=1", "predicted_label:non-hateful=0"],
+        [("seed", "7")],
         ["model,market"],
     )
     assert said == {
@@ -219,12 +229,12 @@ def test_a_mapping_in_words_is_the_one_in_json() -> None:
         "seed": {"value": 7},
         "metadata": ["model", "market"],
     }
-    for maps, values in ((["text=a", "text=b"], []), (["seed=a"], ["seed:=7"])):
+    for maps, constants in ((["text=a", "text=b"], []), (["seed=a"], [("seed", "7")])):
         with pytest.raises(ValueError, match="is said twice"):
-            from_words(maps, values, [])
-    for maps, values in ((["text"], []), ([], ["a=b"]), ([], ["a:b"])):
+            from_words(maps, [], constants, [])
+    for maps, values in ((["text"], []), ([], ["a=b"]), ([], ["a:b"]), ([], ["a:b="])):
         with pytest.raises(ValueError, match="is not"):
-            from_words(maps, values, [])
+            from_words(maps, values, [], [])
 
 
 def test_types_are_those_of_the_description() -> None:

@@ -86,7 +86,7 @@ def shell(source: str, folder: Path, service: Service, **told: str) -> str:
 def batch(service: Service) -> str:
     """One that is scored."""
     with Touchstone(service.url) as client:
-        return client.batches.submit(POSTS, "hatexscore").wait().id
+        return client.batches.create(POSTS, "hatexscore").wait().id
 
 
 @end_to_end

@@ -147,16 +147,16 @@ def test_a_wait_survives_its_stream(
         return fault if path.endswith("/events") else PASS
 
     with proxying(service.url, choose) as proxy, Touchstone(proxy.url) as client:
-        job = client.submit("hatexscore", POST)
+        job = client.jobs.create("hatexscore", POST)
         assert job.wait(120).score is not None
         assert any(path.endswith("/events") for _, path, _ in proxy.seen)
-        assert [one["status"] for one in client.submit("hatexscore", POST).events()][
+        assert [one["status"] for one in client.jobs.create("hatexscore", POST).events()][
             -1
         ] == "succeeded"
 
 
 def test_a_stream_goes_on_where_it_broke_off(service: Service, ts: Touchstone) -> None:
-    batch = ts.batches.submit([POST] * 2, "hatexscore").wait(progress=False)
+    batch = ts.batches.create([POST] * 2, "hatexscore").wait(progress=False)
 
     def choose(method: str, path: str, before: int) -> Fault:
         return Fault(bytes=60) if path.endswith("/events") and not before else PASS

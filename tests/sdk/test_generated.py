@@ -49,16 +49,24 @@ def test_languages_have_the_names_of_the_service(generate: ModuleType) -> None:
     assert found == generate.languages(), "run sdk/generate.py"
 
 
-def test_models_are_made_of_the_description(tmp_path: Path) -> None:
+def test_columns_are_guessed_as_in_the_browser(generate: ModuleType) -> None:
+    written = (PACKAGE / "data" / "_columns.py").read_text("utf-8")
+    assert written == generate.columns(), "run sdk/generate.py"
+
+
+def test_models_and_requests_are_made_of_the_description(tmp_path: Path) -> None:
     pytest.importorskip("datamodel_code_generator")
-    script = (
-        "import generate, pathlib, sys; pathlib.Path(sys.argv[1]).write_text(generate.models())"
-    )
-    target = tmp_path / "models.py"
-    command = [sys.executable, "-W", "ignore", "-c", script, str(target)]
+    script = """
+import generate, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+(folder / "models.py").write_text(generate.models())
+(folder / "_requests.py").write_text(generate.requests())
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script, str(tmp_path)]
     subprocess.run(command, cwd=SDK, check=True)
-    found = (PACKAGE / "models.py").read_text("utf-8")
-    assert target.read_text("utf-8") == found, "run sdk/generate.py"
+    for name in ("models.py", "_requests.py"):
+        written = (PACKAGE / name).read_text("utf-8")
+        assert (tmp_path / name).read_text("utf-8") == written, f"run sdk/generate.py: {name}"
 
 
 def test_every_component_of_the_description_has_a_type() -> None:

@@ -19,7 +19,7 @@ SOURCE = "elsewhere"
 
 @pytest.fixture
 def batch(ts: Touchstone) -> Batch:
-    return ts.batches.submit(posts(3), "hatexscore").wait(progress=False)
+    return ts.batches.create(posts(3), "hatexscore").wait(progress=False)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_judgements_go_out_and_come_in(ts: Touchstone, batch: Batch, tmp_path: P
         ts.judgements.take_in([told[0] | {"verdict": "maybe"}], SOURCE)
     out = ts.judgements.export(tmp_path / "out.jsonl", batch=batch.id)
     assert out.read_text("utf-8").count('"disagree"') == 3
-    one = next(ts.judgements.list(batch=batch.id))
+    one = next(iter(ts.judgements.list(batch=batch.id)))
     assert ts.judgements.withdraw(one.id).verdict == "withdrawn"
 
 

@@ -40,7 +40,7 @@ def test_the_same_bytes_as_the_service(
     mine, theirs = here.score(metric, bodies[metric]), ts.score(metric, bodies[metric])
     assert type(mine) is type(theirs)
     assert difference(json.loads(canonical(mine)), json.loads(canonical(theirs))) is None
-    uses = mine.provenance.models  # type: ignore[attr-defined]
+    uses = mine.provenance.models
     if all(one.numerics == "bytes" for one in uses):
         assert canonical(mine) == canonical(theirs)
 

@@ -17,8 +17,9 @@ import pytest
 from tests.end_to_end.service import ROOT
 from tests.gateway.results import recorded
 from tests.sdk.recorded_service import RecordedService, recorded_service
-from touchstone_client import Touchstone, TouchstoneError
+from touchstone_client import Touchstone, TouchstoneError, models
 from touchstone_client._sync.handles import Batch, Job
+from touchstone_client._sync.resources import Pages
 from touchstone_client._wire import METRICS, job_of
 
 HEALTH = {"get_health", "get_readiness"}  # of who runs the service: `touchstone doctor` asks
@@ -45,7 +46,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordedService]:
 def calls(client: Touchstone) -> Iterator[Callable[..., Any]]:
     """Every public method of the client, of its resources, of a job and of a batch."""
     job = Job[Any](client._api, job_of(recorded("score_ice") | {"status": "queued"}))
-    batch = Batch.of(client._api, recorded("get_batch") | {"status": "in_progress"})
+    batch = Batch(client._api, recorded("get_batch") | {"status": "in_progress"})
     resources = [one for name, one in vars(client).items() if not name.startswith("_")]
     for one in (*resources, job, client):
         for name in dir(type(one)):
@@ -58,15 +59,19 @@ def calls(client: Touchstone) -> Iterator[Callable[..., Any]]:
 
 def call(method: Callable[..., Any], folder: Path) -> None:
     """With what it needs; what it lists is asked for, too."""
-    needs = {
-        name: folder / "target.jsonl" if name == "target" else ARGUMENTS[name]
-        for name, one in inspect.signature(method).parameters.items()
-        if one.default is one.empty and one.kind is not one.VAR_KEYWORD
-    }
+    given: list[Any] = []
+    named = {}
+    for name, one in inspect.signature(method).parameters.items():
+        if one.default is one.empty and one.kind is not one.VAR_KEYWORD:
+            value = folder / "target.jsonl" if name == "target" else ARGUMENTS[name]
+            if one.kind is one.POSITIONAL_ONLY:
+                given.append(value)
+            else:
+                named[name] = value
     with suppress(TouchstoneError):
-        found = method(**needs)
-        if isinstance(found, Iterator):
-            next(found, None)
+        found = method(*given, **named)
+        if isinstance(found, Iterator | Pages):
+            next(iter(found), None)
 
 
 def test_every_operation_has_its_call(service: RecordedService, tmp_path: Path) -> None:
@@ -74,9 +79,12 @@ def test_every_operation_has_its_call(service: RecordedService, tmp_path: Path) 
     with Touchstone(service.url, patience=0) as client:
         for method in calls(client):
             call(method, tmp_path)
+        with suppress(TouchstoneError):
+            stored = models.StoredFile.model_validate(recorded("get_file"))
+            client.batches.create(stored, "hatexscore")
         for metric in (*METRICS, "explanations", "inference", "similarity"):
             with suppress(TouchstoneError):
-                client.submit(metric, {"text": "a"})
+                client.jobs.create(metric, {"text": "a"})
             with suppress(TouchstoneError):
                 client.jobs.create_many(metric, [{"text": "a"}])
             with suppress(TouchstoneError):

@@ -33,6 +33,7 @@ from touchstone_client._sync import many
 from touchstone_client._sync.resources import endpoint_of
 from touchstone_client._wire import METRICS
 from touchstone_client.cli.main import main
+from touchstone_client.cli.output import WRONG
 
 pytestmark = pytest.mark.end_to_end
 
@@ -95,7 +96,7 @@ def test_a_refusal_says_where(ts: Touchstone) -> None:
 
 
 def test_jobs(ts: Touchstone) -> None:
-    job = ts.submit("hatexscore", POST, metadata={"model": "v7"})
+    job = ts.jobs.create("hatexscore", POST, metadata={"model": "v7"})
     seen = [one["status"] for one in job.events()]
     assert seen[-1] == "succeeded"
     result = job.wait()
@@ -106,7 +107,7 @@ def test_jobs(ts: Touchstone) -> None:
     with pytest.raises(NotFound):
         ts.jobs.get(f"job_{'0' * 32}")
     assert [one.id for one in ts.jobs.get_many([job.id, job.id])] == [job.id] * 2
-    assert next(ts.jobs.list(metric="hatexscore", status="succeeded")).is_final
+    assert next(iter(ts.jobs.list(metric="hatexscore", status="succeeded"))).is_final
 
 
 def test_a_list_pages_by_itself(ts: Touchstone) -> None:
@@ -135,7 +136,7 @@ def test_a_job_that_fails_says_why(ts: Touchstone) -> None:
 
 
 def test_other_services(ts: Touchstone) -> None:
-    job = ts.submit("similarity", pairs=[{"a": "a cat", "b": "a kitten"}])
+    job = ts.jobs.create("similarity", pairs=[{"a": "a cat", "b": "a kitten"}])
     assert len(job.wait().similarities) == 1
 
 
@@ -153,7 +154,7 @@ def test_a_batch_of_a_file(ts: Touchstone, tmp_path: Path) -> None:
         "".join(f"{json.dumps({'id': f'p{n}'} | one)}\n" for n, one in enumerate(posts(5)))
     )
     told: list[tuple[int, int | None]] = []
-    batch = ts.batches.submit(file, "hatexscore", metadata={"model": "v7"})
+    batch = ts.batches.create(file, "hatexscore", metadata={"model": "v7"})
     assert batch.metadata == {"model": "v7"}
     ended = batch.wait(progress=lambda done, total: told.append((done, total)))
     assert ended is batch
@@ -211,8 +212,8 @@ def test_the_command_line_from_a_table_to_a_comparison(
         file, target = tmp_path / f"{name}.csv", tmp_path / f"{name}.parquet"
         frame = pd.DataFrame(posts(5)).drop(columns="probabilities")
         frame.assign(explanation=why, model_name=name).to_csv(file, index=False)
-        given = f"--value=probabilities:={json.dumps(GIVEN['probabilities'])}"
-        command = ["submit", str(file), "--metric=hatexscore", given, "--metadata=model_name"]
+        given = f"--field=probabilities={json.dumps(GIVEN['probabilities'])}"
+        command = ["submit", str(file), "--metric=hatexscore", given, "--keep=model_name"]
         maps = [f"--map={one}={one}" for one in ("text", "explanation", "predicted_label")]
         assert main([*command, *maps, "--wait", f"--output={target}"]) == 0
         batches.append(capsys.readouterr().out.strip())
@@ -223,7 +224,7 @@ def test_the_command_line_from_a_table_to_a_comparison(
     said = capsys.readouterr().out
     assert "Of 5 explanations 5 hold up." in said
     assert re.search(r"^metadata.model_name +mean score +low +high", said, re.MULTILINE)
-    assert main(["report", batches[0], "--by", "market"]) == 2
+    assert main(["report", batches[0], "--by", "market"]) == WRONG
     assert "--by 'market'" in capsys.readouterr().err
     assert main(["compare", *batches, "--by", "verdict"]) == 0
     said = capsys.readouterr().out
@@ -249,12 +250,12 @@ def test_lines_with_an_empty_cell_are_told_and_left_out_if_wanted(
     command = ["submit", str(file), "--metric=hatexscore", "--wait", f"--output={target}"]
     assert main(command) == 1
     said = capsys.readouterr().err
-    assert "line 2: Field required (at #/body/text)" in said
+    assert "line 3: Field required (at #/body/text)" in said
     assert "--skip-invalid` scores the others" in said
     assert main([*command, "--skip-invalid"]) == 0
     said = capsys.readouterr().err
     assert "left out, 1 in all:" in said
-    assert "line 2: Field required (at #/body/text)" in said
+    assert "line 3: Field required (at #/body/text)" in said
     assert list(pd.read_csv(target)["custom_id"]) == ["a", "c", "d"]
     file.write_text("text,explanation\n,a\n,b\n", "utf-8")
     assert main([*command, "--skip-invalid"]) == 1
@@ -263,7 +264,7 @@ def test_lines_with_an_empty_cell_are_told_and_left_out_if_wanted(
 def test_two_batches_are_compared(ts: Touchstone) -> None:
     kinder = [one | {"explanation": "Rude. Hateful."} for one in posts(6)]
     a, b = (
-        ts.batches.submit(some, "hatexscore").wait(progress=False) for some in (posts(6), kinder)
+        ts.batches.create(some, "hatexscore").wait(progress=False) for some in (posts(6), kinder)
     )
     found = ts.compare(a, b.id)
     assert found.pairs == 6
@@ -279,7 +280,7 @@ def test_two_batches_are_compared(ts: Touchstone) -> None:
 
 
 def test_a_batch_that_is_not_valid_says_which_lines(ts: Touchstone) -> None:
-    batch = ts.batches.submit([*posts(2), {"text": "no explanation"}], "hatexscore")
+    batch = ts.batches.create([*posts(2), {"text": "no explanation"}], "hatexscore")
     with pytest.raises(BatchFailed) as failed:
         batch.wait(progress=False)
     assert [line for line, _ in failed.value.faults] == [3]
@@ -315,16 +316,16 @@ def test_webhooks_from_making_one_to_verifying_its_event(ts: Touchstone) -> None
 def test_resources_awaited(service: Service) -> None:
     async def use() -> None:
         async with AsyncTouchstone(service.url) as client:
-            job = await client.submit("hatexscore", POST)
+            job = await client.jobs.create("hatexscore", POST)
             assert [one["status"] async for one in job.events()][-1] == "succeeded"
             assert (await job.wait()).metric == "hatexscore"
-            assert await listed(client.models.list())
-            batch = await client.batches.submit(posts(3), "hatexscore")
+            assert await client.models.list()
+            batch = await client.batches.create(posts(3), "hatexscore")
             await batch.wait(progress=False)
             assert len(await listed(batch.results())) == 3
             assert (await batch.report()).scored == 3
             assert batch.id in [one.id async for one in client.batches.list()]
-            other = await client.batches.submit(posts(3), "hatexscore")
+            other = await client.batches.create(posts(3), "hatexscore")
             await other.wait(progress=False)
             assert (await client.compare(batch, other)).pairs == 3
             scores = await client.score_many(posts(3), "hatexscore", progress=False)

@@ -17,6 +17,7 @@ from tests.sdk.test_cli import BATCH, LINE, service, typed
 from touchstone_client import Touchstone
 from touchstone_client._lines import batch_file
 from touchstone_client.cli.main import main
+from touchstone_client.cli.output import WRONG
 from touchstone_client.cli.scoring import request_of
 from touchstone_client.data.readers import Reading
 from touchstone_client.errors import NotFound
@@ -48,7 +49,7 @@ def test_many_lines_go_by_submit(
     content: str,
 ) -> None:
     (tmp_path / name).write_text(content)
-    assert main(["score", "hatexscore", str(tmp_path / name)]) == 2
+    assert main(["score", "hatexscore", str(tmp_path / name)]) == WRONG
     assert f"`touchstone submit {tmp_path / name} --metric hatexscore`" in capsys.readouterr().err
 
 
@@ -56,7 +57,7 @@ def test_one_scored_line_leaves_its_id_out(tmp_path: Path) -> None:
     (tmp_path / "in.json").write_text(json.dumps(LINE | {"custom_id": "p1", "id": 7}))
     asked = Namespace(
         request=str(tmp_path / "in.json"), metric="hatexscore", text=None, explanation=None,
-        model=None, field=[],
+        decision=None, model=None, field=[],
     )  # fmt: skip
     assert request_of(asked) == BODY
 
@@ -78,7 +79,7 @@ def test_a_form_that_is_not_written_is_refused_before_any_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.jsonl").write_text(json.dumps(LINE))
-    assert main(arguments) == 2
+    assert main(arguments) == WRONG
     assert "out.xlsx cannot be written: a name ends with .jsonl" in capsys.readouterr().err
     assert typed.asked == []
     assert not (tmp_path / "out.xlsx").exists()
@@ -133,7 +134,7 @@ def test_a_file_without_a_request_is_not_sent(
     content: str,
 ) -> None:
     (tmp_path / name).write_text(content)
-    assert main(["submit", str(tmp_path / name), "--metric", "hatexscore"]) == 2
+    assert main(["submit", str(tmp_path / name), "--metric", "hatexscore"]) == WRONG
     assert f"{name} holds no request" in capsys.readouterr().err
     assert typed.asked == []
 
@@ -162,7 +163,7 @@ def test_a_table_without_a_metric_asks_for_it(
 ) -> None:
     (tmp_path / "in.csv").write_text("text,explanation\na,b\n")
     files = [str(tmp_path / "in.csv"), str(tmp_path / "out.jsonl")]
-    assert main(["convert", *files]) == 2
+    assert main(["convert", *files]) == WRONG
     said = capsys.readouterr().err
     assert "no metric is said: say --metric" in said
     assert "--map FIELD=COLUMN" in said
@@ -212,7 +213,7 @@ def test_a_field_that_a_metric_has_not_is_named(
     (tmp_path / "in.jsonl").write_text(json.dumps({"body": "a", "explanation": "b"}))
     (tmp_path / "in.csv").write_text("body,text,explanation\na,c,b\n")
     command = ["submit", str(tmp_path / name), "--metric", "hatexscore", "--map"]
-    assert main([*command, "txt=body"]) == 2
+    assert main([*command, "txt=body"]) == WRONG
     assert "hatexscore has no field txt" in capsys.readouterr().err
     assert typed.asked == []
 
@@ -261,7 +262,7 @@ def test_submit_names_what_it_left_out_and_sends_the_rest(
     file = tmp_path / "in.jsonl"
     file.write_text("\n".join([json.dumps(BODY), *(line for line, _ in WRONG_LINES)]))
     command = ["submit", str(file), "--metric=hatexscore"]
-    assert main(command) == 2
+    assert main(command) == WRONG
     assert "line 2 is not a JSON object" in capsys.readouterr().err
     assert main([*command, "--skip-invalid"]) == 0
     said = capsys.readouterr()
@@ -270,5 +271,5 @@ def test_submit_names_what_it_left_out_and_sends_the_rest(
     for number, (_, why) in enumerate(WRONG_LINES, 2):
         assert re.search(f"line {number}: .*{why}", said.err)
     file.write_text("null\n[]\n")
-    assert main([*command, "--skip-invalid"]) == 2
+    assert main([*command, "--skip-invalid"]) == WRONG
     assert "holds no request: line 1: not a JSON object, and 1 more" in capsys.readouterr().err

@@ -134,9 +134,19 @@ def test_what_the_results_find_with_power_eight_tenths_needs_as_many_texts() -> 
     assert needed == pytest.approx(60, abs=1)
 
 
+def test_equal_scores_are_planned_by_the_end_of_their_own_interval() -> None:
+    """As many equal scores as the plan says have an interval that reaches no further."""
+    needed = planned_for(WantedEffect(effect=0.1), report_on([0.5] * 3)).texts
+    assert needed is not None
+    enough, fewer = (report_on([0.5] * count).score for count in (needed, needed - 1))
+    assert enough.low is not None
+    assert fewer.low is not None
+    assert fewer.low < 0.4 <= enough.low
+
+
 def test_a_plan_says_why_it_has_no_number() -> None:
     wanted = WantedEffect(effect=0.1, beat_rate=0.97)
-    planned = planned_for(wanted, report_on([0.5, 0.5, 0.5]))
+    planned = planned_for(wanted, report_on([0.5]))
     assert (planned.texts, planned.draws) == (None, None)
     assert planned.one_sided_draws is not None
     assert any(one.startswith("texts: no spread") for one in planned.warnings)

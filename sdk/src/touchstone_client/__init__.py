@@ -7,7 +7,10 @@ result = ts.hatexscore(text=post, explanation=why, predicted_label="hateful")
 result.score, result.verdict, result.reason
 """
 
-from touchstone_client import models, options, webhooks
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from touchstone_client import options, webhooks
 from touchstone_client._async.client import AsyncTouchstone
 from touchstone_client._async.handles import AsyncBatch, AsyncJob
 from touchstone_client._http import CLIENT_VERSION
@@ -34,7 +37,18 @@ from touchstone_client.errors import (
 )
 from touchstone_client.local import Local
 
+if TYPE_CHECKING:
+    from touchstone_client import models
+
 __version__ = CLIENT_VERSION
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module `models` at its first use."""
+    if name != "models":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.models")
+
 
 __all__ = [
     "ApiError",

@@ -19,7 +19,12 @@ IN_EVERY_VERSION = frozenset({"id", "metric", "status", "score", "scored"})
 class Message(BaseModel):
     """Base of everything that is sent or received. Requests forbid unknown fields."""
 
-    model_config = ConfigDict(extra="ignore", protected_namespaces=(), populate_by_name=True)
+    model_config = ConfigDict(
+        extra="ignore",
+        protected_namespaces=(),
+        populate_by_name=True,
+        defer_build=True,  # few of several hundred messages are used by a process
+    )
 
     def __init_subclass__(cls, **options: Any) -> None:
         """What an older service does not send yet is None, whatever its type. Requests are as they

@@ -18,8 +18,9 @@ from pydantic import BaseModel
 
 from touchstone_client._base import Answered, JobMessage
 from touchstone_client._wire import Fields, encoded, fields_of, job_of
+from touchstone_client.data._columns import IDS
 from touchstone_client.data.addresses import Place, form_of, is_folder, name_of, opened
-from touchstone_client.data.mapping import IDS, ColumnMapping, Columns
+from touchstone_client.data.mapping import ColumnMapping, Columns
 from touchstone_client.data.readers import (
     AS_NAMED,
     Reading,
@@ -136,8 +137,12 @@ def _write_rows(
             else ColumnMapping.of(columns, metric, names)
         )
         numbered = Numbered(made, reading)
-        for number, row in table.rows:
-            line = line_of(mapping.custom_id(row, number), endpoint, mapping.request(row))
+        for position, (number, row) in enumerate(table.rows, 1):
+            fields = mapping.request(row)
+            if unclear := mapping.unclear(fields):
+                reading.leave_out(number, ValueError(unclear))
+                continue
+            line = line_of(mapping.custom_id(row, position), endpoint, fields)
             count += numbered.write(number, line)
     made.seek(0)
     return count

@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from touchstone_client import models, options
+from touchstone_client import options
 from touchstone_client._base import JobMessage, Report, Result, Shown
+from touchstone_client._messages import models
 from touchstone_client._terms import NAMES
 
 MOST_ROWS = 20

@@ -13,9 +13,9 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel
 
-from touchstone_client import models
 from touchstone_client._base import JobMessage
 from touchstone_client._http import CLIENT_VERSION, Answer
+from touchstone_client._messages import models
 
 Fields = Mapping[str, Any]
 NOTHING: Fields = MappingProxyType({})

@@ -32,8 +32,8 @@ class Engine(Protocol):
 
 
 class Local(Touchstone):
-    """`hatexscore` and the other metrics, `score`, `score_many`, `submit` and `models`, with the
-    same bytes as the service for the same request. Models are loaded at their first use.
+    """The methods of the metrics, `score`, `score_many`, `jobs.create` and `models`, with the same
+    bytes as the service for the same request. Models are loaded at their first use.
 
     models_file: a `models.toml`; absent: the embedded models. device: cpu, cuda, cuda:1 …, of the
     models whose entry says `auto`.
@@ -53,7 +53,7 @@ class Local(Touchstone):
     ) -> None:
         for done, row in enumerate(table.rows(), 1):
             try:
-                job = self.submit(metric, row.fields)
+                job = self.jobs.create(metric, row.fields)
                 table.add(row.index, job.wait(), job.id)
             except TouchstoneError as error:
                 if on_error == "raise":

@@ -39,8 +39,8 @@ from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes.batch_results import find_plot, report_job, unknown_plot, write_facts
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
-from services.gateway.table_mapping import PARTS
 from services.registry import contracts, metrics, reported
+from shared.contracts.column_names import PARTS
 from shared.contracts.errors import BadInput, UnknownFile
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction

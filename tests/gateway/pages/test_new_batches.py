@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,8 @@ from sqlalchemy import Engine
 
 from services.gateway import caller, table_mapping
 from services.gateway.pages import table_preview
+from services.gateway.table_mapping import rows_of
+from shared.contracts.column_names import guess_columns
 from shared.contracts.messages import MOST_METADATA
 from shared.process.settings import Settings
 from tests.batches import Scene, line
@@ -191,13 +194,28 @@ def test_columns_of_several_words_are_guessed(scene: Scene) -> None:
     assert sent["c.predicted_label"] == "Moderator verdict"
 
 
-def test_a_workbook_is_refused_by_its_name(scene: Scene) -> None:
-    form = {"csrf": token(scene.client.get("/batches/new")), "metric": "hatexscore", "rows": ""}
-    files = {"file": ("posts.XLSX", b"PK\x03\x04")}
-    refused = scene.client.post("/batches/new", data=form, files=files)
-    assert refused.status_code == 422
-    assert "posts.XLSX is a workbook" in refused.text
-    assert "CSV UTF-8" in refused.text
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"PK\x03\x04", "CSV UTF-8"), (b"PAR1", "`touchstone submit` reads it")]
+)
+def test_a_workbook_and_parquet_are_refused(scene: Scene, content: bytes, said: str) -> None:
+    shown = scene.client.get(uploaded(scene.client, content)).text
+    assert "Line 1: the file is" in shown
+    assert said in shown
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"sep=;\nText;Explanation;Predicted Label\na;b;hateful\n", [3]),
+        (b'text,explanation,predicted_label,,\n"a\nb",b,hateful,,\na,b,hateful,,\n', [2, 4]),
+    ],
+)
+def test_tables_as_spreadsheets_write_them(content: bytes, lines: list[int]) -> None:
+    rows = list(rows_of(BytesIO(content)))
+    assert [number for number, _ in rows] == lines
+    columns = guess_columns(["text", "explanation", "predicted_label"], list(rows[0][1]))
+    assert rows[0][1][columns["predicted_label"]] == "hateful"
+    assert set(columns) == {"text", "explanation", "predicted_label"}
 
 
 def test_what_people_say_is_kept_as_metadata_by_itself(scene: Scene) -> None:

@@ -123,7 +123,7 @@ def plain(_migrated: Callable[[], str]) -> Iterator[Engine]:
 @pytest.fixture
 def retention(engine: Engine, _settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Retention:
     """Keeps jobs for three days."""
-    chosen = _settings.model_copy(update={"job_retention_hours": KEPT / timedelta(hours=1)})
+    chosen = _settings.model_copy(update={"retention_hours": KEPT / timedelta(hours=1)})
     monkeypatch.setattr("shared.ledger.jobs.settings", lambda: chosen)
     return Retention(engine, chosen)
 

@@ -74,7 +74,7 @@ def test_the_computation_knows_whose_job_it_computes(engine: Engine, chosen: Set
     [context] = seen
     assert context is not None
     assert (context.job_id, context.tenant, context.batch) == (job_id, "default", False)
-    assert 0 < context.deadline - time.monotonic() <= chosen.max_run_seconds
+    assert 0 < context.deadline - time.monotonic() <= chosen.max_work_seconds
     assert job_context.current() is None
 
 
@@ -405,7 +405,7 @@ def test_a_job_that_has_ended_holds_nothing(engine: Engine, how: str) -> None:
 
 def hasty(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """A deadline that is there at once, and graces that pass by the hand of a test alone."""
-    soon = {"max_run_seconds": 0.05, "lease_seconds": 4 * SECONDS}
+    soon = {"max_work_seconds": 0.05, "lease_seconds": 4 * SECONDS}
     settings = chosen.model_copy(update=soon)
     for module in (job, watchdog_module):
         monkeypatch.setattr(module, "settings", lambda: settings)

@@ -175,10 +175,10 @@ def test_a_worker_that_cannot_end_a_job_is_not_alive(
 
 
 def test_a_cancelled_job_frees_its_thread(engine: Engine, hasty: Settings, tmp_path: Path) -> None:
-    patient = hasty.model_copy(update={"max_run_seconds": 3_600})
+    patient = hasty.model_copy(update={"max_work_seconds": 3_600})
     with working(tmp_path, patient) as worker:
         worker.environment |= {
-            "TOUCHSTONE_MAX_RUN_SECONDS": "3600",
+            "TOUCHSTONE_MAX_WORK_SECONDS": "3600",
             "TOUCHSTONE_WORKER_THREADS": "1",
         }
         busy = send(engine, "asks")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from tempfile import TemporaryFile
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import PrivateAttr
-
-from touchstone_client import models
 from touchstone_client._async.api import AsyncApi, StreamLost, unseen
 from touchstone_client._base import Answered, JobMessage
 from touchstone_client._http import Answer, Request
 from touchstone_client._lines import BatchLine, answer_of
+from touchstone_client._messages import models
 from touchstone_client._progress import Progressing, progress_of
 from touchstone_client._wire import (
     BATCH_ENDED,
@@ -26,6 +24,11 @@ from touchstone_client._wire import (
 from touchstone_client.data.addresses import Form, Place, created, target_form
 from touchstone_client.data.scores import as_table, copied
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
+
+if TYPE_CHECKING:
+    BatchFields = models.Batch
+else:
+    BatchFields = object
 
 R = TypeVar("R")
 SPLIT = b"\n"
@@ -110,17 +113,25 @@ class AsyncJob(Generic[R]):
         return _notebook.job_html(self.data)
 
 
-class AsyncBatch(models.Batch):
-    """Many requests in one file. What it shows is as fresh as the last call."""
+class AsyncBatch(BatchFields):
+    """Many requests in one file: a handle with the fields of `models.Batch`, which are as fresh as
+    the last call."""
 
-    _api: Any = PrivateAttr(default=None)
+    data: models.Batch
 
-    @classmethod
-    def of(cls, api: AsyncApi, value: Fields) -> AsyncBatch:
-        """The batch that the service shows."""
-        made = cls.model_validate(value)
-        made._api = api  # noqa: SLF001 - its own
-        return made
+    def __init__(self, api: AsyncApi, value: Fields) -> None:
+        self._api = api
+        self.data = models.Batch.model_validate(value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "data":  # a copy that is not complete yet
+            raise AttributeError(name)
+        return getattr(self.data, name)
+
+    def __repr__(self) -> str:
+        counts = self.request_counts
+        answered = f"{counts.completed + counts.failed} of {counts.total} answered"
+        return f"<{self.metric} batch {self.id}: {self.status}, {answered}>"
 
     @property
     def is_final(self) -> bool:
@@ -227,9 +238,7 @@ class AsyncBatch(models.Batch):
         return answer.body.decode()
 
     def _taken(self, found: Fields) -> AsyncBatch:
-        fresh = models.Batch.model_validate(found)
-        for name in models.Batch.model_fields:
-            setattr(self, name, getattr(fresh, name))
+        self.data = models.Batch.model_validate(found)
         return self
 
 

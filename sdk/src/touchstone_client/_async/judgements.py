@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
-from touchstone_client import models
 from touchstone_client._async.handles import report_at
-from touchstone_client._async.resources import AsyncResource
+from touchstone_client._async.resources import AsyncPages, AsyncResource
 from touchstone_client._http import Request
+from touchstone_client._messages import models
 from touchstone_client._wire import encoded, fields_of, read
 from touchstone_client.data.addresses import Place, created, opened
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from touchstone_client import _requests
 
 QUEUES = "/v1/review-queues"
 KINDS = {
@@ -27,26 +32,26 @@ P = TypeVar("P", bound=Place)
 class AsyncJudgements(AsyncResource):
     """`/v1/judgements`: what people think of scores."""
 
-    async def give(self, job_id: str, verdict: str, **more: Any) -> models.ReviewerJudgement:
-        """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
-        `human_label`, `spans`, `note`, `blind`, `queue`, `seconds`. Raises NotFound,
-        BadRequest."""
-        body = {"job_id": job_id, "verdict": verdict, **more}
+    async def give(
+        self, job_id: str, verdict: str, /, **fields: Unpack[_requests.JudgementRequest]
+    ) -> models.ReviewerJudgement:
+        """Judge a score. verdict: agree, disagree or unsure. Raises NotFound, BadRequest."""
+        body = {**fields, "job_id": job_id, "verdict": verdict}
         answer = await self._api.post("/v1/judgements", body)
         return read(models.ReviewerJudgement, answer)
 
-    async def list(
+    def list(
         self,
         *,
         job: str | None = None,
         batch: str | None = None,
         queue: str | None = None,
         reviewer: str | None = None,
-    ) -> AsyncIterator[models.ReviewerJudgement]:
-        """Newest first; without those that were superseded or withdrawn."""
-        chosen = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
-        async for one in self._pages("/v1/judgements", **chosen):
-            yield models.ReviewerJudgement.model_validate(one)
+    ) -> AsyncPages[models.ReviewerJudgement]:
+        """Return judgements, newest first, except superseded and withdrawn ones."""
+        filters = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
+        entry = models.ReviewerJudgement.model_validate
+        return self._pages("/v1/judgements", entry, **filters)
 
     async def withdraw(self, judgement_id: str) -> models.ReviewerJudgement:
         """Its note is deleted. Raises NotFound."""
@@ -88,25 +93,25 @@ class AsyncJudgements(AsyncResource):
             models.Import, await self._api.ask(Request("POST", path, body, headers=headers))
         )
 
-    async def audit(self) -> AsyncIterator[models.ReviewerJudgement]:
-        """Who judged and withdrew, newest first; with the keys and requests for keys of `admin`."""
-        async for one in self._pages("/v1/judgements", history=True):
-            yield models.ReviewerJudgement.model_validate(one)
+    def audit(self) -> AsyncPages[models.ReviewerJudgement]:
+        """Return who judged and withdrew, newest first. Needs a key of `admin`."""
+        read_one = models.ReviewerJudgement.model_validate
+        return self._pages("/v1/judgements", read_one, history=True)
 
 
 class AsyncReviewQueues(AsyncResource):
     """`/v1/review-queues`: lines of a batch that people judge one by one."""
 
-    async def create(self, batch: str, name: str, **more: Any) -> models.ReviewQueue:
-        """Of a batch that has ended. more: `query`, `order`, `lines`, `per_line`, `blind`, `seed`,
-        `rubric`. Raises NotFound, Conflict."""
-        body = {"batch": batch, "name": name, **more}
-        return read(models.ReviewQueue, await self._api.post(QUEUES, body))
+    async def create(
+        self, batch: str, name: str, /, **fields: Unpack[_requests.ReviewQueueRequest]
+    ) -> models.ReviewQueue:
+        """Create a queue of lines of a batch that has ended. Raises NotFound, Conflict."""
+        body = {**fields, "batch": batch, "name": name}
+        return models.ReviewQueue.model_validate(await self._once("POST", QUEUES, body))
 
-    async def list(self, *, batch: str | None = None) -> AsyncIterator[models.ReviewQueue]:
-        """Newest first."""
-        async for one in self._pages(QUEUES, batch=batch):
-            yield models.ReviewQueue.model_validate(one)
+    def list(self, *, batch: str | None = None) -> AsyncPages[models.ReviewQueue]:
+        """Return review queues, newest first."""
+        return self._pages(QUEUES, models.ReviewQueue.model_validate, batch=batch)
 
     async def get(self, queue_id: str) -> models.ReviewQueue:
         """With its progress. Raises NotFound."""

@@ -126,7 +126,7 @@ class AsyncMany:
         """None once all lines of this file are answered; where some are refused, those have their
         error, and the file of the others is to go again."""
         before = self._done
-        batch = await AsyncBatches(self._api).submit(content, self._metric)
+        batch = await AsyncBatches(self._api).create(content, self._metric)
         try:
             await batch.wait(progress=lambda done, _: self._progress.reach(before + done))
         except BatchFailed as error:

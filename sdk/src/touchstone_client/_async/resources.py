@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, cast
 
-from touchstone_client import models
+from pydantic import BaseModel
+
 from touchstone_client._async.api import AsyncApi
 from touchstone_client._async.handles import AsyncBatch, AsyncJob
 from touchstone_client._http import Request
 from touchstone_client._lines import Source, batch_file
+from touchstone_client._messages import models
 from touchstone_client._wire import Fields, fields_of, job_of, new_key, read
 from touchstone_client.data.addresses import Place, created, name_of, opened
 from touchstone_client.data.mapping import Columns
@@ -23,6 +25,36 @@ UPLOAD_SECONDS = 600.0
 OTHERS = ("explanations", "inference", "similarity")  # services that are no metrics
 
 P = TypeVar("P", bound=Place)
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from touchstone_client import _requests
+
+
+class AsyncPages(Generic[T]):
+    """The entries of a list, newest first. Iteration fetches them page by page."""
+
+    def __init__(self, api: AsyncApi, path: str, entry: Callable[[Any], T], params: Fields) -> None:
+        self._api = api
+        self._path = path
+        self._entry = entry
+        self._params = params
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        after: str | None = None
+        while True:
+            answer = await self._api.get(self._path, limit=MOST_A_PAGE, after=after, **self._params)
+            page = json.loads(answer.body)
+            for one in page["data"]:
+                yield self._entry(one)
+            after = page.get("last_id")
+            if not page.get("has_more") or after is None:
+                return
+
+    def __repr__(self) -> str:
+        return f"<entries of {self._path}: iterate to fetch them page by page>"
 
 
 class AsyncResource:
@@ -31,17 +63,8 @@ class AsyncResource:
     def __init__(self, api: AsyncApi) -> None:
         self._api = api
 
-    async def _pages(self, path: str, **params: Any) -> AsyncIterator[dict[str, Any]]:
-        """Every entry of a list, newest first, asked for page by page."""
-        after: str | None = None
-        while True:
-            answer = await self._api.get(path, limit=MOST_A_PAGE, after=after, **params)
-            page = json.loads(answer.body)
-            for one in page["data"]:
-                yield one
-            after = page.get("last_id")
-            if not page.get("has_more") or after is None:
-                return
+    def _pages(self, path: str, entry: Callable[[Any], T], **params: Any) -> AsyncPages[T]:
+        return AsyncPages(self._api, path, entry, params)
 
     async def _once(self, method: str, path: str, body: Any) -> Fields:
         """Not repeated where its answer was lost."""
@@ -52,6 +75,13 @@ class AsyncResource:
 
 class AsyncJobs(AsyncResource):
     """`/v1/jobs`."""
+
+    async def create(
+        self, metric: str, request: BaseModel | Fields | None = None, /, **fields: Any
+    ) -> AsyncJob[Any]:
+        """Create a job without waiting for it. metric: also explanations, inference or
+        similarity. Raises BadRequest."""
+        return await created_job(self._api, metric, fields_of(request, fields), 0.0)
 
     async def get(self, job_id: str) -> AsyncJob[Any]:
         """Raises NotFound."""
@@ -78,13 +108,16 @@ class AsyncJobs(AsyncResource):
         answer = await self._api.post("/v1/scores:batchCreate", body, key=key)
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]
 
-    async def list(
+    def list(
         self, *, status: str | None = None, metric: str | None = None, batch: str | None = None
-    ) -> AsyncIterator[AsyncJob[Any]]:
-        """Newest first."""
+    ) -> AsyncPages[AsyncJob[Any]]:
+        """Return jobs, newest first."""
+
+        def entry(value: Any) -> AsyncJob[Any]:
+            return AsyncJob(self._api, job_of(value))
+
         chosen = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
-        async for one in self._pages("/v1/jobs", **chosen):
-            yield AsyncJob(self._api, job_of(one))
+        return self._pages("/v1/jobs", entry, **chosen)
 
     async def cancel(self, job_id: str) -> AsyncJob[Any]:
         """Raises Conflict where it has ended."""
@@ -128,10 +161,9 @@ class AsyncFiles(AsyncResource):
         """Raises NotFound."""
         return read(models.StoredFile, await self._api.get(f"/v1/files/{file_id}"))
 
-    async def list(self, *, purpose: str | None = None) -> AsyncIterator[models.StoredFile]:
-        """Newest first. purpose: batch or batch_output."""
-        async for one in self._pages("/v1/files", purpose=purpose):
-            yield models.StoredFile.model_validate(one)
+    def list(self, *, purpose: str | None = None) -> AsyncPages[models.StoredFile]:
+        """Return files, newest first. purpose: batch or batch_output."""
+        return self._pages("/v1/files", models.StoredFile.model_validate, purpose=purpose)
 
     async def content(self, file_id: str) -> AsyncIterator[bytes]:
         """A piece at a time."""
@@ -155,60 +187,55 @@ class AsyncFiles(AsyncResource):
 class AsyncBatches(AsyncResource):
     """`/v1/batches`."""
 
-    async def submit(
+    async def create(
         self,
-        lines: Source,
+        lines: Source | models.StoredFile,
         metric: str,
         *,
         columns: Columns | None = None,
         reading: Reading = AS_NAMED,
         metadata: Mapping[str, str] | None = None,
     ) -> AsyncBatch:
-        """A new batch. lines: a file or folder (JSON Lines, CSV, TSV, Parquet, Arrow, what
-        `datasets` saves), also by an address of fsspec, or an iterable of requests; plain requests
-        become lines; their `custom_id`, else `id`, else number from 1 is the line's. columns: as in
-        `score_many`. Raises ValueError for what cannot be read, with its line."""
+        """Create a batch. lines: a file or folder (JSON Lines, CSV, TSV, Parquet, Arrow, what
+        `datasets` saves), also by an address of fsspec; an iterable of requests; or a file that
+        `files.upload` returned. Plain requests become lines; their `custom_id`, else `id`, else
+        number from 1 is the line's. columns: as in `score_many`. Raises ValueError for what cannot
+        be read, with its line."""
         endpoint = endpoint_of(metric)
-        with batch_file(lines, endpoint, columns, reading) as (name, content):
-            stored = await AsyncFiles(self._api).upload(content, name)
-        return await self.create(stored.id, metric, metadata=metadata)
-
-    async def create(
-        self, file_id: str, metric: str, *, metadata: Mapping[str, str] | None = None
-    ) -> AsyncBatch:
-        """Of a file that was uploaded."""
+        if isinstance(lines, models.StoredFile):
+            stored = lines
+        else:
+            with batch_file(lines, endpoint, columns, reading) as (name, content):
+                stored = await AsyncFiles(self._api).upload(content, name)
         body = {
-            "input_file_id": file_id,
-            "endpoint": endpoint_of(metric),
+            "input_file_id": stored.id,
+            "endpoint": endpoint,
             "metadata": dict(metadata or {}),
         }
         answer = await self._api.post("/v1/batches", body, patience=self._api.patience)
-        return AsyncBatch.of(self._api, json.loads(answer.body))
+        return AsyncBatch(self._api, json.loads(answer.body))
 
     async def get(self, batch_id: str) -> AsyncBatch:
         """Raises NotFound."""
         answer = await self._api.get(f"/v1/batches/{batch_id}")
-        return AsyncBatch.of(self._api, json.loads(answer.body))
+        return AsyncBatch(self._api, json.loads(answer.body))
 
-    async def list(self) -> AsyncIterator[AsyncBatch]:
-        """Newest first."""
-        async for one in self._pages("/v1/batches"):
-            yield AsyncBatch.of(self._api, one)
+    def list(self) -> AsyncPages[AsyncBatch]:
+        """Return batches, newest first."""
+        return self._pages("/v1/batches", lambda value: AsyncBatch(self._api, value))
 
     async def cancel(self, batch_id: str) -> AsyncBatch:
         """Raises Conflict where it has ended."""
         answer = await self._api.post(f"/v1/batches/{batch_id}/cancel", {})
-        return AsyncBatch.of(self._api, json.loads(answer.body))
+        return AsyncBatch(self._api, json.loads(answer.body))
 
 
 class AsyncModels(AsyncResource):
     """`/v1/models`: what a request may name."""
 
-    async def list(self) -> AsyncIterator[models.Model]:
-        """In the order of `models.toml`."""
-        answer = await self._api.get("/v1/models")
-        for one in read(models.ModelList, answer).data:
-            yield one
+    async def list(self) -> Sequence[models.Model]:
+        """Return the models in the order of `models.toml`."""
+        return read(models.ModelList, await self._api.get("/v1/models")).data
 
     async def get(self, name: str) -> models.Model:
         """Raises NotFound."""
@@ -224,16 +251,14 @@ class AsyncReports(AsyncResource):
     async def make(
         self,
         metric: str,
+        /,
         *,
-        jobs: Sequence[str] | None = None,
-        batch: str | None = None,
         timeout: float | None = None,
-        **settings: Any,
+        **fields: Unpack[_requests.BatchReportRequest],
     ) -> Any:
-        """The metric's report, as in `HatexscoreBatchReport`. jobs, batch: one of the two, by ids;
-        settings: as `resamples`, `against`, of `BatchReportRequest`. Raises as `Job.wait`."""
-        body = {"metric": metric, "jobs": jobs, "batch": batch, **settings}
-        sent = {name: one for name, one in body.items() if one is not None}
+        """Return the metric's report, as in `models.HatexscoreBatchReport`, on `jobs` or on a
+        `batch`, by ids. Raises as `Job.wait`."""
+        sent = {name: one for name, one in {"metric": metric, **fields}.items() if one is not None}
         answer = await self._api.post("/v1/reports", sent, wait=30)
         return await AsyncJob[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
 
@@ -241,10 +266,9 @@ class AsyncReports(AsyncResource):
 class AsyncWebhooks(AsyncResource):
     """`/v1/webhook-endpoints`. Tests, changes and replays are not repeated after a lost answer."""
 
-    async def list(self) -> AsyncIterator[models.Endpoint]:
-        """Newest first."""
-        async for one in self._pages("/v1/webhook-endpoints"):
-            yield models.Endpoint.model_validate(one)
+    def list(self) -> AsyncPages[models.Endpoint]:
+        """Return endpoints, newest first."""
+        return self._pages("/v1/webhook-endpoints", models.Endpoint.model_validate)
 
     async def get(self, endpoint_id: str) -> models.Endpoint:
         """Raises NotFound."""
@@ -254,16 +278,17 @@ class AsyncWebhooks(AsyncResource):
         raise not_found("webhook endpoint", endpoint_id)
 
     async def create(
-        self, url: str, *, events: Sequence[str] = (), description: str = "", **push: Any
+        self, url: str, /, **fields: Unpack[_requests.EndpointRequest]
     ) -> models.EndpointWithSecret:
-        """events: none listens to all. push: format, authorization, sample, metrics, parts, where
-        scores are pushed to another tool. The secret is shown this once."""
-        body = {"url": url, "events": list(events), "description": description, **push}
-        answer = await self._api.post("/v1/webhook-endpoints", body)
-        return read(models.EndpointWithSecret, answer)
+        """Create an endpoint. Without `events` it receives all of them; with a `format` scores are
+        pushed to another tool. The secret is not shown again."""
+        answer = await self._once("POST", "/v1/webhook-endpoints", {**fields, "url": url})
+        return models.EndpointWithSecret.model_validate(answer)
 
-    async def change(self, endpoint_id: str, **changes: Any) -> models.Endpoint:
-        """changes: url, events, description, enabled, authorization, sample, metrics, parts."""
+    async def change(
+        self, endpoint_id: str, /, **changes: Unpack[_requests.EndpointChange]
+    ) -> models.Endpoint:
+        """Change these fields of an endpoint."""
         answer = await self._once("PATCH", _place(endpoint_id), changes)
         return models.Endpoint.model_validate(answer)
 
@@ -284,12 +309,12 @@ class AsyncWebhooks(AsyncResource):
         answer = await self._once("POST", f"{_place(endpoint_id)}/test", None)
         return models.WebhookTest.model_validate(answer)
 
-    async def deliveries(
+    def deliveries(
         self, endpoint_id: str, *, status: str | None = None
-    ) -> AsyncIterator[models.Delivery]:
-        """Newest first. status: pending, succeeded or failed."""
-        async for one in self._pages(f"{_place(endpoint_id)}/deliveries", status=status):
-            yield models.Delivery.model_validate(one)
+    ) -> AsyncPages[models.Delivery]:
+        """Return deliveries, newest first. status: pending, succeeded or failed."""
+        path = f"{_place(endpoint_id)}/deliveries"
+        return self._pages(path, models.Delivery.model_validate, status=status)
 
     async def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
         """Sends a delivery once more, or all failed ones; how many they are."""
@@ -301,6 +326,12 @@ class AsyncWebhooks(AsyncResource):
 def not_found(what: str, name: str) -> NotFound:
     """As the service says it."""
     return NotFound(404, {"title": f"No such {what}", "detail": f"there is no {what} {name!r}"})
+
+
+async def created_job(api: AsyncApi, metric: str, sent: Fields, wait: float) -> AsyncJob[Any]:
+    """Send a request. wait: seconds that the service may take to answer with the end."""
+    answer = await api.post(endpoint_of(metric), sent, wait=wait)
+    return AsyncJob(api, job_of(json.loads(answer.body)), sent)
 
 
 def _place(endpoint_id: str) -> str:

@@ -6,13 +6,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from pydantic import BaseModel
 
-from touchstone_client import models
 from touchstone_client._sync.api import Api
 from touchstone_client._sync.handles import Batch, Job
 from touchstone_client._sync.judgements import Judgements, ReviewQueues
@@ -24,10 +23,11 @@ from touchstone_client._sync.resources import (
     Models,
     Reports,
     Webhooks,
+    created_job,
     endpoint_of,
 )
-from touchstone_client._base import Result
 from touchstone_client._http import Access, Http
+from touchstone_client._messages import models
 from touchstone_client._progress import Progressing, progress_of
 from touchstone_client._tables import Framed, Listed, Scores
 from touchstone_client._wire import MOST_WAIT_SECONDS, Fields, fields_of, job_of, part_of
@@ -36,6 +36,9 @@ from touchstone_client.data.mapping import Columns
 
 if TYPE_CHECKING:
     import pandas
+    from typing_extensions import Unpack
+
+    from touchstone_client import _requests
 
 HERE = "http://127.0.0.1:8000"
 WAIT_SECONDS = 60.0
@@ -100,69 +103,121 @@ class Touchstone:
         self._api.close()
 
     def hatexscore(
-        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+        self,
+        request: Asked = None,
+        /,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Unpack[_requests.HatexscoreRequest],
     ) -> models.HatexscoreResult:
         """Does a hate-speech explanation conclude, quote what drives the prediction, name the
-        group, and hang together? Fields: those of `models.HatexscoreRequest`."""
-        return self.score("hatexscore", request, wait=wait, **fields)
+        group, and hang together?"""
+        result: models.HatexscoreResult = self._score("hatexscore", request, wait, fields)
+        return result
 
     def ice(
-        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+        self,
+        request: Asked = None,
+        /,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Unpack[_requests.IceRequest],
     ) -> models.IceResult:
-        """Do the tokens that an explanation points at matter more than random ones? Fields: those
-        of `models.IceRequest`."""
-        return self.score("ice", request, wait=wait, **fields)
+        """Do the tokens that an explanation points at matter more than random ones?"""
+        result: models.IceResult = self._score("ice", request, wait, fields)
+        return result
 
     def haf(
-        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+        self,
+        request: Asked = None,
+        /,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Unpack[_requests.HafRequest],
     ) -> models.HafResult:
-        """Would a rational human stand by the reasons of a language model? Fields: those of
-        `models.HafRequest`."""
-        return self.score("haf", request, wait=wait, **fields)
+        """Would a rational human stand by the reasons of a language model?"""
+        result: models.HafResult = self._score("haf", request, wait, fields)
+        return result
 
     def ftc(
-        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+        self,
+        request: Asked = None,
+        /,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Unpack[_requests.FtcRequest],
     ) -> models.FtcResult:
-        """Does the logic of an explanation hold for a counterfactual? Fields: those of
-        `models.FtcRequest`."""
-        return self.score("ftc", request, wait=wait, **fields)
+        """Does the logic of an explanation hold for a counterfactual?"""
+        result: models.FtcResult = self._score("ftc", request, wait, fields)
+        return result
 
     def hlv(
-        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+        self,
+        request: Asked = None,
+        /,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Unpack[_requests.HlvRequest],
     ) -> models.HlvResult:
-        """Does a judge rank options as humans do? Fields: those of `models.HlvRequest`."""
-        return self.score("hlv", request, wait=wait, **fields)
+        """Does a judge rank options as humans do?"""
+        result: models.HlvResult = self._score("hlv", request, wait, fields)
+        return result
 
     def cot2el(
-        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+        self,
+        request: Asked = None,
+        /,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Unpack[_requests.Cot2elRequest],
     ) -> models.Cot2elResult:
-        """Which sentences of a chain of thought speak for and against each option? Fields: those
-        of `models.Cot2elRequest`."""
-        return self.score("cot2el", request, wait=wait, **fields)
+        """Which sentences of a chain of thought speak for and against each option?"""
+        result: models.Cot2elResult = self._score("cot2el", request, wait, fields)
+        return result
 
     def sor(
-        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+        self,
+        request: Asked = None,
+        /,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Unpack[_requests.SorRequest],
     ) -> models.SorResult:
-        """What does a statement of reasons leave out, and is it about this post? Fields: those of
-        `models.SorRequest`."""
-        return self.score("sor", request, wait=wait, **fields)
+        """What does a statement of reasons leave out, and is it about this post?"""
+        result: models.SorResult = self._score("sor", request, wait, fields)
+        return result
 
     def consistency(
-        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+        self,
+        request: Asked = None,
+        /,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Unpack[_requests.ConsistencyRequest],
     ) -> models.ConsistencyResult:
-        """Does a model's own explanation predict its answers? Fields: those of
-        `models.ConsistencyRequest`."""
-        return self.score("consistency", request, wait=wait, **fields)
+        """Does a model's own explanation predict its answers?"""
+        result: models.ConsistencyResult = self._score("consistency", request, wait, fields)
+        return result
 
     def explain(
-        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+        self,
+        request: Asked = None,
+        /,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Unpack[_requests.ExplanationsRequest],
     ) -> models.ExplanationsResult:
-        """What does a model decide, how does it explain that, and what do metrics make of it?
-        Fields: those of `models.ExplanationsRequest`."""
-        return self.score("explanations", request, wait=wait, **fields)
+        """What does a model decide, how does it explain that, and what do metrics make of it?"""
+        result: models.ExplanationsResult = self._score("explanations", request, wait, fields)
+        return result
 
     def explain_many(
-        self, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any
+        self,
+        request: Asked = None,
+        /,
+        *,
+        wait: float | None = WAIT_SECONDS,
+        **fields: Unpack[_requests.ExplanationsRequest],
     ) -> list[models.ExplanationsResult]:
         """The same of `items` (up to 32) and `draws` (up to 16), each a job of its own: the
         results, item by item. Raises what `explain` does, for the first that fails."""
@@ -185,30 +240,31 @@ class Touchstone:
 
     # fmt: off
     @overload
-    def score(self, metric: Literal["explanations"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.ExplanationsResult: ...  # noqa: E501
+    def score(self, metric: Literal["explanations"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.ExplanationsRequest]) -> models.ExplanationsResult: ...  # noqa: E501
     @overload
-    def score(self, metric: Literal["hatexscore"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HatexscoreResult: ...  # noqa: E501
+    def score(self, metric: Literal["hatexscore"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.HatexscoreRequest]) -> models.HatexscoreResult: ...  # noqa: E501
     @overload
-    def score(self, metric: Literal["ice"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.IceResult: ...  # noqa: E501
+    def score(self, metric: Literal["ice"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.IceRequest]) -> models.IceResult: ...  # noqa: E501
     @overload
-    def score(self, metric: Literal["haf"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HafResult: ...  # noqa: E501
+    def score(self, metric: Literal["haf"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.HafRequest]) -> models.HafResult: ...  # noqa: E501
     @overload
-    def score(self, metric: Literal["ftc"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.FtcResult: ...  # noqa: E501
+    def score(self, metric: Literal["ftc"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.FtcRequest]) -> models.FtcResult: ...  # noqa: E501
     @overload
-    def score(self, metric: Literal["hlv"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.HlvResult: ...  # noqa: E501
+    def score(self, metric: Literal["hlv"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.HlvRequest]) -> models.HlvResult: ...  # noqa: E501
     @overload
-    def score(self, metric: Literal["cot2el"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.Cot2elResult: ...  # noqa: E501
+    def score(self, metric: Literal["cot2el"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.Cot2elRequest]) -> models.Cot2elResult: ...  # noqa: E501
     @overload
-    def score(self, metric: Literal["sor"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.SorResult: ...  # noqa: E501
+    def score(self, metric: Literal["sor"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.SorRequest]) -> models.SorResult: ...  # noqa: E501
     @overload
-    def score(self, metric: Literal["consistency"], request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> models.ConsistencyResult: ...  # noqa: E501
+    def score(self, metric: Literal["consistency"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.ConsistencyRequest]) -> models.ConsistencyResult: ...  # noqa: E501
     @overload
-    def score(self, metric: str, request: Asked = None, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> Result: ...  # noqa: E501
+    def score(self, metric: str, request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> Any: ...  # noqa: E501
     # fmt: on
     def score(
         self,
         metric: str,
         request: Asked = None,
+        /,
         *,
         wait: float | None = WAIT_SECONDS,
         **fields: Any,
@@ -218,19 +274,16 @@ class Touchstone:
 
         Raises BadRequest for what is not valid, JobFailed, TimedOut (the job goes on).
         """
+        return self._score(metric, request, wait, fields)
+
+    def _score(
+        self, metric: str, request: Asked, wait: float | None, fields: Mapping[str, Any]
+    ) -> Any:
         begun = time.monotonic()
         most = MOST_WAIT_SECONDS if wait is None else wait
-        job = self._submitted(metric, fields_of(request, fields), most)
+        job = created_job(self._api, metric, fields_of(request, fields), most)
         left = None if wait is None else max(0.0, begun + wait - time.monotonic())
         return job.wait(left)
-
-    def submit(self, metric: str, request: Asked = None, **fields: Any) -> Job[Any]:
-        """A job, not waited for. metric: also `explanations`, `inference` and `similarity`."""
-        return self._submitted(metric, fields_of(request, fields), 0.0)
-
-    def _submitted(self, metric: str, sent: Fields, wait: float) -> Job[Any]:
-        answer = self._api.post(endpoint_of(metric), sent, wait=wait)
-        return Job(self._api, job_of(json.loads(answer.body)), sent)
 
     @overload
     def score_many(
@@ -305,12 +358,7 @@ class Touchstone:
         BadRequest where they cannot be compared, ValueError for a part that is named otherwise."""
         first, other = (part_of(one if isinstance(one, str) else one.id) for one in (a, b))
         batch = self.batches.get(first["batch"]) if isinstance(a, str) else a
-        report = self.reports.make(
-            batch.metric,
-            **first,
-            against=other,
-            by=list(by) or None,
-            timeout=timeout,
-        )
+        fields: Any = {**first, "against": other, **({"by": list(by)} if by else {})}
+        report = self.reports.make(batch.metric, timeout=timeout, **fields)
         found: models.SystemComparison = report.comparison
         return found

@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
-from touchstone_client import models
 from touchstone_client._sync.handles import report_at
-from touchstone_client._sync.resources import Resource
+from touchstone_client._sync.resources import Pages, Resource
 from touchstone_client._http import Request
+from touchstone_client._messages import models
 from touchstone_client._wire import encoded, fields_of, read
 from touchstone_client.data.addresses import Place, created, opened
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from touchstone_client import _requests
 
 QUEUES = "/v1/review-queues"
 KINDS = {
@@ -28,11 +33,11 @@ P = TypeVar("P", bound=Place)
 class Judgements(Resource):
     """`/v1/judgements`: what people think of scores."""
 
-    def give(self, job_id: str, verdict: str, **more: Any) -> models.ReviewerJudgement:
-        """verdict: agree, disagree or unsure. more: `reviewer`, `about`, `human_score`,
-        `human_label`, `spans`, `note`, `blind`, `queue`, `seconds`. Raises NotFound,
-        BadRequest."""
-        body = {"job_id": job_id, "verdict": verdict, **more}
+    def give(
+        self, job_id: str, verdict: str, /, **fields: Unpack[_requests.JudgementRequest]
+    ) -> models.ReviewerJudgement:
+        """Judge a score. verdict: agree, disagree or unsure. Raises NotFound, BadRequest."""
+        body = {**fields, "job_id": job_id, "verdict": verdict}
         answer = self._api.post("/v1/judgements", body)
         return read(models.ReviewerJudgement, answer)
 
@@ -43,11 +48,11 @@ class Judgements(Resource):
         batch: str | None = None,
         queue: str | None = None,
         reviewer: str | None = None,
-    ) -> Iterator[models.ReviewerJudgement]:
-        """Newest first; without those that were superseded or withdrawn."""
-        chosen = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
-        for one in self._pages("/v1/judgements", **chosen):
-            yield models.ReviewerJudgement.model_validate(one)
+    ) -> Pages[models.ReviewerJudgement]:
+        """Return judgements, newest first, except superseded and withdrawn ones."""
+        filters = {"job": job, "batch": batch, "queue": queue, "reviewer": reviewer}
+        entry = models.ReviewerJudgement.model_validate
+        return self._pages("/v1/judgements", entry, **filters)
 
     def withdraw(self, judgement_id: str) -> models.ReviewerJudgement:
         """Its note is deleted. Raises NotFound."""
@@ -89,25 +94,25 @@ class Judgements(Resource):
             models.Import, self._api.ask(Request("POST", path, body, headers=headers))
         )
 
-    def audit(self) -> Iterator[models.ReviewerJudgement]:
-        """Who judged and withdrew, newest first; with the keys and requests for keys of `admin`."""
-        for one in self._pages("/v1/judgements", history=True):
-            yield models.ReviewerJudgement.model_validate(one)
+    def audit(self) -> Pages[models.ReviewerJudgement]:
+        """Return who judged and withdrew, newest first. Needs a key of `admin`."""
+        read_one = models.ReviewerJudgement.model_validate
+        return self._pages("/v1/judgements", read_one, history=True)
 
 
 class ReviewQueues(Resource):
     """`/v1/review-queues`: lines of a batch that people judge one by one."""
 
-    def create(self, batch: str, name: str, **more: Any) -> models.ReviewQueue:
-        """Of a batch that has ended. more: `query`, `order`, `lines`, `per_line`, `blind`, `seed`,
-        `rubric`. Raises NotFound, Conflict."""
-        body = {"batch": batch, "name": name, **more}
-        return read(models.ReviewQueue, self._api.post(QUEUES, body))
+    def create(
+        self, batch: str, name: str, /, **fields: Unpack[_requests.ReviewQueueRequest]
+    ) -> models.ReviewQueue:
+        """Create a queue of lines of a batch that has ended. Raises NotFound, Conflict."""
+        body = {**fields, "batch": batch, "name": name}
+        return models.ReviewQueue.model_validate(self._once("POST", QUEUES, body))
 
-    def list(self, *, batch: str | None = None) -> Iterator[models.ReviewQueue]:
-        """Newest first."""
-        for one in self._pages(QUEUES, batch=batch):
-            yield models.ReviewQueue.model_validate(one)
+    def list(self, *, batch: str | None = None) -> Pages[models.ReviewQueue]:
+        """Return review queues, newest first."""
+        return self._pages(QUEUES, models.ReviewQueue.model_validate, batch=batch)
 
     def get(self, queue_id: str) -> models.ReviewQueue:
         """With its progress. Raises NotFound."""

@@ -127,7 +127,7 @@ class Many:
         """None once all lines of this file are answered; where some are refused, those have their
         error, and the file of the others is to go again."""
         before = self._done
-        batch = Batches(self._api).submit(content, self._metric)
+        batch = Batches(self._api).create(content, self._metric)
         try:
             batch.wait(progress=lambda done, _: self._progress.reach(before + done))
         except BatchFailed as error:

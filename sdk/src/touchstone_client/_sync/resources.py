@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar, cast
 
-from touchstone_client import models
+from pydantic import BaseModel
+
 from touchstone_client._sync.api import Api
 from touchstone_client._sync.handles import Batch, Job
 from touchstone_client._http import Request
 from touchstone_client._lines import Source, batch_file
+from touchstone_client._messages import models
 from touchstone_client._wire import Fields, fields_of, job_of, new_key, read
 from touchstone_client.data.addresses import Place, created, name_of, opened
 from touchstone_client.data.mapping import Columns
@@ -24,6 +26,36 @@ UPLOAD_SECONDS = 600.0
 OTHERS = ("explanations", "inference", "similarity")  # services that are no metrics
 
 P = TypeVar("P", bound=Place)
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from touchstone_client import _requests
+
+
+class Pages(Generic[T]):
+    """The entries of a list, newest first. Iteration fetches them page by page."""
+
+    def __init__(self, api: Api, path: str, entry: Callable[[Any], T], params: Fields) -> None:
+        self._api = api
+        self._path = path
+        self._entry = entry
+        self._params = params
+
+    def __iter__(self) -> Iterator[T]:
+        after: str | None = None
+        while True:
+            answer = self._api.get(self._path, limit=MOST_A_PAGE, after=after, **self._params)
+            page = json.loads(answer.body)
+            for one in page["data"]:
+                yield self._entry(one)
+            after = page.get("last_id")
+            if not page.get("has_more") or after is None:
+                return
+
+    def __repr__(self) -> str:
+        return f"<entries of {self._path}: iterate to fetch them page by page>"
 
 
 class Resource:
@@ -32,17 +64,8 @@ class Resource:
     def __init__(self, api: Api) -> None:
         self._api = api
 
-    def _pages(self, path: str, **params: Any) -> Iterator[dict[str, Any]]:
-        """Every entry of a list, newest first, asked for page by page."""
-        after: str | None = None
-        while True:
-            answer = self._api.get(path, limit=MOST_A_PAGE, after=after, **params)
-            page = json.loads(answer.body)
-            for one in page["data"]:
-                yield one
-            after = page.get("last_id")
-            if not page.get("has_more") or after is None:
-                return
+    def _pages(self, path: str, entry: Callable[[Any], T], **params: Any) -> Pages[T]:
+        return Pages(self._api, path, entry, params)
 
     def _once(self, method: str, path: str, body: Any) -> Fields:
         """Not repeated where its answer was lost."""
@@ -53,6 +76,13 @@ class Resource:
 
 class Jobs(Resource):
     """`/v1/jobs`."""
+
+    def create(
+        self, metric: str, request: BaseModel | Fields | None = None, /, **fields: Any
+    ) -> Job[Any]:
+        """Create a job without waiting for it. metric: also explanations, inference or
+        similarity. Raises BadRequest."""
+        return created_job(self._api, metric, fields_of(request, fields), 0.0)
 
     def get(self, job_id: str) -> Job[Any]:
         """Raises NotFound."""
@@ -81,11 +111,14 @@ class Jobs(Resource):
 
     def list(
         self, *, status: str | None = None, metric: str | None = None, batch: str | None = None
-    ) -> Iterator[Job[Any]]:
-        """Newest first."""
+    ) -> Pages[Job[Any]]:
+        """Return jobs, newest first."""
+
+        def entry(value: Any) -> Job[Any]:
+            return Job(self._api, job_of(value))
+
         chosen = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
-        for one in self._pages("/v1/jobs", **chosen):
-            yield Job(self._api, job_of(one))
+        return self._pages("/v1/jobs", entry, **chosen)
 
     def cancel(self, job_id: str) -> Job[Any]:
         """Raises Conflict where it has ended."""
@@ -129,10 +162,9 @@ class Files(Resource):
         """Raises NotFound."""
         return read(models.StoredFile, self._api.get(f"/v1/files/{file_id}"))
 
-    def list(self, *, purpose: str | None = None) -> Iterator[models.StoredFile]:
-        """Newest first. purpose: batch or batch_output."""
-        for one in self._pages("/v1/files", purpose=purpose):
-            yield models.StoredFile.model_validate(one)
+    def list(self, *, purpose: str | None = None) -> Pages[models.StoredFile]:
+        """Return files, newest first. purpose: batch or batch_output."""
+        return self._pages("/v1/files", models.StoredFile.model_validate, purpose=purpose)
 
     def content(self, file_id: str) -> Iterator[bytes]:
         """A piece at a time."""
@@ -156,60 +188,55 @@ class Files(Resource):
 class Batches(Resource):
     """`/v1/batches`."""
 
-    def submit(
+    def create(
         self,
-        lines: Source,
+        lines: Source | models.StoredFile,
         metric: str,
         *,
         columns: Columns | None = None,
         reading: Reading = AS_NAMED,
         metadata: Mapping[str, str] | None = None,
     ) -> Batch:
-        """A new batch. lines: a file or folder (JSON Lines, CSV, TSV, Parquet, Arrow, what
-        `datasets` saves), also by an address of fsspec, or an iterable of requests; plain requests
-        become lines; their `custom_id`, else `id`, else number from 1 is the line's. columns: as in
-        `score_many`. Raises ValueError for what cannot be read, with its line."""
+        """Create a batch. lines: a file or folder (JSON Lines, CSV, TSV, Parquet, Arrow, what
+        `datasets` saves), also by an address of fsspec; an iterable of requests; or a file that
+        `files.upload` returned. Plain requests become lines; their `custom_id`, else `id`, else
+        number from 1 is the line's. columns: as in `score_many`. Raises ValueError for what cannot
+        be read, with its line."""
         endpoint = endpoint_of(metric)
-        with batch_file(lines, endpoint, columns, reading) as (name, content):
-            stored = Files(self._api).upload(content, name)
-        return self.create(stored.id, metric, metadata=metadata)
-
-    def create(
-        self, file_id: str, metric: str, *, metadata: Mapping[str, str] | None = None
-    ) -> Batch:
-        """Of a file that was uploaded."""
+        if isinstance(lines, models.StoredFile):
+            stored = lines
+        else:
+            with batch_file(lines, endpoint, columns, reading) as (name, content):
+                stored = Files(self._api).upload(content, name)
         body = {
-            "input_file_id": file_id,
-            "endpoint": endpoint_of(metric),
+            "input_file_id": stored.id,
+            "endpoint": endpoint,
             "metadata": dict(metadata or {}),
         }
         answer = self._api.post("/v1/batches", body, patience=self._api.patience)
-        return Batch.of(self._api, json.loads(answer.body))
+        return Batch(self._api, json.loads(answer.body))
 
     def get(self, batch_id: str) -> Batch:
         """Raises NotFound."""
         answer = self._api.get(f"/v1/batches/{batch_id}")
-        return Batch.of(self._api, json.loads(answer.body))
+        return Batch(self._api, json.loads(answer.body))
 
-    def list(self) -> Iterator[Batch]:
-        """Newest first."""
-        for one in self._pages("/v1/batches"):
-            yield Batch.of(self._api, one)
+    def list(self) -> Pages[Batch]:
+        """Return batches, newest first."""
+        return self._pages("/v1/batches", lambda value: Batch(self._api, value))
 
     def cancel(self, batch_id: str) -> Batch:
         """Raises Conflict where it has ended."""
         answer = self._api.post(f"/v1/batches/{batch_id}/cancel", {})
-        return Batch.of(self._api, json.loads(answer.body))
+        return Batch(self._api, json.loads(answer.body))
 
 
 class Models(Resource):
     """`/v1/models`: what a request may name."""
 
-    def list(self) -> Iterator[models.Model]:
-        """In the order of `models.toml`."""
-        answer = self._api.get("/v1/models")
-        for one in read(models.ModelList, answer).data:
-            yield one
+    def list(self) -> Sequence[models.Model]:
+        """Return the models in the order of `models.toml`."""
+        return read(models.ModelList, self._api.get("/v1/models")).data
 
     def get(self, name: str) -> models.Model:
         """Raises NotFound."""
@@ -225,16 +252,14 @@ class Reports(Resource):
     def make(
         self,
         metric: str,
+        /,
         *,
-        jobs: Sequence[str] | None = None,
-        batch: str | None = None,
         timeout: float | None = None,
-        **settings: Any,
+        **fields: Unpack[_requests.BatchReportRequest],
     ) -> Any:
-        """The metric's report, as in `HatexscoreBatchReport`. jobs, batch: one of the two, by ids;
-        settings: as `resamples`, `against`, of `BatchReportRequest`. Raises as `Job.wait`."""
-        body = {"metric": metric, "jobs": jobs, "batch": batch, **settings}
-        sent = {name: one for name, one in body.items() if one is not None}
+        """Return the metric's report, as in `models.HatexscoreBatchReport`, on `jobs` or on a
+        `batch`, by ids. Raises as `Job.wait`."""
+        sent = {name: one for name, one in {"metric": metric, **fields}.items() if one is not None}
         answer = self._api.post("/v1/reports", sent, wait=30)
         return Job[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
 
@@ -242,10 +267,9 @@ class Reports(Resource):
 class Webhooks(Resource):
     """`/v1/webhook-endpoints`. Tests, changes and replays are not repeated after a lost answer."""
 
-    def list(self) -> Iterator[models.Endpoint]:
-        """Newest first."""
-        for one in self._pages("/v1/webhook-endpoints"):
-            yield models.Endpoint.model_validate(one)
+    def list(self) -> Pages[models.Endpoint]:
+        """Return endpoints, newest first."""
+        return self._pages("/v1/webhook-endpoints", models.Endpoint.model_validate)
 
     def get(self, endpoint_id: str) -> models.Endpoint:
         """Raises NotFound."""
@@ -255,16 +279,17 @@ class Webhooks(Resource):
         raise not_found("webhook endpoint", endpoint_id)
 
     def create(
-        self, url: str, *, events: Sequence[str] = (), description: str = "", **push: Any
+        self, url: str, /, **fields: Unpack[_requests.EndpointRequest]
     ) -> models.EndpointWithSecret:
-        """events: none listens to all. push: format, authorization, sample, metrics, parts, where
-        scores are pushed to another tool. The secret is shown this once."""
-        body = {"url": url, "events": list(events), "description": description, **push}
-        answer = self._api.post("/v1/webhook-endpoints", body)
-        return read(models.EndpointWithSecret, answer)
+        """Create an endpoint. Without `events` it receives all of them; with a `format` scores are
+        pushed to another tool. The secret is not shown again."""
+        answer = self._once("POST", "/v1/webhook-endpoints", {**fields, "url": url})
+        return models.EndpointWithSecret.model_validate(answer)
 
-    def change(self, endpoint_id: str, **changes: Any) -> models.Endpoint:
-        """changes: url, events, description, enabled, authorization, sample, metrics, parts."""
+    def change(
+        self, endpoint_id: str, /, **changes: Unpack[_requests.EndpointChange]
+    ) -> models.Endpoint:
+        """Change these fields of an endpoint."""
         answer = self._once("PATCH", _place(endpoint_id), changes)
         return models.Endpoint.model_validate(answer)
 
@@ -287,10 +312,10 @@ class Webhooks(Resource):
 
     def deliveries(
         self, endpoint_id: str, *, status: str | None = None
-    ) -> Iterator[models.Delivery]:
-        """Newest first. status: pending, succeeded or failed."""
-        for one in self._pages(f"{_place(endpoint_id)}/deliveries", status=status):
-            yield models.Delivery.model_validate(one)
+    ) -> Pages[models.Delivery]:
+        """Return deliveries, newest first. status: pending, succeeded or failed."""
+        path = f"{_place(endpoint_id)}/deliveries"
+        return self._pages(path, models.Delivery.model_validate, status=status)
 
     def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
         """Sends a delivery once more, or all failed ones; how many they are."""
@@ -302,6 +327,12 @@ class Webhooks(Resource):
 def not_found(what: str, name: str) -> NotFound:
     """As the service says it."""
     return NotFound(404, {"title": f"No such {what}", "detail": f"there is no {what} {name!r}"})
+
+
+def created_job(api: Api, metric: str, sent: Fields, wait: float) -> Job[Any]:
+    """Send a request. wait: seconds that the service may take to answer with the end."""
+    answer = api.post(endpoint_of(metric), sent, wait=wait)
+    return Job(api, job_of(json.loads(answer.body)), sent)
 
 
 def _place(endpoint_id: str) -> str:

@@ -15,7 +15,7 @@ from touchstone_client.data.readers import Reading
 GROUP = "touchstone.commands"  # entry points: a name and a function of arguments
 ELSEWHERE = (
     "`touchstone {name}` works on the service's own machine and needs its code: "
-    "pip install -e path/to/touchstone"
+    "pip install -e path/to/touchstone, in a clone"
 )
 
 
@@ -25,7 +25,7 @@ def convert(asked: Namespace, output: Output) -> int:
         asked.source,
         asked.target,
         metric=asked.metric,
-        columns=from_words(asked.map, asked.value, asked.metadata),
+        columns=from_words(asked.map, asked.value, asked.field, asked.keep),
         how=Reading(delimiter=asked.delimiter, split=asked.split),
     )
     output.document({"rows": count, "file": asked.target})
@@ -38,7 +38,7 @@ def completion(asked: Namespace, output: Output) -> int:
     try:
         import shtab
     except ImportError:
-        raise WrongUse("completion needs shtab: pip install 'touchstone-client[cli]'") from None
+        raise WrongUse("completion needs shtab: pip install 'path/to/sdk[cli]'") from None
     from touchstone_client.cli.parser import parser
 
     script = shtab.complete(parser(), asked.shell)

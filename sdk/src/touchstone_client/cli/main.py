@@ -21,19 +21,19 @@ from touchstone_client.cli.output import (
     Output,
     WrongUse,
 )
-from touchstone_client.cli.parser import parser
+from touchstone_client.cli.parser import OF_THE_SERVICE, parser
 from touchstone_client.errors import ConnectionFailed, TouchstoneError
 
 WITHOUT_SERVICE = ("convert", "completion")
-OF_THE_SERVICE = ("models", "keys", "bench")
 LIST = ("list", "--json")
+USAGE = 2  # of argparse
 VERSION_SECONDS = 2.0
 MOST_LANGUAGES = 3  # of a model, in a row of the list
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0 done, 1 the service said no, 2 wrong command line or setting, 3 some lines failed, 130
-    Ctrl-C. A reader that has seen enough is no fault."""
+    """Run the command and return its exit code, as `--help` lists them. A closed pipe is no
+    fault."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
         return _ran(given)
@@ -73,10 +73,7 @@ def _ran(given: list[str]) -> int:
     if asked.version:
         return _version(asked.url)
     if asked.command is None:
-        reader.error("say a command; --help lists them")
-    if asked.command == "submit":
-        asked.metadata_pair = [one for one in asked.metadata if isinstance(one, tuple)]
-        asked.metadata = [one for one in asked.metadata if isinstance(one, str)]
+        reader.error("name a command; --help lists them")
     output = Output(asked.json)
     if asked.command in WITHOUT_SERVICE:
         return int(asked.run(asked, output))
@@ -107,7 +104,10 @@ def _of_the_service(name: str, arguments: list[str]) -> int:
         return _models("--json" in arguments)
     if command is None:
         raise WrongUse(local.ELSEWHERE.format(name=" ".join([name, *arguments[:1]])))
-    return command(arguments)
+    try:
+        return command(arguments)
+    except SystemExit as ended:  # argparse ends with 2
+        return WRONG if ended.code == USAGE else int(ended.code or DONE)
 
 
 def _models(is_json: bool) -> int:

@@ -10,14 +10,14 @@ from typing import Any
 
 from touchstone_client import _notebook
 from touchstone_client._base import Result
+from touchstone_client._messages import models
 from touchstone_client._sync.client import Touchstone
 from touchstone_client.cli.objects import described_metrics, needed
 from touchstone_client.cli.output import DONE, Output, WrongUse
 from touchstone_client.errors import TouchstoneError
-from touchstone_client.models import ExplanationsResult
 
 MOST_TEXT = 2_000  # characters of an answer
-NEEDED = "the MCP server needs mcp: pip install 'touchstone-client[mcp]'"
+NEEDED = "the MCP server needs mcp: pip install 'path/to/sdk[mcp]'"
 PURPOSE = "Scores explanations of moderation decisions, with evidence and a chance baseline."
 
 
@@ -59,7 +59,7 @@ class Tools:
     def score_explanation(self, metric: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Score one explanation. metric: of list_metrics; fields: of its request, as text,
         explanation and predicted_label. It waits a minute; later, get_result has the answer."""
-        job = self._ts.submit(metric, fields)
+        job = self._ts.jobs.create(metric, fields)
         try:
             job.wait(60)
         except TouchstoneError as error:
@@ -81,7 +81,7 @@ class Tools:
 def told(job: Any) -> dict[str, Any]:
     """A job in few words; no text of the request."""
     result = job.result
-    if isinstance(result, ExplanationsResult):
+    if isinstance(result, models.ExplanationsResult):
         found = result.elicitation
         metrics = [" ".join(one) for one in _notebook.metrics_of(result)]
         text = "; ".join([f"{found.outcome}: {found.decision or 'no decision'}", *metrics])

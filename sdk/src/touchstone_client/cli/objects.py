@@ -6,7 +6,7 @@ import json
 import re
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from touchstone_client._base import Result
+from touchstone_client._messages import models
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._sync.resources import OTHERS
 from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
 from touchstone_client.cli.scoring import show_result
 from touchstone_client.data.addresses import created, target_form
 from touchstone_client.errors import ApiError
-from touchstone_client.models import ExplanationsResult
 
 SPAN = re.compile(r"(\d+)([smhdw])")
+SPANS = re.compile(r"(\d+[smhdw])+")
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
@@ -34,13 +35,19 @@ def moment(seconds: int | None) -> str:
 
 
 def since(asked: str | None) -> float:
-    """The earliest moment, of `2d`, `3h`. Raises WrongUse."""
+    """Return the earliest moment: `2d` or `1h30m` ago, or a date with or without a time, which is
+    local unless it names its zone. Raises WrongUse."""
     if asked is None:
         return 0.0
-    found = SPAN.fullmatch(asked)
-    if found is None:
-        raise WrongUse(f"--since {asked!r} is no time: 30m, 12h, 2d")
-    return time.time() - int(found[1]) * SECONDS[found[2]]
+    if SPANS.fullmatch(asked):
+        parts = SPAN.findall(asked)
+        return time.time() - sum(int(count) * SECONDS[unit] for count, unit in parts)
+    try:
+        return datetime.fromisoformat(asked.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        raise WrongUse(
+            f"--since {asked!r} is no time: 30m, 1h30m, 2d, 2026-11-26, 2026-11-26T08:00"
+        ) from None
 
 
 def listing(ts: Touchstone, asked: Namespace, output: Output) -> int:
@@ -78,7 +85,7 @@ def form_of(target: str) -> str:
 
 
 def _until(
-    listed: Iterator[Any], asked: Namespace, fits: Callable[[Any], bool], made: Callable[[Any], int]
+    listed: Iterable[Any], asked: Namespace, fits: Callable[[Any], bool], made: Callable[[Any], int]
 ) -> list[Any]:
     """Those that fit, back to the moment that is asked for."""
     earliest = since(asked.since)
@@ -176,7 +183,7 @@ def _show_job(job: Any, output: Output) -> None:
     if data.error is not None:
         output.line(f"{data.error.title}: {data.error.detail}")
     result = job.result
-    if isinstance(result, Result | ExplanationsResult):
+    if isinstance(result, Result | models.ExplanationsResult):
         output.line("")
         show_result(output, result)
     if isinstance(result, Result):

@@ -22,7 +22,7 @@ COLOURS = {
     "not_tested": 33, "inconclusive": 33, "running": 36, "in_progress": 36, "problem_found": 31,
     "failed": 31, "fault": 31, "expired": 31, "away": 31, "absent": 31,
 }  # fmt: skip
-DONE, REFUSED, WRONG, SOME_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, REFUSED, WORSE, SOME_FAILED, WRONG, INTERRUPTED = 0, 1, 2, 3, 64, 130
 
 
 class WrongUse(Exception):
@@ -151,6 +151,10 @@ def has_ended(batch: Any, output: Output) -> bool:
 
 def plain(value: Any) -> Any:
     """Messages as JSON values."""
+    from touchstone_client._sync.handles import Batch  # which `--help` need not load
+
+    if isinstance(value, Batch):
+        value = value.data
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True)
     if isinstance(value, list | tuple):

@@ -1,34 +1,51 @@
-"""What can be typed."""
+"""The command line: its commands, options and their help."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import sys
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, NoReturn, TypeAlias
+
+from touchstone_client.cli.output import WRONG
 
 Run = Callable[..., int]
-SPLITS = "metadata.KEY, model, language, verdict, …"
+SPLITS = "metadata.KEY, model, language or verdict"
 EPILOG = """\
 environment:
-  TOUCHSTONE_URL           where the service is (default http://127.0.0.1:8000)
-  TOUCHSTONE_API_KEY       a key of it, where it requires one; _FILE: the file that holds it
+  TOUCHSTONE_URL           Address of the service (default http://127.0.0.1:8000).
+  TOUCHSTONE_API_KEY       Key, if the service requires one. TOUCHSTONE_API_KEY_FILE names a file.
 
-exit codes: 0 done, 1 the service said no, 2 wrong command line or setting, 3 some lines failed,
-130 Ctrl-C. Data goes to stdout, words for people to stderr.
+exit codes: 0 done, 1 the service failed or refused, 2 worse than the baseline (compare --fail-if),
+3 some lines failed, 64 wrong command line or setting, 130 Ctrl-C. Data goes to stdout, messages to
+stderr.
 
 examples:
-  touchstone score hatexscore --text 'A post.' --explanation 'Why it is hateful.'
+  touchstone score hatexscore --text 'A post.' --explanation 'Why.' --decision hateful
   touchstone submit posts.csv --metric hatexscore --map text=body --wait --output scores.parquet
   touchstone report batch_01a1fc...
-  touchstone compare batch_01a1fc... batch_02b7de...
+  touchstone compare batch_01a1fc... batch_02b7de... --fail-if 'high < 0'
   touchstone plan batch_01a1fc... --effect 0.05
 """
 FILE_HELP = (
-    "JSON Lines, CSV, TSV, Parquet, Arrow, or a folder that `datasets` saved; also s3://, gs://, "
-    "az://, hf://"
+    "JSON Lines, CSV, TSV, Parquet, Arrow, or a folder that `datasets` saved. Addresses such as "
+    "s3://, gs://, az:// and hf:// work, too."
 )
-Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 - argparse names it nowhere else
+OF_THE_SERVICE = {  # command → help; the service's own code parses its options
+    "models": "List models, and add, pull, convert, check or reload your own.",
+    "keys": "Create, list and revoke API keys, on the service's own machine.",
+    "bench": "Print the tables of a paper: models side by side over data sets.",
+}
+Parsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse names it nowhere else
+
+
+class Parser(argparse.ArgumentParser):
+    """Ends with 64 for a wrong command line: 2 says that explanations became worse."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(WRONG, f"{self.prog}: {message}\n")
 
 
 def runs(module: str, name: str) -> Run:
@@ -41,296 +58,262 @@ def runs(module: str, name: str) -> Run:
     return run
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The command line."""
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog="touchstone",
         description="Score explanations with a Touchstone service.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--version", action="store_true", help="of this client and of the service")
-    made.add_argument("--url", help="of the service, in place of TOUCHSTONE_URL")
-    commands = made.add_subparsers(dest="command", metavar="COMMAND")
-    for add in (_score, _submit, _watch, _list, _get, _cancel, _report, _compare, _plan):
+    made.add_argument(
+        "--version", action="store_true", help="Print the versions of client and service."
+    )
+    made.add_argument("--url", help="Address of the service, instead of TOUCHSTONE_URL.")
+    commands: Parsers = made.add_subparsers(dest="command", metavar="COMMAND")
+    for add in (_scoring, _objects, _reports, _webhooks, _files):
         add(commands)
-    for add in (
-        _judgements,
-        _models,
-        _metrics,
-        _webhooks,
-        _keys,
-        _bench,
-        _doctor,
-        _convert,
-        _completion,
-        _mcp,
-    ):
-        add(commands)
+    for name, says in OF_THE_SERVICE.items():
+        commands.add_parser(name, help=says, add_help=False)
     return made
 
 
-def command(commands: Parsers, name: str, says: str, run: Run) -> argparse.ArgumentParser:
-    """A command with the options that all have."""
-    made: argparse.ArgumentParser = commands.add_parser(name, help=says, description=says)
-    made.add_argument("--json", action="store_true", help="one JSON document in place of tables")
+def command(commands: Parsers, name: str, says: str, run: Run) -> Parser:
+    """Add a command with the options that all have."""
+    made = commands.add_parser(name, help=says, description=says)
+    made.add_argument(
+        "--json", action="store_true", help="Print one JSON document instead of tables."
+    )
     made.set_defaults(run=run)
     return made
 
 
-def _score(commands: Parsers) -> None:
-    made = command(commands, "score", "score one request", runs("scoring", "score"))
-    made.add_argument("metric", metavar="METRIC", help="as `touchstone metrics` lists them")
-    made.add_argument("request", nargs="?", metavar="FILE", help="a JSON object; -: of stdin")
-    made.add_argument("--text")
-    made.add_argument("--explanation")
-    made.add_argument("--model", help="a configured name")
-    made.add_argument(
-        "--field", type=pair, action="append", default=[], metavar="NAME=VALUE",
-        help="any other field, as in seed=7; lists and objects as JSON; repeatable",
-    )  # fmt: skip
-    made.add_argument("--timeout", type=float, help="seconds (default: as long as it takes)")
+def _scoring(commands: Parsers) -> None:
+    add = command(commands, "score", "Score one request.", runs("scoring", "score")).add_argument
+    add("metric", metavar="METRIC", help="Name of the metric; `touchstone metrics` lists them.")
+    add("request", nargs="?", metavar="FILE", help="File with the request as JSON; - is stdin.")
+    add("--text", help="Text that the decision is about.")
+    add("--explanation", help="Explanation of the decision.")
+    add("--decision", metavar="LABEL", help="Decision that is explained, such as hateful.")
+    add("--model", help="Configured model; `touchstone models` lists them.")
+    _fields(add, "Any other field, such as seed=7. Lists and objects are JSON. Repeatable.")
+    add("--timeout", type=float, metavar="SECONDS", help="Stop waiting (default: never).")
 
-
-def _mapping(made: argparse.ArgumentParser) -> None:
-    """How a table becomes requests."""
-    made.add_argument("--metric", help="of requests that do not say it, as in hatexscore")
-    made.add_argument(
-        "--map", action="append", default=[], metavar="FIELD=COLUMN",
-        help="which column is which field, as in text=body; columns that are not named are not "
-        "sent; repeatable (default: columns named as a field)",
+    says = "Score every line of a file as a batch."
+    add = command(commands, "submit", says, runs("scoring", "submit")).add_argument
+    add("file", metavar="FILE", help=FILE_HELP)
+    _mapping(add)
+    add(
+        "--metadata", type=pair, action="append", default=[], metavar="KEY=VALUE",
+        help="Metadata of the batch. Repeatable.",
     )  # fmt: skip
-    made.add_argument(
-        "--value", action="append", default=[], metavar="FIELD:CELL=VALUE",
-        help="what a cell means, as in predicted_label:1=hateful; seed:=7 for all rows; repeatable",
-    )  # fmt: skip
-    made.add_argument("--delimiter", help="of CSV (default a comma, of .tsv a tab)")
-    made.add_argument("--split", help="of a folder")
-
-
-def _submit(commands: Parsers) -> None:
-    says = "score every line of a file as a batch"
-    made = command(commands, "submit", says, runs("scoring", "submit"))
-    made.add_argument("file", metavar="FILE", help=FILE_HELP)
-    _mapping(made)
-    made.add_argument(
-        "--metadata", type=column_or_pair, action="append", default=[],
-        metavar="KEY=VALUE|COLUMN,…",
-        help="of the batch; or columns that each line keeps as its own; repeatable",
-    )  # fmt: skip
-    made.add_argument("--yes", action="store_true", help="take guessed columns without a question")
-    made.add_argument(
+    add("--yes", action="store_true", help="Accept guessed columns without a question.")
+    add(
         "--skip-invalid", action="store_true",
-        help="leave out lines that are no valid request, as where a cell is empty, say which, and "
-        "score the others",
+        help="Leave out invalid lines, print them, and score the others.",
     )  # fmt: skip
-    made.add_argument("--wait", action="store_true", help="stay until the batch has ended")
-    made.add_argument(
-        "--output", metavar="FILE", help="with --wait: the answers, .jsonl, .csv, .tsv, .parquet "
-        "or .arrow, instead of to stdout",
+    add("--wait", action="store_true", help="Wait until the batch has ended.")
+    add(
+        "--output", metavar="FILE",
+        help="With --wait: write the answers here instead of to stdout, as .jsonl, .csv, .tsv, "
+        ".parquet or .arrow.",
     )  # fmt: skip
-    made.add_argument("--errors", metavar="FILE", help="with --wait: the lines without a score")
+    add("--errors", metavar="FILE", help="With --wait: write the lines without a score here.")
+
+    says = "Follow jobs or batches until they end."
+    add = command(commands, "watch", says, runs("scoring", "watch")).add_argument
+    add("ids", nargs="+", metavar="ID", help="Ids of jobs or batches.")
+    add("--until", choices=("running",), help="Stop when it runs, instead of at its end.")
 
 
-def _watch(commands: Parsers) -> None:
-    says = "follow jobs or batches until they end"
-    made = command(commands, "watch", says, runs("scoring", "watch"))
-    made.add_argument("ids", nargs="+", metavar="ID")
-    made.add_argument("--until", choices=("running",), help="no longer than until it runs")
+def _fields(add: Callable[..., Any], says: str) -> None:
+    add("--field", type=pair, action="append", default=[], metavar="NAME=VALUE", help=says)
 
 
-def _list(commands: Parsers) -> None:
-    says = "list jobs, batches or files, newest first"
-    made = command(commands, "list", says, runs("objects", "listing"))
-    made.add_argument("kind", choices=("jobs", "batches", "files"))
-    made.add_argument("--status")
-    made.add_argument("--metric")
-    made.add_argument("--since", metavar="2d", help="no older than that: 30m, 12h, 2d")
-    made.add_argument("--limit", type=at_least_one, default=20, help="at most so many (default 20)")
-
-
-def _get(commands: Parsers) -> None:
-    says = "show a job or a batch, or the content of a file"
-    made = command(commands, "get", says, runs("objects", "get"))
-    made.add_argument("id", metavar="ID", help="begins with job_, batch_ or file_")
-    made.add_argument("--output", metavar="FILE", help="of a file its content, of a batch answers")
-
-
-def _cancel(commands: Parsers) -> None:
-    made = command(commands, "cancel", "cancel jobs or batches", runs("objects", "cancel"))
-    made.add_argument("ids", nargs="+", metavar="ID")
-
-
-def _report(commands: Parsers) -> None:
-    says = "sum up the results of a batch that has ended"
-    made = command(commands, "report", says, runs("reports", "report"))
-    made.add_argument("batch", metavar="BATCH", help="its id")
-    made.add_argument("--by", metavar="WHAT", help=f"mean scores by {SPLITS}")
-    made.add_argument(
-        "--against", metavar="BATCH", help="another batch on the same texts: the report as JSON "
-        "with its `comparison`",
+def _mapping(add: Callable[..., Any]) -> None:
+    """Options of a table. In each, our name is on the left and the table's on the right."""
+    add("--metric", help="Metric of lines that name none, such as hatexscore.")
+    add(
+        "--map", action="append", default=[], metavar="FIELD=COLUMN",
+        help="Column of a field, such as text=body. Repeatable. Without it columns are guessed by "
+        "their names; with it other columns are not sent.",
     )  # fmt: skip
-    instead = made.add_mutually_exclusive_group()
-    instead.add_argument("--plot", help="one of the report's plots, by name")
-    instead.add_argument("--html", metavar="FILE", help="one HTML file with tables and plots; no "
-                         "text but the custom ids is in it")  # fmt: skip
-    instead.add_argument("--csv", metavar="FILE", help="a row a line, as the service writes it")
-    instead.add_argument("--parquet", metavar="FILE", help="a row a line, each with its result")
-    made.add_argument("--format", choices=("svg", "png"), default="svg", help="of the plot")
-    made.add_argument("--output", metavar="FILE", help="the report as JSON, or the plot, in a file")
-
-
-def _compare(commands: Parsers) -> None:
-    says = "compare two batches on the same texts: the new one minus the baseline"
-    made = command(commands, "compare", says, runs("reports", "compare"))
-    made.add_argument("a", metavar="NEW", help="a batch's id; A in what is printed. A "
-                      "part of it: ID:metadata.KEY=VALUE or ID:model=NAME")  # fmt: skip
-    made.add_argument("b", metavar="BASELINE", help="another's, B: a difference above 0 says that "
-                      "the new one has more")  # fmt: skip
-    made.add_argument("--by", metavar="WHAT", help=f"differences by {SPLITS}")
-    made.add_argument(
-        "--fail-if", metavar="RULE", help="exit with 1 where it holds of the score's difference, "
-        "new minus baseline: 'low < -0.02'; also difference, high, p",
+    add(
+        "--value", action="append", default=[], metavar="FIELD:VALUE=CELL",
+        help="Cell that stands for a value, such as decision:hateful=1. Repeatable.",
     )  # fmt: skip
+    _fields(add, "Field with the same value in every line, such as seed=7. Repeatable.")
+    add(
+        "--keep", action="append", default=[], metavar="COLUMN,…",
+        help="Columns that each line keeps as its metadata. Repeatable.",
+    )  # fmt: skip
+    add("--delimiter", help="Delimiter of CSV (default: a comma; of .tsv a tab).")
+    add("--split", help="Split of a folder with several.")
 
 
-def _plan(commands: Parsers) -> None:
-    says = "how many texts and draws a further study needs, from how the results of a batch vary"
-    made = command(commands, "plan", says, runs("reports", "plan"))
-    made.add_argument("batch", metavar="BATCH", help="its id")
-    made.add_argument("--against", metavar="BATCH", help="another on the same texts: plan for the "
-                      "difference of the two, too")  # fmt: skip
-    made.add_argument("--effect", type=float, help="the smallest difference of mean scores worth "
-                      "finding, in units of the score")  # fmt: skip
-    made.add_argument("--beat-rate", type=float, help="of one explanation that a test should find: "
-                      "the share of random ones that it beats, as 0.98")  # fmt: skip
-    made.add_argument("--power", type=float, help="how often it is to be found (default 0.8)")
-    made.add_argument("--alpha", type=float, help="level of the tests (default 0.05)")
+def _objects(commands: Parsers) -> None:
+    says = "List jobs, batches or files, newest first."
+    add = command(commands, "list", says, runs("objects", "listing")).add_argument
+    add("kind", choices=("jobs", "batches", "files"), help="What to list.")
+    add("--status", help="List only those with this status.")
+    add("--metric", help="List only those of this metric.")
+    add(
+        "--since", metavar="TIME",
+        help="List only newer ones: 30m, 1h30m or 2d ago, or a date such as 2026-11-26.",
+    )  # fmt: skip
+    add("--limit", type=at_least_one, default=20, help="List at most so many (default 20).")
 
+    says = "Show a job or a batch, or the content of a file."
+    add = command(commands, "get", says, runs("objects", "get")).add_argument
+    add("id", metavar="ID", help="Id that begins with job_, batch_ or file_.")
+    add("--output", metavar="FILE", help="Write the file's content or the batch's answers here.")
 
-def _judgements(commands: Parsers) -> None:
-    says = "what people think of scores, out into a file and in from one"
-    made: argparse.ArgumentParser = commands.add_parser("judgements", help=says, description=says)
-    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    add = command(
+        commands, "cancel", "Cancel jobs or batches.", runs("objects", "cancel")
+    ).add_argument
+    add("ids", nargs="+", metavar="ID", help="Ids of jobs or batches.")
+
+    says = "List the metrics, or show what one of them needs, with an example."
+    add = command(commands, "metrics", says, runs("objects", "metrics")).add_argument
+    add("name", nargs="?", metavar="NAME", help="Metric to show.")
+
+    says = "Export or import what people think of scores."
+    actions = group(commands, "judgements", says)
     run = runs("objects", "judgements")
-    export = command(actions, "export", "into a file", run)
-    export.add_argument("--batch", help="of this batch alone")
-    export.add_argument("--queue", help="of this review queue alone")
-    export.add_argument("--format", choices=("jsonl", "csv", "label-studio"),
-                        help="else by the file's ending: .csv, or JSON Lines")  # fmt: skip
-    export.add_argument("--output", metavar="FILE", required=True)
-    says = "take in what was judged elsewhere: all of a file, or nothing"
-    take_in = command(actions, "import", says, run)
-    take_in.add_argument("file", metavar="FILE", help="JSON Lines with job_id, reviewer, verdict; "
-                         "an export does")  # fmt: skip
-    take_in.add_argument("--source", required=True, help="where they are from")
+    add = command(actions, "export", "Write judgements into a file.", run).add_argument
+    add("--batch", help="Export only judgements of this batch.")
+    add("--queue", help="Export only judgements of this review queue.")
+    add(
+        "--format", choices=("jsonl", "csv", "label-studio"),
+        help="Format of the file (default: by its ending, .csv or JSON Lines).",
+    )  # fmt: skip
+    add("--output", metavar="FILE", required=True, help="File to write.")
+    says = "Import judgements that were made elsewhere: all of a file, or none."
+    add = command(actions, "import", says, run).add_argument
+    add("file", metavar="FILE", help="JSON Lines with job_id, reviewer and verdict, as exported.")
+    add("--source", required=True, help="Where the judgements come from.")
 
 
-def _models(commands: Parsers) -> None:
-    commands.add_parser(
-        "models", help="list models; add, pull, convert, check, reload own ones", add_help=False
+def group(commands: Parsers, name: str, says: str) -> Parsers:
+    """Add a command that has actions."""
+    made = commands.add_parser(name, help=says, description=says)
+    return made.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+
+def _reports(commands: Parsers) -> None:
+    says = "Sum up the results of a batch that has ended."
+    made = command(commands, "report", says, runs("reports", "report"))
+    add, instead = made.add_argument, made.add_mutually_exclusive_group().add_argument
+    add("batch", metavar="BATCH", help="Id of the batch.")
+    add("--by", metavar="WHAT", help=f"Mean scores by {SPLITS}.")
+    add(
+        "--against", metavar="BATCH",
+        help="Baseline on the same texts: print the report as JSON with its `comparison`.",
+    )  # fmt: skip
+    instead("--plot", help="Write this plot of the report.")
+    instead(
+        "--html", metavar="FILE", help="Write tables and plots as one HTML file, without texts."
     )
+    instead("--csv", metavar="FILE", help="Write one row per line.")
+    instead("--parquet", metavar="FILE", help="Write one row per line, with the whole result.")
+    add("--format", choices=("svg", "png"), default="svg", help="Format of the plot.")
+    add("--output", metavar="FILE", help="Write the report as JSON, or the plot, here.")
 
+    says = "Compare two batches on the same texts: the new one minus the baseline."
+    add = command(commands, "compare", says, runs("reports", "compare")).add_argument
+    part = "or a part of it: ID:metadata.KEY=VALUE or ID:model=NAME"
+    add("a", metavar="NEW", help=f"Id of the new batch, {part}. It is A in the output.")
+    add("b", metavar="BASELINE", help="The same of the baseline. It is B in the output.")
+    add("--by", metavar="WHAT", help=f"Differences by {SPLITS}.")
+    add(
+        "--fail-if", metavar="RULE",
+        help="End with 2 if this holds of the score's difference, new minus baseline, with its "
+        "interval: 'high < 0' if a loss is shown, 'low < -0.05' unless a loss of more than 0.05 "
+        "is ruled out. The words are difference, low, high and p. Identical scores always pass.",
+    )  # fmt: skip
 
-def _metrics(commands: Parsers) -> None:
-    says = "list metrics; what one needs, with an example"
-    made = command(commands, "metrics", says, runs("objects", "metrics"))
-    made.add_argument("name", nargs="?", metavar="NAME")
+    says = "Tell how many texts and draws a study needs, from how the results of a batch vary."
+    add = command(commands, "plan", says, runs("reports", "plan")).add_argument
+    add("batch", metavar="BATCH", help="Id of the batch.")
+    add("--against", metavar="BATCH", help="Plan for the difference from this batch, too.")
+    add(
+        "--effect", type=float,
+        help="Smallest difference of mean scores to find, or largest loss to rule out.",
+    )  # fmt: skip
+    add(
+        "--beat-rate", type=float, metavar="SHARE",
+        help="Share of random explanations that a good one beats, such as 0.98.",
+    )  # fmt: skip
+    add("--power", type=float, help="Probability of finding the effect (default 0.8).")
+    add("--alpha", type=float, help="Level of the tests (default 0.05).")
 
 
 def _webhooks(commands: Parsers) -> None:
-    says = "endpoints that are told what happened"
-    made: argparse.ArgumentParser = commands.add_parser("webhooks", help=says, description=says)
-    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = group(commands, "webhooks", "Manage the endpoints that receive events.")
     run = runs("endpoints", "webhooks")
-    command(actions, "list", "list endpoints", run)
-    create = command(actions, "create", "make an endpoint; its secret is shown this once", run)
-    create.add_argument("receiver", metavar="URL")
-    create.add_argument("--event", action="append", default=[], help="repeatable (default: all)")
-    create.add_argument("--description", default="")
-    _push(create)
-    for name, help_text in (
-        ("test", "send a test event at once"),
-        ("rotate", "a new secret; the former one signs as well for a day"),
-        ("failed", "list what was not delivered"),
-        ("enable", "send to it again; `replay` sends what it missed"),
-        ("disable", "send nothing to it for now"),
-        ("delete", "forget it and what is owed to it"),
-    ):
-        command(actions, name, help_text, run).add_argument("id", metavar="ENDPOINT")
-    replay = command(actions, "replay", "send once more: one delivery, or all failed ones", run)
-    replay.add_argument("id", metavar="ENDPOINT")
-    replay.add_argument("delivery", nargs="?", metavar="DELIVERY")
-
-
-def _push(made: argparse.ArgumentParser) -> None:
-    """Scores themselves, as another tool takes them."""
-    made.add_argument(
+    command(actions, "list", "List the endpoints.", run)
+    says = "Create an endpoint, and print its secret, which is not shown again."
+    add = command(actions, "create", says, run).add_argument
+    add("receiver", metavar="URL", help="Address that receives the events.")
+    add("--event", action="append", default=[], help="Event to send. Repeatable (default: all).")
+    add("--description", default="", help="What the endpoint is for.")
+    add(
         "--format", choices=("otlp-logs", "langfuse-scores", "phoenix-annotations"),
-        help="push scores to such a tool; URL is then its base (default: events, signed)",
+        help="Push scores to such a tool, with its base as URL, instead of signed events.",
     )  # fmt: skip
-    made.add_argument(
-        "--authorization", metavar="VALUE", help="the header that the tool wants, as in 'Bearer "
-        "…'; @FILE: what the file holds",
+    add(
+        "--authorization", metavar="VALUE",
+        help="Authorization header that the tool needs, such as 'Bearer …', or @FILE.",
     )  # fmt: skip
-    made.add_argument("--sample", type=float, metavar="SHARE", help="of the jobs, as 0.1")
-    made.add_argument(
-        "--metric", action="append", help="push this metric's scores alone; repeatable"
-    )
-    made.add_argument("--parts", action="store_true", help="each part as a score of its own, too")
+    add("--sample", type=float, metavar="SHARE", help="Share of the jobs to push, such as 0.1.")
+    add("--metric", action="append", help="Push only scores of this metric. Repeatable.")
+    add("--parts", action="store_true", help="Push each part as a score of its own, too.")
+    for name, says in (
+        ("test", "Send a test event."),
+        ("rotate", "Create a new secret. The previous one is valid for another day."),
+        ("failed", "List the deliveries that failed."),
+        ("enable", "Send events again. `replay` sends the missed ones."),
+        ("disable", "Send no events for now."),
+        ("delete", "Delete the endpoint and its pending deliveries."),
+    ):
+        command(actions, name, says, run).add_argument(
+            "id", metavar="ENDPOINT", help="Id of the endpoint."
+        )
+    add = command(
+        actions, "replay", "Send one delivery, or all failed ones, again.", run
+    ).add_argument
+    add("id", metavar="ENDPOINT", help="Id of the endpoint.")
+    add("delivery", nargs="?", metavar="DELIVERY", help="Id of the delivery.")
 
 
-def _keys(commands: Parsers) -> None:
-    says = "create, list, revoke API keys (on the service's own machine)"
-    commands.add_parser("keys", help=says, add_help=False)
+def _files(commands: Parsers) -> None:
+    says = "Look for faults, and print a cure for each."
+    command(commands, "doctor", says, runs("doctor", "doctor"))
 
+    says = "Convert requests or answers into another form of file."
+    add = command(commands, "convert", says, runs("local", "convert")).add_argument
+    add("source", metavar="IN", help=FILE_HELP)
+    add("target", metavar="OUT", help="File that ends in .jsonl, .csv, .tsv, .parquet or .arrow.")
+    _mapping(add)
 
-def _bench(commands: Parsers) -> None:
-    says = "models side by side over data sets: a paper's tables (with the service's own code)"
-    commands.add_parser("bench", help=says, add_help=False)
+    says = "Print a script that completes commands, for a shell to source."
+    add = command(commands, "completion", says, runs("local", "completion")).add_argument
+    add("shell", choices=("bash", "zsh", "tcsh"), help="Shell that sources the script.")
 
-
-def _doctor(commands: Parsers) -> None:
-    command(commands, "doctor", "look for what is wrong, with its cure", runs("doctor", "doctor"))
-
-
-def _convert(commands: Parsers) -> None:
-    says = "requests or answers from one form of file into another"
-    made = command(commands, "convert", says, runs("local", "convert"))
-    made.add_argument("source", metavar="IN", help=FILE_HELP)
-    made.add_argument("target", metavar="OUT", help=".jsonl, .csv, .tsv, .parquet or .arrow")
-    _mapping(made)
-    made.add_argument(
-        "--metadata", action="append", default=[], metavar="COLUMN,…", help="columns of metadata"
-    )
-
-
-def _completion(commands: Parsers) -> None:
-    says = "a script that completes commands, for a shell to source"
-    made = command(commands, "completion", says, runs("local", "completion"))
-    made.add_argument("shell", choices=("bash", "zsh", "tcsh"))
-
-
-def _mcp(commands: Parsers) -> None:
-    says = "an MCP server on stdin and stdout: score and read, nothing else"
+    says = "Run an MCP server on stdin and stdout that scores and reads."
     command(commands, "mcp", says, runs("mcp_server", "serve"))
 
 
 def pair(text: str) -> tuple[str, str]:
-    """Of KEY=VALUE."""
+    """Split NAME=VALUE."""
     key, equals, value = text.partition("=")
     if not key or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     return key, value
 
 
 def at_least_one(text: str) -> int:
-    """A number of things."""
+    """Parse a whole number from 1."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
     return int(text)
-
-
-def column_or_pair(text: str) -> str | tuple[str, str]:
-    """KEY=VALUE is the batch's; names alone are columns."""
-    return pair(text) if "=" in text else text

@@ -16,7 +16,7 @@ from touchstone_client._base import Result
 from touchstone_client._languages import language_name
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._wire import part_of
-from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
+from touchstone_client.cli.output import DONE, REFUSED, WORSE, Output, WrongUse, has_ended
 from touchstone_client.data.addresses import created
 from touchstone_client.errors import BadRequest
 
@@ -207,18 +207,17 @@ def sentence_of(found: Any) -> str:
 
 
 def what_it_can_tell(mean: Any) -> str:
-    """What so many lines are worth, and the difference that they find; of a mean that has both."""
-    count = getattr(mean, "effective", None)
-    least = getattr(mean, "detectable", None)
-    said = []
-    if count is not None and mean.of:
-        worth = f"{count:.1f}".removesuffix(".0")
-        lines = "line" if worth == "1" else "lines"
-        said.append(f"n = {mean.of}, worth as many as {worth} independent {lines}")
-    if least is not None:
+    """Return how many independent lines the mean rests on, and the difference that they find."""
+    sentences = []
+    if (count := getattr(mean, "effective", None)) is not None and mean.of:
+        independent = f"{count:.1f}".removesuffix(".0")
+        sentences.append(
+            f"The score rests on {mean.of} lines, worth {independent} independent texts."
+        )
+    if (least := getattr(mean, "detectable", None)) is not None:
         size = f"{least:.3f}" if least >= 0.001 else f"{least:.1e}"
-        said.append(f"a true difference of {size} or more is found with power 0.8")
-    return f"of the score: {'; '.join(said)}" if said else ""
+        sentences.append(f"A true difference of {size} or more is found in 80 % of studies.")
+    return " ".join(sentences)
 
 
 def p_shown(value: float | None) -> str | None:
@@ -280,7 +279,7 @@ def compare(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """The new one minus the baseline, text by text."""
     rule = None if asked.fail_if is None else RULE.fullmatch(asked.fail_if)
     if asked.fail_if is not None and rule is None:
-        raise WrongUse(f"--fail-if {asked.fail_if!r} is no rule, as in 'low < -0.02'")
+        raise WrongUse(f"--fail-if {asked.fail_if!r} is no rule, as in 'high < 0'")
     try:
         sides = [part_of(one) for one in (asked.a, asked.b)]
     except ValueError as error:
@@ -315,8 +314,8 @@ def _comparison(
     """Of the first with the second, whose batches are known."""
     new, baseline = sides
     with _named(by):
-        made = ts.reports.make(metric, **new, against=baseline, by=None if by is None else [by])
-    return made.comparison
+        fields: Any = {**new, "against": baseline, **({} if by is None else {"by": [by]})}
+        return ts.reports.make(metric, **fields).comparison
 
 
 def _without_lines(found: Any, asked: Namespace) -> str:
@@ -332,10 +331,12 @@ def plan(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """Texts and draws that find an effect, if further texts vary as those of the batch do."""
     if asked.effect is None and asked.beat_rate is None:
         raise WrongUse("what is to be found? give --effect, --beat-rate or both")
-    wanted = {name: getattr(asked, name) for name in WANTED if getattr(asked, name) is not None}
-    against = None if asked.against is None else {"batch": asked.against}
     batch = ts.batches.get(asked.batch)
-    found = ts.reports.make(batch.metric, batch=batch.id, plan=wanted, against=against).plan
+    wanted = {name: getattr(asked, name) for name in WANTED if getattr(asked, name) is not None}
+    fields: Any = {"batch": batch.id, "plan": wanted}
+    if asked.against is not None:
+        fields["against"] = {"batch": asked.against}
+    found = ts.reports.make(batch.metric, **fields).plan
     output.document(found)
     asked_for = found.wanted
     how = f"power {asked_for.power:g} at alpha {asked_for.alpha:g}"
@@ -408,17 +409,26 @@ def _show_comparison(found: Any, pairs: list[dict[str, Any]], output: Output) ->
 
 
 def _judged(found: Any, rule: re.Match[str] | None, output: Output) -> int:
-    """1 where the rule of `--fail-if` holds of the score, or cannot be decided."""
+    """Return WORSE if the rule of `--fail-if` holds of the score, REFUSED if it is undecided."""
     if rule is None:
         return DONE
-    name, sign, bound = rule.groups()
     (score,) = [one for one in found.differences if one.component == "score"]
+    if score.equal and score.equal == score.pairs:
+        output.say(f"no change: all {score.pairs} scores are identical")
+        return DONE
+    name, sign, bound = rule.groups()
     ends = {"p": score.p_value, "difference": score.difference.value}
     value = ends[name] if name in ends else getattr(score.difference, name)
     if value is None:
         output.say(f"{name} is undefined: the rule cannot be decided")
         return REFUSED
-    if COMPARE[sign](value, float(bound)):
-        output.say(f"{name} is {_notebook.number(value)}: {rule.group(0).strip()}")
-        return REFUSED
-    return DONE
+    if not COMPARE[sign](value, float(bound)):
+        return DONE
+    output.say(f"{name} is {_notebook.number(value)}: {rule.group(0).strip()}")
+    margin, high = abs(float(bound)), score.difference.high
+    if name == "low" and margin and high is not None and high >= 0:
+        output.say(
+            f"no loss is shown, but {score.pairs} texts cannot rule out one of {margin:g}: "
+            f"`touchstone plan NEW --against BASELINE --effect {margin:g}` says how many can"
+        )
+    return WORSE

@@ -7,13 +7,13 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from touchstone_client import _notebook
 from touchstone_client._base import Result
 from touchstone_client._lines import batch_file, blanked, is_table
+from touchstone_client._messages import models
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._sync.handles import Batch
 from touchstone_client._sync.resources import Files, endpoint_of
@@ -25,13 +25,15 @@ from touchstone_client.cli.output import (
     Output,
     WrongUse,
 )
+from touchstone_client.data._columns import IDS
 from touchstone_client.data.addresses import target_form
 from touchstone_client.data.cells import TEXT, types_of, value_of
-from touchstone_client.data.mapping import IDS, ColumnMapping, from_words, require_fields
+from touchstone_client.data.cells import request_of as request_type
+from touchstone_client.data.mapping import ColumnMapping, from_words, require_fields
 from touchstone_client.data.readers import Reading, table_of
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
-from touchstone_client.models import ExplanationsResult
 
+DECISIONS = ("decision", "predicted_label", "label", "target")
 MOST_SHOWN = 20
 MOST_UPLOADS = 10  # of a file, each without the lines that were refused so far
 
@@ -49,7 +51,7 @@ def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> It
 
 def score(ts: Touchstone, asked: Namespace, output: Output) -> int:
     """One request, its result."""
-    job = ts.submit(asked.metric, request_of(asked))
+    job = ts.jobs.create(asked.metric, request_of(asked))
     with goes_on(output, "job", job.id):
         result = job.wait(asked.timeout)
     output.document(job.refresh().data)
@@ -71,12 +73,20 @@ def request_of(asked: Namespace) -> dict[str, Any]:
             raise WrongUse(f"{asked.request} is not a JSON object")
         fields = {name: one for name, one in fields.items() if name not in IDS}
     given = {name: getattr(asked, name) for name in ("text", "explanation", "model")}
+    given[_decision_field(asked.metric)] = asked.decision
     fields |= {name: value for name, value in given.items() if value is not None}
     for name, value in asked.field:
         fields[name] = value_of(value, types_of(asked.metric, name) or TEXT)
     if not fields:
-        raise WrongUse("no request: --text and --explanation, --field, a JSON file, or - for stdin")
+        raise WrongUse("no request: give --text and --explanation, a JSON file, or - for stdin")
     return fields
+
+
+def _decision_field(metric: str) -> str:
+    """Return the metric's field for the decision that is explained."""
+    known = request_type(metric)
+    fields = known.model_fields if known else {}
+    return next((name for name in DECISIONS if name in fields), DECISIONS[0])
 
 
 def _unread(asked: Namespace, raw: bytes, error: ValueError) -> str:
@@ -90,9 +100,9 @@ def _unread(asked: Namespace, raw: bytes, error: ValueError) -> str:
     return f"{asked.request} is not JSON: {error}"
 
 
-def show_result(output: Output, result: Result | ExplanationsResult) -> None:
+def show_result(output: Output, result: Result | models.ExplanationsResult) -> None:
     """Verdict and score, the sentence, parts, chance, warnings."""
-    if isinstance(result, ExplanationsResult):
+    if isinstance(result, models.ExplanationsResult):
         show_elicited(output, result)
         return
     low, high = (*result.range, None, None)[:2]
@@ -113,7 +123,7 @@ def show_result(output: Output, result: Result | ExplanationsResult) -> None:
         output.say(f"warning: {one}")
 
 
-def show_elicited(output: Output, result: ExplanationsResult) -> None:
+def show_elicited(output: Output, result: models.ExplanationsResult) -> None:
     """How the answer ended, the explanation, and a row a metric."""
     found = result.elicitation
     probability = "" if found.probability is None else f", P {_notebook.number(found.probability)}"
@@ -141,7 +151,7 @@ def submit(ts: Touchstone, asked: Namespace, output: Output) -> int:
     reading = Reading(delimiter=asked.delimiter, split=asked.split, refused=refused)
     metric = asked.metric or metric_in(asked.file, reading)
     columns = mapping_of(asked, metric, reading, output)
-    upload = Submission(ts, metric, dict(asked.metadata_pair), output)
+    upload = Submission(ts, metric, dict(asked.metadata), output)
     try:
         with batch_file(asked.file, endpoint_of(metric), columns, reading) as (name, content):
             if refused is None:
@@ -180,7 +190,7 @@ class Submission:
     def send(self, content: BinaryIO, name: str) -> Batch:
         stored = self._ts.files.upload(content, name)
         self.is_there = True
-        return self._ts.batches.create(stored.id, self._metric, metadata=self._metadata)
+        return self._ts.batches.create(stored, self._metric, metadata=self._metadata)
 
     def send_valid(self, content: BinaryIO, name: str, unread: Mapping[int, str]) -> Batch:
         """Without the lines that the service refuses, which are told, as those that could not be
@@ -287,7 +297,7 @@ def metric_in(file: str, reading: Reading) -> str:
 
 def mapping_of(asked: Namespace, metric: str, reading: Reading, output: Output) -> Any:
     """Which column is which field, told or guessed; None for lines that are requests already."""
-    columns = from_words(asked.map, asked.value, asked.metadata)
+    columns = from_words(asked.map, asked.value, asked.field, asked.keep)
     if columns is None and not is_table(asked.file, reading):
         return None
     with table_of(asked.file, reading) as table:
@@ -295,15 +305,17 @@ def mapping_of(asked: Namespace, metric: str, reading: Reading, output: Output) 
             require_fields(columns or {}, metric)
             return columns
         made = ColumnMapping.of(columns, metric, list(table.names))
-        rows = [row for _, row in islice(table.rows, 1)]
+        names = [name for name in table.names if name]
+    if left_out := [name for name in names if name not in made.needed]:
+        output.say(f"not sent: {', '.join(left_out)} (--keep COLUMN sends it as metadata)")
     if made.guessed:
         said = ", ".join(f"{field} is the column {name}" for field, name in made.guessed.items())
-        output.say(f"guessed: {said} (--map FIELD=COLUMN says it)")
-        _require_agreement(asked, rows, made)
+        output.say(f"guessed: {said} (--map FIELD=COLUMN says otherwise)")
+        _require_agreement(asked)
     return made.columns
 
 
-def _require_agreement(asked: Namespace, rows: list[Any], made: ColumnMapping) -> None:
+def _require_agreement(asked: Namespace) -> None:
     if asked.yes:
         return
     if not sys.stdin.isatty():

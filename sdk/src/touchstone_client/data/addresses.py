@@ -102,9 +102,7 @@ def _filesystem(place: Place) -> Any:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise ValueError(
-            f"{scheme}:// needs fsspec: pip install 'touchstone-client[data]'"
-        ) from None
+        raise ValueError(f"{scheme}:// needs fsspec: pip install 'path/to/sdk[data]'") from None
     try:
         return url_to_fs(fspath(place))[0]
     except ImportError as error:

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from touchstone_client import models
+from touchstone_client._messages import models
 from touchstone_client._wire import METRICS
 
 Types = frozenset[str]  # of JSON Schema: string, integer, number, boolean, null, object, array

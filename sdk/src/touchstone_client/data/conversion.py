@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from touchstone_client.data._columns import ID
 from touchstone_client.data.addresses import Form, Place, created, opened, target_form
 from touchstone_client.data.cells import REST, cell_of, holds_nul, readings, types_of, value_of
-from touchstone_client.data.mapping import ID, ColumnMapping, Columns
+from touchstone_client.data.mapping import ColumnMapping, Columns
 from touchstone_client.data.readers import AS_NAMED, Reading, Table, table_of
 from touchstone_client.data.scores import FIRST, LAST, RESULT, write_answers
 from touchstone_client.data.writers import Kind, json_line, reversible, table_writer

@@ -11,28 +11,28 @@ passages and ratings become metadata, as batch reports look for them.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as with_default
 from numbers import Real
 from typing import Any
 
+from touchstone_client.data._columns import (
+    ID,
+    IDS,
+    METADATA,
+    PARTS,
+    guess_columns,
+    is_gold,
+    plain_name,
+)
 from touchstone_client.data.cells import TEXT, Exact, request_of, types_of, value_of
 
 Columns = Mapping[str, Any]  # field -> column, {"column", "values"} or {"value"}; metadata: columns
-ID = "custom_id"
-IDS = (ID, "id")  # columns that are one without being told
-METADATA = "metadata"
-GOLD = ("gold", "gold_rationale", "rating")  # the defaults of a report's `gold`
-RATING_OF = "rating_"  # a person's
 MOST_METADATA = 16
+NUMBER = frozenset({"number"})
 EXPLAINED = ("explanation",)  # fields that only `explain` stands in for
-SYNONYMS = {
-    "text": ("post", "comment", "content", "body", "message"),
-    "explanation": ("rationale", "reason", "why"),
-    "premise": ("sentence1",),
-    "hypothesis": ("sentence2",),
-}
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class ColumnMapping:
 
     @classmethod
     def of(cls, columns: Columns | None, metric: str | None, names: Sequence[str]) -> ColumnMapping:
-        """columns: None: all that are named as a field. Fields that every request needs and that
-        are not mapped are looked for by name and synonym. Raises ValueError."""
+        """columns: None: all that the browser would take as a field. Fields that every request
+        needs and that are not mapped are looked for in the same way. Raises ValueError."""
         request = request_of(metric)
         if request is None and columns is None:
             known = "no metric is said" if metric is None else f"there is no metric {metric!r} here"
@@ -55,19 +55,29 @@ class ColumnMapping:
             )
         fields = request.model_fields if request else {}
         require_fields(columns or {}, metric)
-        own = {name: name for name in fields if name in names} if columns is None else columns
-        chosen = {**_id_of(names), **own}
-        if columns is None and METADATA not in chosen and (gold := gold_columns(names)):
-            chosen[METADATA] = gold
+        given = columns or {}
+        used = set(columns_in(given))
+        guesses = guess_columns(fields, [name for name in names if name not in used])
         needed = [name for name, one in fields.items() if one.is_required() or name in EXPLAINED]
+        wanted = guesses if columns is None else {ID, *needed} - set(given)
+        guesses = {name: one for name, one in guesses.items() if name in wanted}
+        chosen: dict[str, Any] = {**guesses, **given}
         missing = [name for name in needed if name not in chosen and "explain" not in chosen]
-        guessed = dict(_guesses(missing, names, set(columns_in(chosen))))
-        if lacking := [name for name in missing if name not in guessed]:
+        if missing:
             raise ValueError(
-                f"no column is named {', '.join(lacking)}; there are {', '.join(names)}: say which "
-                f"it is, as in columns={{{lacking[0]!r}: '…'}} or --map {lacking[0]}=…"
+                f"no column is named {', '.join(missing)}; there are {', '.join(names)}: say which "
+                f"it is, as in columns={{{missing[0]!r}: '…'}} or --map {missing[0]}=…"
             )
-        made = cls({**chosen, **guessed}, metric, {f: c for f, c in guessed.items() if f != c})
+        if columns is None and METADATA in names:
+            chosen[METADATA] = METADATA
+        elif columns is None and (gold := gold_columns(names)):
+            chosen[METADATA] = gold
+        synonyms = {
+            name: column
+            for name, column in guesses.items()
+            if name != ID and plain_name(column) != name
+        }
+        made = cls(chosen, metric, synonyms)
         made.require(names)
         return made
 
@@ -89,9 +99,28 @@ class ColumnMapping:
         fields: dict[str, Any] = {}
         for field, one in self.columns.items():
             value = _taken(row, field, one)
-            if field != ID and not is_empty(value):
+            if field == ID or is_empty(value):
+                continue
+            whole, _, part = field.partition(".")
+            if part:
+                fields.setdefault(whole, {})[part] = value_of(value, NUMBER)
+            else:
                 fields[field] = value_of(value, types_of(self.metric, field))
         return fields
+
+    def unclear(self, fields: Mapping[str, Any]) -> str:
+        """Return what is unclear about a request of this table; empty if nothing is: a number in a
+        field of text, as a class label of Parquet is one."""
+        for field, one in self.columns.items():
+            value = fields.get(field)
+            is_number = isinstance(value, int | float) and math.isfinite(value)
+            if is_number and not types_of(self.metric, field) - {"string", "null"}:
+                column = one["column"] if isinstance(one, Mapping) else one
+                return (
+                    f"{field} is the number {value}, of the column {column}: say what it means, as "
+                    f"in --value {field}:hateful={value}"
+                )
+        return ""
 
     def custom_id(self, row: Mapping[str, Any], number: int) -> str:
         """Of its column; else the row's number."""
@@ -104,31 +133,11 @@ class ColumnMapping:
 def require_fields(columns: Columns, metric: str | None) -> None:
     """Raises ValueError where a metric that this version knows has no such field."""
     request = request_of(metric)
-    known = {ID, *request.model_fields} if request else set(columns)
+    known = {ID, *PARTS, *request.model_fields} if request else set(columns)
     if unknown := [name for name in columns if name not in known]:
         raise ValueError(
             f"{metric} has no field {', '.join(unknown)}; it has {', '.join(sorted(known))}"
         )
-
-
-def _id_of(names: Sequence[str]) -> dict[str, str]:
-    return next(({ID: name} for name in IDS if name in names), {})
-
-
-def _guesses(
-    missing: Iterable[str], names: Sequence[str], used: set[str]
-) -> Iterable[tuple[str, str]]:
-    """(field, column). Raises ValueError where several columns may be meant."""
-    free = [name for name in names if name not in used]
-    for field in missing:
-        alike = [name for name in free if name.lower() == field]
-        found = alike or [name for name in free if name.lower() in SYNONYMS.get(field, ())]
-        if len(found) > 1:
-            raise ValueError(
-                f"{field} may be the column {' or '.join(found)}: say which, as in "
-                f"columns={{{field!r}: {found[0]!r}}} or --map {field}={found[0]}"
-            )
-        yield from ((field, name) for name in found)
 
 
 def columns_in(columns: Columns) -> list[str]:
@@ -155,8 +164,8 @@ def _taken(row: Mapping[str, Any], field: str, one: Any) -> Any:
 
 
 def gold_columns(names: Sequence[str]) -> list[str]:
-    """Columns with gold labels, marked passages and ratings."""
-    return [one for one in names if one in GOLD or one.startswith(RATING_OF)][:MOST_METADATA]
+    """Return the columns with gold labels, marked passages and ratings."""
+    return [name for name in names if is_gold(name)][:MOST_METADATA]
 
 
 def _metadata(cell: Any) -> str:
@@ -192,11 +201,14 @@ def is_empty(cell: Any) -> bool:
 
 
 def from_words(
-    maps: Iterable[str], values: Iterable[str], metadata: Iterable[str]
+    maps: Iterable[str],
+    values: Iterable[str],
+    constants: Iterable[tuple[str, str]],
+    kept: Iterable[str],
 ) -> dict[str, Any] | None:
-    """The mapping that a command line says: maps `text=body`, values `predicted_label:1=hateful`
-    (`seed:=7` for all rows), metadata `model,market`. None where it says nothing. Raises
-    ValueError."""
+    """Return the mapping of a command line, or None if it has none: maps such as `text=body`,
+    values such as `decision:hateful=1`, constants such as ("seed", "7") for all rows, kept columns
+    such as `model,market`. Raises ValueError."""
     made: dict[str, Any] = {}
     for word in maps:
         field, equals, column = word.partition("=")
@@ -204,17 +216,16 @@ def from_words(
             raise ValueError(f"--map {word!r} is not FIELD=COLUMN, as in text=body")
         _say(made, field, column)
     for word in values:
-        place, equals, meant = word.partition("=")
-        field, colon, cell = place.partition(":")
-        if not (equals and colon and field):
-            raise ValueError(f"--value {word!r} is not FIELD:CELL=VALUE, as in label:1=hateful")
-        if not cell:
-            _say(made, field, {"value": value_of(meant, types_of(None, field))})
-            continue
+        place, equals, cell = word.rpartition("=")
+        field, colon, meant = place.partition(":")
+        if not (equals and colon and field and cell):
+            raise ValueError(f"--value {word!r} is not FIELD:VALUE=CELL, as in label:hateful=1")
         known = made.get(field, field)
         made[field] = known if isinstance(known, dict) else {"column": known, "values": {}}
-        made[field].setdefault("values", {})[cell] = meant
-    if listed := [name for word in metadata for name in word.split(",") if name]:
+        made[field]["values"][cell] = meant
+    for field, value in constants:
+        _say(made, field, {"value": value_of(value, types_of(None, field))})
+    if listed := [name for word in kept for name in word.split(",") if name]:
         made["metadata"] = listed
     return made or None
 

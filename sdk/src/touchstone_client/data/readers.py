@@ -30,13 +30,15 @@ from touchstone_client.data.cells import REST, Exact, holds_nul
 
 Row = Mapping[str, Any]
 ROWS_AT_ONCE = 250
+SEPARATOR = "sep="  # Excel's own first line, as in `sep=;`
+WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # .xlsx and .ods, .xls
 LONGEST_CELL = 16_777_216
 OTHERS = (";", "\t", "|")  # what else stands between columns
 BOM = b"\xef\xbb\xbf"
 SPLIT = re.compile(
     r"(?:^|.*/)([A-Za-z][\w]*?)(?:[-.]\d[\w.-]*)?\.\w+$"
 )  # train-00000-of-00001.parquet
-NEEDED = "Parquet and Arrow need pyarrow: pip install 'touchstone-client[data]'"
+NEEDED = "Parquet and Arrow need pyarrow: pip install 'path/to/sdk[data]'"
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ class Reading:
 @dataclass(frozen=True)
 class Table:
     """A file while it is read. names: of its columns; None: of JSON Lines, where each line has its
-    own. rows: (number from 1, row). is_ours: it has the column that `convert` writes."""
+    own. rows: (line of the file, or row of Parquet and Arrow, from 1; row). is_ours: it has the
+    column that `convert` writes."""
 
     names: Sequence[str] | None
     rows: Iterator[tuple[int, Row]]
@@ -92,8 +95,11 @@ def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
     if form in ("csv", "tsv"):
         usual = "\t" if form == "tsv" else ","
         texts = _texts(stream)
-        first = _first_line(texts, None if how.delimiter else usual)
-        return _separated(chain([first], texts), how.delimiter or usual)
+        said, delimiter, before = next(texts, ""), how.delimiter, 0
+        if said.startswith(SEPARATOR):
+            said, delimiter, before = next(texts, ""), said.removeprefix(SEPARATOR)[:1], 1
+        _require_delimiter(said, None if delimiter else usual)
+        return _separated(chain([said], texts), delimiter or usual, before)
     return _arrow([stream], form)
 
 
@@ -128,23 +134,22 @@ def _refused(constant: str) -> Any:
     raise ValueError(f"{constant} is no number of JSON")
 
 
-def _first_line(texts: Iterator[str], usual: str | None) -> str:
-    """usual: the delimiter that nobody has said. Raises ValueError where there is no line, or none
-    but another delimiter in it."""
-    first = next(texts, None)
-    if first is None:
+def _require_delimiter(first: str, usual: str | None) -> None:
+    """usual: the delimiter that nobody has said. Raises ValueError where the file has no line, or
+    the line has only another delimiter."""
+    if not first:
         raise ValueError("the file is empty")
     other = next((one for one in OTHERS if one != usual and one in first), None)
     if usual is not None and usual not in first and other is not None:
         raise ValueError(f"its columns seem to stand between {other!r}: say --delimiter {other!r}")
-    return first
 
 
-def _separated(texts: Iterator[str], delimiter: str) -> Table:
+def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
+    """before: lines of the file before the first one of these."""
     if len(delimiter) != 1:
         raise ValueError(f"a delimiter is one character, not {delimiter!r}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
-    lines = _csv_rows(csv.reader(texts, delimiter=delimiter, strict=True))
+    lines = _csv_rows(csv.reader(texts, delimiter=delimiter, strict=True), before)
     names = next(lines, (1, []))[1]
     if not any(names):
         raise ValueError("the first line has no names of columns")
@@ -158,6 +163,8 @@ def _texts(stream: Iterable[bytes]) -> Iterator[str]:
     for number, raw in enumerate(stream, 1):
         if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise ValueError("the file is not UTF-8, but UTF-16: save it as UTF-8")
+        if number == 1 and raw.startswith(WORKBOOKS):
+            raise ValueError("the file is a workbook, as of Excel: save it as CSV UTF-8")
         if b"\0" in raw:
             raise ValueError(f"line {number} holds U+0000, which no text may")
         try:
@@ -166,10 +173,10 @@ def _texts(stream: Iterable[bytes]) -> Iterator[str]:
             raise ValueError(f"line {number} is not UTF-8: {error}") from None
 
 
-def _csv_rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """(line on which it begins, cells); lines without a cell are left out."""
+def _csv_rows(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line of the file on which the row begins, cells), without empty lines."""
     while True:
-        begun = reader.line_num + 1
+        begun = before + reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:
@@ -182,14 +189,14 @@ def _csv_rows(reader: Any) -> Iterator[tuple[int, list[str]]]:
 
 def _named(lines: Iterator[tuple[int, list[str]]], names: list[str]) -> Iterator[tuple[int, Row]]:
     is_ours = REST in names
-    for number, (line, cells) in enumerate(lines, 1):
+    for line, cells in lines:
         if len(cells) != len(names):
             raise ValueError(f"line {line} has {len(cells)} cells, the first line {len(names)}")
         row: dict[str, Any] = dict(zip(names, cells, strict=True))
         if is_ours:
             row = {n: c[1:] if c.startswith("'") and n != REST else c for n, c in row.items()}
             row = _completed(row, line)
-        yield number, row
+        yield line, row
 
 
 def _completed(row: dict[str, Any], line: int) -> dict[str, Any]:

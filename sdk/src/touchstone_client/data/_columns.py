@@ -1,0 +1,72 @@
+"""Which column of a table is which field, for the browser and the client. Pure."""
+
+# Made by sdk/generate.py from shared/contracts/column_names.py; do not edit.
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+ID = "custom_id"
+IDS = (ID, "id")
+METADATA = "metadata"
+SYNONYMS = {
+    "text": ("post", "comment", "content", "body", "message", "tweet"),
+    "explanation": ("rationale", "reason", "why"),
+    "predicted_label": ("prediction", "predicted", "decision", "verdict", "label"),
+    "decision": ("predicted_label", "prediction", "predicted", "verdict", "label"),
+    "premise": ("sentence1",),
+    "hypothesis": ("sentence2",),
+}
+IN_ORDER = ("predicted_label", "decision")  # the first synonym counts: `label` may be a person's
+PARTS = ("probabilities.original", "probabilities.masked")  # fields that are part of an object
+GOLD = ("gold", "gold_rationale", "rating")  # the defaults of a report's `gold`
+RATING_OF = "rating_"  # one column per person
+_BETWEEN = re.compile(r"[\s_-]+")
+
+
+def plain_name(column: str) -> str:
+    """Return the name in lower case with `_` between its words: `Predicted Label` is
+    `predicted_label`."""
+    return _BETWEEN.sub("_", column.strip().lower())
+
+
+def is_gold(column: str) -> bool:
+    """Return True for columns of gold labels, marked passages and ratings."""
+    return column in GOLD or (column.startswith(RATING_OF) and column != RATING_OF)
+
+
+def guess_columns(fields: Collection[str], names: Sequence[str]) -> dict[str, str]:
+    """Return field → column: by name, whatever its case, then by a synonym that only one column
+    has. Of several columns that may be the decision, the first synonym counts.
+
+    fields: of the request. names: of the columns; `custom_id` or `id` is the custom id.
+    """
+    known = {*fields, *(part for part in PARTS if part.partition(".")[0] in fields)} - {METADATA}
+    found = {name: name for name in names if name in known}
+    for name in names:
+        if (plain := plain_name(name)) in known:
+            found.setdefault(plain, name)
+    for name in IDS:
+        if name in names:
+            found.setdefault(ID, name)
+    for field, words in SYNONYMS.items():
+        if field not in known or field in found:
+            continue
+        free = [name for name in names if name not in found.values() and not is_gold(name)]
+        ranks = {name: rank for name in free if (rank := _rank(name, words)) is not None}
+        best = [name for name, rank in ranks.items() if rank == min(ranks.values())]
+        if len(best) == 1 and (len(ranks) == 1 or field in IN_ORDER):
+            found[field] = best[0]
+    return found
+
+
+def _rank(column: str, words: Sequence[str]) -> int | None:
+    """Return the position of the first word that the column's name is or contains, or None."""
+    plain = plain_name(column)
+    if plain in words:
+        return words.index(plain)
+    parts = set(re.findall("[a-z]+", plain))
+    if parts & {"id", "label"}:
+        return None
+    return next((len(words) + place for place, word in enumerate(words) if word in parts), None)
