@@ -239,9 +239,9 @@ class AsyncModels(AsyncResource):
 
     async def get(self, name: str) -> models.Model:
         """Raises NotFound."""
-        async for one in self.list():
-            if one.id == name:
-                return one
+        for model in await self.list():
+            if model.id == name:
+                return model
         raise not_found("model", name)
 
 
