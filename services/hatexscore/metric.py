@@ -217,10 +217,7 @@ class HateXScore(
         signed, observed = original - found, original - masked
         drops = np.abs(signed)
         own, null = kernel.compared(observed, signed, signed=one_sided(request, collected.parsed))
-        reached = ranks.reaching(own, null)
-        stopped = rule.stopped(reached)
-        above = None if stopped is None else rule.p_value(stopped)
-        below = ranks.p_anti(own, null[: rule.first])
+        above, below = rule.tails(own, null) or (None, None)
         expected = None if qf is None else self._expected(request, collected, signed)
         exact = drops.size == collected.others
         tested = exact and one_sided(request, collected.parsed)
@@ -236,7 +233,7 @@ class HateXScore(
             p_two_sided=ranks.two_sided(above, below),
             attainable_p=rule.attainable_p,
             quoted_drop=abs(observed),
-            rank=1 + int(np.count_nonzero(reached)),
+            rank=1 + int(np.count_nonzero(ranks.reaching(own, null))),
             share_beaten=kernel.share_beaten(own, null[: rule.first]),
             ties=ranks.tie_rate(own, null),
             qf_mean=expected,

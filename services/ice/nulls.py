@@ -81,14 +81,12 @@ class NullSpace:
         """How many placements there are besides the observed one."""
         return self.space.count - 1
 
-    def drawn(
-        self, rankings: Rankings, random: np.random.Generator, first: int, most: int
-    ) -> Iterator[Subset]:
+    def drawn(self, rankings: Rankings, random: np.random.Generator, most: int) -> Iterator[Subset]:
         """Placements in uniform order, each once, the observed one among them; by rank where there
-        are no more than `first` others. A longer draw only adds."""
+        are no more than `most` others."""
         if self.choice is not None:
-            return rankings.distinct(self.space, self.choice, first, most)
-        return map(self.tokens_of, placed(self.space, random, first))
+            return rankings.distinct(self.space, self.choice, most)
+        return map(self.tokens_of, placed(self.space, random, most))
 
     def tokens_of(self, units: Places) -> Subset:
         return tuple(place for unit in units for place in self.units[unit])

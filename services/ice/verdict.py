@@ -146,7 +146,7 @@ def _min_p(report: IceResult, test: IceTest) -> float | None:
     if test.verdict == "undecidable":
         return test.null.attainable_p
     level = alpha(report)
-    if test.verdict != "inconclusive" or level is None or test.stopped_early:
+    if test.verdict != "inconclusive" or level is None:
         return None
     if test.p_adjusted is not None:  # variant robust calls these tests undecidable
         return None
@@ -156,8 +156,8 @@ def _min_p(report: IceResult, test: IceTest) -> float | None:
 
 def _spread(test: IceTest) -> str:
     """Of this one test without ties: √((M + 2) / (12 M))."""
-    draws = test.null.win_rate_draws or test.null.draws
-    if test.null.sequential or not draws:
+    draws = test.null.draws
+    if not draws:
         return ""
     return f" ± {significant(math.sqrt((draws + 2) / (12 * draws)), 2)}"
 

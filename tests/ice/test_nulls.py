@@ -51,7 +51,7 @@ def lengths(places: tuple[int, ...]) -> list[int]:
 )
 def test_the_null_is_of_the_rationale_s_kind(places: list[int], kind: str) -> None:
     with planted():
-        found = experiment(text_of(14), places, draws=400, adaptive=None)
+        found = experiment(text_of(14), places, draws=400)
     [trial] = found.trials
     drawn = found.null_subsets(trial)
     assert trial.null.kind == kind
