@@ -86,12 +86,13 @@ def test_ties_never_make_a_yes_more_likely() -> None:
     assert yes / 3_000 <= RULE.size
 
 
+@pytest.mark.parametrize("runs", [3_000, pytest.param(40_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("kinds", [0, 3, 10])
-def test_both_tails_are_valid_and_add_up_to_more_than_one(kinds: int) -> None:
+def test_both_tails_are_valid_and_add_up_to_more_than_one(kinds: int, runs: int) -> None:
     """Also with ties, which count against both sides. kinds: of scores; 0: no two are the same."""
     random = generator(6, "tails", kinds)
     found = []
-    for _ in range(3_000):
+    for _ in range(runs):
         scores = random.random(200)
         scores = np.floor(scores * kinds) if kinds else scores
         tails = RULE.tails(scores[0], scores[1:])
