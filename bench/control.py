@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from bench.environment import environment
 from bench.explanations import DATA, RATIONALES, marked_runs, rationales
 from services.hatexscore.contract import CONTRACT, HATEFUL, HatexscoreRequest
-from services.hatexscore.kernel import masked_standings
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements, ask_classifiers
 from services.hatexscore.quotes import mask_spans
@@ -44,6 +43,7 @@ from shared.statistics.other_texts import (
     STRATA,
     OtherText,
     calibrated_p,
+    removal_standings,
 )
 from shared.statistics.seeds import generator
 from training.standings import DIGITS
@@ -155,9 +155,10 @@ def _all_placements(quote: Quote, report: HatexscoreResult) -> Bools:
     assert original is not None
     assert control is not None
     drops = np.array([report.signed_drop, *control.signed_drops])
-    own = masked_standings(original - drops)
+    own = removal_standings(original - drops)
     words = max(RandomPlacements.of(quote.text, quote.spans).lengths)
-    measured = placement_standings(report.provenance.models[0].sha256, report.language)
+    sha256 = report.provenance.models[0].sha256 or ""
+    measured = placement_standings(sha256, report.language, "masked")
     reference = [
         OtherText(one.words, np.array(one.standings))
         for one in measured

@@ -176,6 +176,11 @@ class Experiment:
             return kept
         return self.tokenized.full - kept
 
+    def without(self, operator: Operator, trial: Trial) -> Floats:
+        """(M + 1,) P of the target without the rationale, then without each random one."""
+        null = self.null(operator, trial, self.null_positions(trial), "necessity")
+        return self.tokenized.full - np.array([self.observed(operator, trial, "necessity"), *null])
+
     def empty(self, operator: Operator) -> float | None:
         """s(empty), or None where the model cannot read nothing."""
         return self.scores[operator, None]

@@ -83,7 +83,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             return self.undefined(request, collected)
         tokenized, use = experiment.tokenized, collected.models[0]
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
-        tests = run_tests(experiment)
+        language = self.coverage(request).languages.text.code
+        tests = run_tests(experiment, use.sha256, language)
         score, compared = _score(experiment, tests), comparisons(experiment)
         read = causal_readings(experiment, tests)
         distance = distance_of(experiment, use, collected.fluency)

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
+from typing import cast
 
 import numpy as np
 
@@ -75,6 +76,11 @@ class NullSpace:
     @property
     def key(self) -> tuple[object, ...]:
         return self.kind, *self.shape
+
+    @property
+    def longest(self) -> int:
+        """Return how many units the longest passage has, of `spans`."""
+        return max(length for lengths in self.shape for length in cast(tuple[int, ...], lengths))
 
     @property
     def others(self) -> int:

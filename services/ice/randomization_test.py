@@ -10,8 +10,9 @@ at once: a stop by what some of them show would have to be paid by Bonferroni.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from services.ice.report import (
     Verdict,
 )
 from shared.queue.job_context import check_each
+from shared.reports.short_texts import calibrated_fields
 from shared.statistics import ranks
 from shared.statistics.families import holm_over_families, max_t
 
@@ -60,21 +62,25 @@ def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
 
 
 MOST_PLACEMENTS = 10**15  # more are not counted to the reader
+HATEFUL, DECIDING = "hateful", 0.5  # the label of the measured other posts, and P from which it is
 
 
-def run_tests(experiment: Experiment) -> tuple[IceTest, ...]:
+def run_tests(
+    experiment: Experiment, sha256: str | None = None, language: str = ""
+) -> tuple[IceTest, ...]:
     """By trial, then by aspect, then by operator; then their mean, where the variant has one and
-    there are two."""
+    there are two. sha256: of the model's weights. language: of the text."""
     inputs = [
         _inputs_of(experiment, explanation) for explanation in check_each(experiment.explanations)
     ]
     measured = [[_p_values(experiment, one) for one in own] for own in inputs]
     adjusted = iter(_adjusted(experiment, inputs, measured))
-    return tuple(
-        _test(experiment, one, numbers, next(adjusted))
-        for own, found in zip(inputs, measured, strict=True)
-        for one, numbers in zip(own, found, strict=True)
-    )
+    found = []
+    for own, several in zip(inputs, measured, strict=True):
+        for one, tails in zip(own, several, strict=True):
+            calibrated = _calibrated(experiment, one, sha256, language)
+            found.append(_test(experiment, one, tails, next(adjusted), calibrated))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -175,7 +181,35 @@ def _adjusted(
     return [next(adjusted) if one.defined else None for own in pairs for one, _ in own]
 
 
-def _test(experiment: Experiment, one: TestInput, tails: Tails, adjusted: float | None) -> IceTest:
+def _calibrated(
+    experiment: Experiment, one: TestInput, sha256: str | None, language: str
+) -> dict[str, Any]:
+    """The p that rests on other posts, where this text has too few placements for an exact one.
+
+    One test decides there, of what the removal of a quoted passage costs, so that nothing is
+    corrected.
+    """
+    tokenized, null = experiment.tokenized, one.trial.null
+    request = tokenized.request
+    alone = len(experiment.trials) == 1 and request.operators == ("delete",)
+    is_passage = null.kind == "spans" and not null.split and request.text_pair is None
+    is_hateful = tokenized.labels[tokenized.target] == HATEFUL and tokenized.full >= DECIDING
+    few = experiment.exact(one.trial) and _attainable_p(experiment, one.trial) > request.alpha
+    is_asked = one.aspect == "necessity" and request.alternative == "greater"
+    in_tokens = tokenized.words is None
+    if not (one.defined and alone and is_passage and is_hateful and few and is_asked and in_tokens):
+        return {}
+    without = experiment.without("delete", one.trial)
+    return calibrated_fields(without, null.longest, "deleted", sha256, language)
+
+
+def _test(
+    experiment: Experiment,
+    one: TestInput,
+    tails: Tails,
+    adjusted: float | None,
+    calibrated: Mapping[str, Any],
+) -> IceTest:
     observed = one.observed
     if observed is None or not one.defined:
         exact = experiment.exact(one.trial)
@@ -208,16 +242,24 @@ def _test(experiment: Experiment, one: TestInput, tails: Tails, adjusted: float 
         p_anti=tails.below,
         p_two_sided=ranks.two_sided(tails.above, tails.below),
         p_adjusted=adjusted,
-        verdict=_verdict(experiment, one.trial, tails, adjusted),
-        null=_null(experiment, one, tails),
+        verdict=_verdict(experiment, one.trial, tails, adjusted, calibrated.get("p_calibrated")),
+        null=_null(experiment, one, tails, calibrated),
     )
 
 
-def _verdict(experiment: Experiment, trial: Trial, tails: Tails, adjusted: float | None) -> Verdict:
+def _verdict(
+    experiment: Experiment,
+    trial: Trial,
+    tails: Tails,
+    adjusted: float | None,
+    calibrated: float | None,
+) -> Verdict:
     request = experiment.tokenized.request
     too_few = _attainable_p(experiment, trial) > request.alpha
     if too_few and experiment.tokenized.variant.corrected:
-        return "undecidable"
+        if calibrated is None:
+            return "undecidable"
+        return kernel.verdict(calibrated, request.alpha, upwards=True)
     p = tails.raw(request.alternative) if adjusted is None else adjusted
     upwards = request.alternative == "greater" or tails.above < tails.below
     return kernel.verdict(p, request.alpha, upwards=upwards)
@@ -230,7 +272,9 @@ def _attainable_p(experiment: Experiment, trial: Trial) -> float:
     return ranks.attainable_p(min(most, trial.null.others) if distinct else most, sides=sides)
 
 
-def _null(experiment: Experiment, one: TestInput, tails: Tails) -> IceNull:
+def _null(
+    experiment: Experiment, one: TestInput, tails: Tails, calibrated: Mapping[str, Any]
+) -> IceNull:
     trial, null, variant = one.trial, one.null, experiment.tokenized.variant
     known = trial.null.others <= MOST_PLACEMENTS and not trial.null.sampled
     return IceNull(
@@ -248,6 +292,7 @@ def _null(experiment: Experiment, one: TestInput, tails: Tails) -> IceNull:
         exact=experiment.exact(trial),
         ties=ranks.tie_rate(one.observed or 0.0, null, variant.tie),
         **ranks.null_summary(null, variant.ddof),
+        **calibrated,
     )
 
 

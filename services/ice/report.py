@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.calls import Part
 from shared.contracts.messages import Count, Evidence, Message, Report, Variant, Word
-from shared.contracts.null_report import Null
+from shared.contracts.null_report import CalibratedNull
 from shared.contracts.reports import Interval, ValueHistogram
 
 Of = Literal["text", "text_pair"]
@@ -76,7 +76,7 @@ class IceScores(Message):
     )
 
 
-class IceNull(Null):
+class IceNull(CalibratedNull):
     """What random rationales of the same kind score: probabilities of the target label (variants
     paper and reference: NSR)."""
 
@@ -134,7 +134,7 @@ class IceTest(Message):
     verdict: Verdict | None = Field(
         description="at level alpha, by `p_adjusted` (variants paper and reference: "
         "`p_two_sided`); `undecidable`: `null.attainable_p` is above alpha, so that no other "
-        "could have come"
+        "could have come. Of necessity, with few placements, by `null.p_calibrated`"
     )
     drop: float | None = Field(
         default=None,

@@ -209,16 +209,23 @@ def _beats(report: IceResult) -> Check:
     test = next(iter(report.components.tests), None)
     if test is None or test.verdict is None or report.score is None:
         return undefined(BEATS, report, "score") or not_tested(BEATS, "too-few-rivals", NOTHING)
-    if test.verdict == "undecidable":
-        return inconclusive(BEATS, "too-few-rivals", sentence(report, test))
     reading = report.reading
+    if test.verdict == "undecidable" and reading in (None, "undecidable"):
+        return inconclusive(BEATS, "too-few-rivals", sentence(report, test))
     if reading is None or reading in ("undecidable", "undefined"):
         supports, contradicts = test.verdict == "faithful", test.verdict == "anti-faithful"
         said = sentence(report, test)
     else:
         supports, contradicts, said = reading in SUPPORTING, reading == "against", READINGS[reading]
+        said += _calibration(report)
     if supports:
         return passed(BEATS, said)
     if contradicts:
         return failed(BEATS, "worse-than-random", said)
     return inconclusive(BEATS, "no-clear-difference", said)
+
+
+def _calibration(report: IceResult) -> str:
+    """Return what the verdict of a text with few places rests on, or an empty text."""
+    found = [p for test in report.components.tests if (p := test.null.p_calibrated) is not None]
+    return f" (p = {significant(found[0])}, calibrated on other posts.)" if found else ""

@@ -131,7 +131,7 @@ def test_of_all_posts_one_random_quote_in_twenty_is_called_better(judge: str) ->
 @pytest.mark.nightly
 @pytest.mark.timeout(3_600)  # 2,000 texts for a small model
 def test_the_p_that_other_posts_calibrate_has_its_size_on_average_over_posts() -> None:
-    """Of all placements of what people marked in short posts; a stratum has its own, larger limit."""
+    """Of all placements of what people marked in short posts; a stratum has a larger limit."""
     with shipped_models():
         *strata, every = short_posts(list(marked(DATA, RATIONALES)))
     print(*strata, every, sep="\n")  # noqa: T201 - the card's
