@@ -88,7 +88,7 @@ def random_phrases(request: FtcRequest, made: EditedHypothesis) -> RandomPhrases
             kind, doubt="the phrase that a random one would replace is not read"
         )
     else:
-        matched = _matched(request, made, made.slot, observed)
+        matched = matched_phrases(request, made, made.slot, observed)
     if matched.placements >= LEAST_RIVALS:
         return matched
     others = _any_phrases(request, made, made.slot)
@@ -126,9 +126,10 @@ def _any_phrases(request: FtcRequest, made: EditedHypothesis, slot: Slot) -> Ran
     return RandomPhrases("any", tuple(texts), placements)
 
 
-def _matched(
+def matched_phrases(
     request: FtcRequest, made: EditedHypothesis, slot: Slot, observed: Phrase
 ) -> RandomPhrases:
+    """Return phrases of the observed one's type of which the premise holds as much."""
     held = content_stems(request.premise)
     overlap = coverage(observed.stems, held)
     here = (*phrases_in(request.premise), *phrases_in(request.hypothesis))

@@ -36,6 +36,7 @@ def check(report: HatexscoreResult, name: str) -> Check:
     return found
 
 
+@pytest.mark.usefixtures("other_posts")
 @pytest.mark.parametrize("text", [POST, SHORT])
 def test_the_right_words_hold_up_also_in_a_short_post(text: str) -> None:
     report = judged(text, ATTACK, "hateful")
