@@ -188,11 +188,9 @@ _NEUTRAL = {
 _SUPPLIED = {
     "premise": "Some people are playing flutes on a stage.",
     "hypothesis": "There are people playing the piano.",
-    "explanation": "The people are not playing the piano. They are playing woodwind instruments.",
+    "explanation": "The people are not playing the piano. They are playing flutes.",
     "label": "contradiction",
-    "counterfactuals": [
-        {"kind": "substituted", "text": "There are people playing woodwind instruments."}
-    ],
+    "counterfactuals": [{"kind": "substituted", "text": "There are people playing flutes."}],
 }
 
 
