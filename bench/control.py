@@ -158,7 +158,7 @@ def _all_placements(quote: Quote, report: HatexscoreResult) -> Bools:
     own = removal_standings(original - drops)
     words = max(RandomPlacements.of(quote.text, quote.spans).lengths)
     sha256 = report.provenance.models[0].sha256 or ""
-    measured = placement_standings(sha256, report.language, "masked")
+    measured = placement_standings(sha256, report.language)
     reference = [
         OtherText(one.words, np.array(one.standings))
         for one in measured

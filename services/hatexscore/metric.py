@@ -417,7 +417,7 @@ def _calibrated(
     words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)
     sha256 = collected.models[0].sha256 if collected.models else None
     language = collected.parsed.languages.found_text.code
-    return calibrated_fields(np.array([masked, *control]), words, "masked", sha256, language)
+    return calibrated_fields(np.array([masked, *control]), words, sha256, language)
 
 
 SERVICE = HateXScore()

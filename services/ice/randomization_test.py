@@ -187,7 +187,8 @@ def _calibrated(
     """The p that rests on other posts, where this text has too few placements for an exact one.
 
     One test decides there, of what the removal of a quoted passage costs, so that nothing is
-    corrected.
+    corrected. The passages of the other posts were masked, not deleted: they stand out somewhat
+    more, so that the test errs on the careful side.
     """
     tokenized, null = experiment.tokenized, one.trial.null
     request = tokenized.request
@@ -200,7 +201,7 @@ def _calibrated(
     if not (one.defined and alone and is_passage and is_hateful and few and is_asked and in_tokens):
         return {}
     without = experiment.without("delete", one.trial)
-    return calibrated_fields(without, null.longest, "deleted", sha256, language)
+    return calibrated_fields(without, null.longest, sha256, language)
 
 
 def _test(

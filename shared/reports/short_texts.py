@@ -7,22 +7,21 @@ from typing import Any
 import numpy as np
 
 from shared.contracts.null_report import Calibration
-from shared.models.catalogue.checkpoint import Removal, placement_standings
+from shared.models.catalogue.checkpoint import placement_standings
 from shared.statistics.other_texts import Floats, OtherText, calibrated_p, removal_standings
 
 
 def calibrated_fields(
-    without: Floats, words: int, removal: Removal, sha256: str | None, language: str
+    without: Floats, words: int, sha256: str | None, language: str
 ) -> dict[str, Any]:
     """Return `p_calibrated` and `calibration` of a `CalibratedNull`; nothing where none can be had.
 
     without: (M,) P(hateful) without each placement, the explanation's own first. words: of its
-    longest passage. removal: how they were taken away. sha256: of the judge's weights. language: of
-    the text.
+    longest passage. sha256: of the judge's weights. language: of the text.
     """
     if sha256 is None:
         return {}
-    measured = placement_standings(sha256, language, removal)
+    measured = placement_standings(sha256, language)
     reference = [OtherText(one.words, np.array(one.standings)) for one in measured]
     standing = float(removal_standings(without)[0])
     p = calibrated_p(standing, without.size - 1, words, reference)

@@ -228,7 +228,7 @@ def other_posts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other posts, in which a passage seldom stands out."""
     random = generator(6, "other posts")
     rows = [
-        PassageStandings(removal="deleted", words=1, standings=tuple(standings(own)))
+        PassageStandings(words=1, standings=tuple(standings(own)))
         for own in (random.normal(size=places) for places in range(5, 20) for _ in range(40))
     ]
     monkeypatch.setattr(short_texts, "placement_standings", lambda *_: tuple(rows))
