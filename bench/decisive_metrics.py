@@ -5,9 +5,10 @@ python -m bench.decisive_metrics ice|ftc|haf DATA [--items N] [--random]
 DATA is a folder with `hatexplain.jsonl`, the two `esnli` files and `haf_explanations.jsonl`. ICE
 tests the majority rationales of posts of 15 words and more as quotations; `--random` moves each to
 a random place of its post, which shows the test's size. What people marked explains no decision
-that the judge does not make, so the share of the posts that it calls hateful, too, is printed. FTC reads human explanations of e-SNLI
-pairs that `embedded-nli` never saw; `--random` puts a random phrase of the type in the place of
-the explanation's. HAF reads first answers without log-probabilities. Prints no text.
+that the judge does not make, so the share of the posts that it calls hateful, too, is printed. FTC
+reads human explanations of e-SNLI pairs that `embedded-nli` never saw; `--random` puts a random
+phrase of the type in the place of the explanation's. HAF reads first answers without
+log-probabilities. Prints no text.
 """
 
 from __future__ import annotations
