@@ -8,7 +8,8 @@ import numpy as np
 
 from shared.contracts.null_report import Calibration
 from shared.models.catalogue.checkpoint import placement_standings
-from shared.statistics.other_texts import Floats, OtherText, calibrated_p, removal_standings
+from shared.statistics.other_texts import OtherText, calibrated_p, removal_standings
+from shared.statistics.ranks import Floats
 
 
 def calibrated_fields(

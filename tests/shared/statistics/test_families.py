@@ -121,7 +121,7 @@ def nested_family(random: np.random.Generator) -> float:
         others = islice((one for one in drawn if one != own), 199)  # of fives without end
         null = np.array([score[one] for one in others])
         tails = p_value(score[own], null), p_anti(score[own], null)
-        raw.append(two_sided(*tails))
+        raw.append(two_sided(*tails) or 1.0)
     ranked = [observed, *(rankings[place] for place in range(199))]
     joint = [[score[first_units(size)(one)] for one in ranked] for size in (2, 5)]
     return float(np.maximum(max_t(np.array(joint)), raw).min())
