@@ -301,7 +301,8 @@ class TextUnits:
             return False
         tokens, eligible = self.tokenized.tokens, self.tokenized.eligible
         start, before = tokens.starts[eligible[place]], tokens.ends[eligible[place - 1]]
-        touch = start is not None and start == before
+        # a token of some models begins with the space before its word
+        touch = start is not None and start == before and not self._text(place)[start].isspace()
         return touch and not (self._is_separate(place) or self._is_separate(place - 1))
 
     def _is_separate(self, place: int) -> bool:
@@ -311,9 +312,14 @@ class TextUnits:
     def _text_between(self, first: int, last: int) -> str:
         """The text from one token to another."""
         tokens, eligible = self.tokenized.tokens, self.tokenized.eligible
+        return self._text(first)[
+            tokens.starts[eligible[first]] : tokens.ends[eligible[last]]
+        ].strip()
+
+    def _text(self, place: int) -> str:
+        """Return the text that a token is of."""
         request = self.tokenized.request
-        text = request.text_pair or "" if self._part(first) == "text_pair" else request.text
-        return text[tokens.starts[eligible[first]] : tokens.ends[eligible[last]]].strip()
+        return request.text_pair or "" if self._part(place) == "text_pair" else request.text
 
 
 def _group_by_part(parts: Sequence[Part]) -> list[list[int]]:
