@@ -83,7 +83,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             return self.undefined(request, collected)
         tokenized, use = experiment.tokenized, collected.models[0]
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
-        language = self.coverage(request).languages.text.code
+        language = find_language(request.text, requested_language(request)).code
         tests = run_tests(experiment, use.sha256, language)
         score, compared = _score(experiment, tests), comparisons(experiment)
         read = causal_readings(experiment, tests)

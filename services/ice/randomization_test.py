@@ -43,7 +43,7 @@ def _max_t(
         return list(raw)
     both_sides = experiment.tokenized.request.alternative == "two-sided"
     found = max_t(joint_scores(experiment, family), both_sides=both_sides)
-    return np.maximum(found, raw).tolist()
+    return [float(p) for p in np.maximum(found, raw)]
 
 
 def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
