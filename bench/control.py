@@ -4,10 +4,9 @@
 (at most two passages of up to five words) is quoted; only posts that the judge calls hateful, too.
 
 `short`: posts with 4 to 18 other placements. `yes`: p calibrated on other posts is at most .05 for
-the marked passage; `size`: for all placements of its lengths, on average; `first_`: the same of the
-rule that quotes pass which are the best of all places where P(hateful) falls by tau. `table`: every
-N-th post, with the marked and with a random passage. With `--jobs N` it also scores N whole
-requests one by one and prints the processor time of each. No post is printed.
+the marked passage; `size`: for all placements of its lengths, on average. `table`: every N-th post,
+with the marked and with a random passage. With `--jobs N` it also scores N whole requests one by
+one and prints the processor time of each. No post is printed.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from numpy.typing import NDArray
 from bench.environment import environment
 from bench.explanations import DATA, RATIONALES, marked_runs, rationales
 from services.hatexscore.contract import CONTRACT, HATEFUL, HatexscoreRequest
-from services.hatexscore.kernel import masked_standings
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements, ask_classifiers
 from services.hatexscore.quotes import mask_spans
@@ -45,12 +43,12 @@ from shared.statistics.other_texts import (
     STRATA,
     OtherText,
     calibrated_p,
+    removal_standings,
 )
 from shared.statistics.seeds import generator
 from training.standings import DIGITS
 
 Bools = NDArray[np.bool_]
-TAU = HatexscoreRequest.model_fields["tau"].default
 MOST_PASSAGES, MOST_WORDS = 2, 5
 PLACEMENTS = ((1, 3), (4, 7), (8, 11), (12, 14), (15, 18), (19, 198), (199, 10**9))
 AT_ONCE = 200
@@ -131,43 +129,43 @@ def short_posts(quotes: Sequence[Quote]) -> list[dict[str, Any]]:
     """Return a row for each stratum of `p_calibrated`, and one for all of them."""
     few = [quote for quote in quotes if FEWEST_OTHERS <= quote.others <= MOST_OTHERS]
     reports = reported([(one.text, one.spans) for one in few], HATEFUL)
-    found: list[tuple[int, Bools, Bools]] = []
+    found: list[tuple[int, Bools]] = []
     for quote, report in zip(few, reports, strict=True):
         if report.control is not None and report.control.calibration is not None:
-            found.append((quote.others, *_all_placements(quote, report)))
+            found.append((quote.others, _all_placements(quote, report)))
     rows = []
     for least, most in (*STRATA, (FEWEST_OTHERS, MOST_OTHERS)):
-        own = [(p, first) for others, p, first in found if least <= others <= most]
-        p_low, is_first = zip(*own, strict=True) if own else ((), ())
-        row: dict[str, Any] = {"placements": [least, most], "posts": len(own)}
-        for name, each in (("", p_low), ("first_", is_first)):
-            row[f"{name}yes"] = round(float(np.mean([one[0] for one in each])), 3)
-            sizes = [float(np.mean(one)) for one in each]
-            row[f"{name}size"] = round(float(np.mean(sizes)), 3)
-            row[f"{name}size_error"] = round(float(np.std(sizes) / np.sqrt(len(sizes))), 3)
+        own = [p_low for others, p_low in found if least <= others <= most]
+        sizes = [float(np.mean(p_low)) for p_low in own]
+        row = {
+            "placements": [least, most],
+            "posts": len(own),
+            "yes": round(float(np.mean([p_low[0] for p_low in own])), 3),
+            "size": round(float(np.mean(sizes)), 3),
+            "size_error": round(float(np.std(sizes) / np.sqrt(len(sizes))), 3),
+        }
         rows.append(row)
     return rows
 
 
-def _all_placements(quote: Quote, report: HatexscoreResult) -> tuple[Bools, Bools]:
-    """Return whether p is at most .05, and whether it is first and falls by tau, for the quoted
-    placement and all others. The post's own passages of this length are no reference."""
+def _all_placements(quote: Quote, report: HatexscoreResult) -> Bools:
+    """Return whether p is at most .05, for the quoted placement and all others. The post's own
+    passages of this length are no reference."""
     original, control = report.probability_original, report.control
     assert original is not None
     assert control is not None
     drops = np.array([report.signed_drop, *control.signed_drops])
-    own = masked_standings(original - drops)
+    own = removal_standings(original - drops)
     words = max(RandomPlacements.of(quote.text, quote.spans).lengths)
-    measured = placement_standings(report.provenance.models[0].sha256, report.language)
+    sha256 = report.provenance.models[0].sha256 or ""
+    measured = placement_standings(sha256, report.language)
     reference = [
         OtherText(one.words, np.array(one.standings))
         for one in measured
         if one.standings != tuple(np.round(np.sort(own), DIGITS).tolist())
     ]
     found = [calibrated_p(float(one), quote.others, words, reference) for one in own]
-    p_low = np.array([one is not None and one.p_value <= LEVEL for one in found])
-    is_first = (drops == drops.max()) & (drops >= TAU) & (np.sum(drops == drops.max()) == 1)
-    return p_low, is_first
+    return np.array([one is not None and one.p_value <= LEVEL for one in found])
 
 
 def table(real: Sequence[Quote], random: Sequence[Quote]) -> list[dict[str, Any]]:

@@ -4,9 +4,11 @@ python -m bench.decisive_metrics ice|ftc|haf DATA [--items N] [--random]
 
 DATA is a folder with `hatexplain.jsonl`, the two `esnli` files and `haf_explanations.jsonl`. ICE
 tests the majority rationales of posts of 15 words and more as quotations; `--random` moves each to
-a random place of its post, which shows the test's size. FTC reads human explanations of e-SNLI
-pairs that `embedded-nli` never saw; `--random` puts a random phrase of the type in the place of
-the explanation's. HAF reads first answers without log-probabilities. Prints no text.
+a random place of its post, which shows the test's size. What people marked explains no decision
+that the judge does not make, so the share of the posts that it calls hateful, too, is printed. FTC
+reads human explanations of e-SNLI pairs that `embedded-nli` never saw; `--random` puts a random
+phrase of the type in the place of the explanation's. HAF reads first answers without
+log-probabilities. Prints no text.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -68,11 +70,17 @@ def main() -> None:
         print(f"{len(results)} of {len(requests)}: {dict(counts)}", file=sys.stderr, flush=True)
     for verdict in ("holds_up", "problem_found"):
         print(f"{verdict}: {_share(counts[verdict], len(results))}")
-    decisive = counts["holds_up"] + counts["problem_found"]
-    print(f"decisive: {_share(decisive, len(results))}")
+    print(f"decisive: {_decisive(results)}")
+    if options.metric == "ice":
+        decided = [one for one in results if one["predicted_label"] == one["target"]]
+        print(f"decisive, of posts that the judge calls hateful: {_decisive(decided)}")
     print("untested:", *Counter(one["reason"] for r in results for one in r["untested"]).items())
     print("problems:", *Counter(code for r in results for code in r["problems"]).items())
     print("readings:", *Counter(r.get("reading") for r in results).items())
+
+
+def _decisive(results: Sequence[Json]) -> str:
+    return _share(sum(one["verdict"] != "not_tested" for one in results), len(results))
 
 
 def _share(count: int, of: int) -> str:

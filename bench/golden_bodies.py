@@ -25,7 +25,6 @@ ICE: Json = {
     "infill": ATTENTION | {"operators": ["infill"], "infill_pool": POOL, "infills": 2},
     "excluded words": ATTENTION
     | {"operators": ["infill"], "infill_pool": POOL, "infill_excluded": ["garden"]},
-    "adaptive": ATTENTION | {"draws": 400, "adaptive": {"exceedances": 5}, "seed": 3},
     "budgets": ATTENTION | {"k": [0.1, 0.3, 0.5], "alpha": 0.1, "seed": 5},
     "methods": {"text": TEXT, "attribution": METHODS, "token_values": True},
     "integrated gradients": {

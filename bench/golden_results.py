@@ -38,7 +38,7 @@ BODIES_ASKED: dict[str, tuple[str, ...]] = {  # path → names of `BODIES`
     "/v1/scores/haf": ("written", "greedy", "as released", "without log-probabilities"),
     "/v1/scores/hatexscore": ("weighed", "another rule", "a wrong field"),
     "/v1/scores/hlv": ("ranked", "rotated", "brought logits", "no such option"),
-    "/v1/scores/ice": ("masks", "adaptive", "own values", "a span outside"),
+    "/v1/scores/ice": ("masks", "own values", "a span outside"),
     "/v1/scores/nobody": ("unknown metric",),
     "/v1/inference": ("tokens", "probabilities", "generate", "an unknown label"),
     "/v1/similarity": ("the same", "a classifier"),

@@ -88,7 +88,7 @@ def long_ones(operators: Sequence[str]) -> None:
 def run(operator: str, draws: int, some: list[str]) -> list[IceResult]:
     """One batch."""
     fields: dict[str, Any] = {"attribution": "attention", "operators": [operator], "draws": draws}
-    fields |= {"adaptive": None, "aspects": ["sufficiency"]}
+    fields |= {"aspects": ["sufficiency"]}
     if operator == "infill":
         fields["infill_pool"] = texts(20, seed=9)
     return score_batch([IceRequest.model_validate({"text": text, **fields}) for text in some])

@@ -3,11 +3,9 @@
 `hate`: 300 HateXplain posts with human rationales on `embedded-hate`: attention, gradient,
 integrated gradients and the human rationales as explanations. `operators`: 60 of them under three
 operators. `nli`: 300 e-SNLI pairs on `embedded-nli`. Aggregate numbers only: no text is printed.
-`--examples` takes fewer of each; how far a study has come goes to standard error. `--draws 199`
-ends all tests after the first block, so that win rates are those of the default and verdicts rest
-on fewer draws, at a third of the rows; `--aspects sufficiency` leaves out the other side, whose
-rows are longer. The folder with the data is not part of the project:
-`--data`.
+`--examples` takes fewer of each; how far a study has come goes to standard error. `--aspects
+sufficiency` leaves out the other side, whose rows are longer. The folder with the data is not part
+of the project: `--data`.
 """
 
 from __future__ import annotations
@@ -61,13 +59,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--models", type=Path, default=Path("models.toml"))
     parser.add_argument("--examples", type=int, help="of each study, at most")
-    parser.add_argument("--draws", type=int, help="of every test, in one block")
+    parser.add_argument("--draws", type=int, help="of every test")
     parser.add_argument("--aspects", nargs="+", default=["sufficiency", "necessity"])
     asked = parser.parse_args()
     ports.bind(local(load_catalogue(asked.models)))
     for study in asked.studies:
         bodies = islice(STUDIES[study](asked.data), asked.examples)
-        how: Json = {} if asked.draws is None else {"draws": asked.draws, "adaptive": None}
+        how: Json = {} if asked.draws is None else {"draws": asked.draws}
         how |= {"aspects": asked.aspects}
         requests = [IceRequest.model_validate(body | how) for body in bodies]
         started = time.perf_counter()

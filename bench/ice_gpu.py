@@ -53,7 +53,7 @@ LLAMA_8B = LlamaConfig(
     **QUIET,
 )
 EXAMPLES, LENGTH, DRAWS, REPEATS = 32, 40, 50, 5
-ONE_SIDE: dict[str, Any] = {"aspects": ("sufficiency",), "adaptive": None}
+ONE_SIDE: dict[str, Any] = {"aspects": ("sufficiency",)}
 LOOPED = 2  # examples that go through the loop: it is slow
 SHAPES = {"gpt2": GPT2, "llama_8b": LLAMA_8B}
 SQUARE = 8_192  # of the matrices that the peak is measured on

@@ -19,7 +19,6 @@ from shared.statistics.placements import Subsets
 from shared.statistics.seeds import generator
 
 LENGTHS, KEPT, DRAWS = (20, 40, 100, 200), (0.2, 0.5), (199, 999)
-FIRST = 199  # draws of the first stage
 AFTER = 5  # tokens of a template behind the text: "Sentiment:" and its like
 
 Places = tuple[int, ...]
@@ -28,7 +27,7 @@ Places = tuple[int, ...]
 def rows(units: int, size: int, draws: int) -> list[Places]:
     """What is kept of each draw, then what each leaves."""
     random = generator(0, "null", "tokens", units, size)
-    drawn = placed(Subsets(units, size), random, first=FIRST)
+    drawn = placed(Subsets(units, size), random, first=draws)
     kept = list(islice(drawn, draws))
     everything = range(units)
     return kept + [tuple(sorted({*everything}.difference(one))) for one in kept]

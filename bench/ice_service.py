@@ -27,7 +27,7 @@ score_batch = SERVICE.score_batch
 EXAMPLES = Path("examples/posts.jsonl")
 CLIENTS = (1, 8)
 WAIT = {"Prefer": "wait=30"}
-SETTINGS = {"draws": 50, "adaptive": None, "aspects": ["sufficiency"]}
+SETTINGS = {"draws": 50, "aspects": ["sufficiency"]}
 
 Json = dict[str, Any]
 

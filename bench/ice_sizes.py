@@ -49,7 +49,6 @@ DESIGN = {
     "operators": OPERATORS,
     "aspects": ["sufficiency"],
     "draws": DRAWS,
-    "adaptive": None,
     "infill_pool": SENTENCES,
     "infills": 1,
 }

@@ -139,9 +139,7 @@ def nulls_add_up(metric: AnyMetric) -> int:
             assert null.p_two_sided == min(1, 2 * min(tails))
             assert null.attainable_p is not None
             assert null.attainable_p <= 2 * min(tails) + 1e-9
-            in_stages = null.win_rate_draws is not None and null.win_rate_draws < null.draws
-            # in one stage every draw reaches one side, and the explanation both
-            assert sum(tails) > 1 or in_stages
+            assert sum(tails) > 1  # every draw reaches one side, and the explanation both
             spread_adds_up(null)
     return len(nulls)
 

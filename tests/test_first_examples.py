@@ -23,7 +23,6 @@ FEWEST_DECISIVE, FEWEST_LANGUAGES = 9, 4  # of the demo's twelve posts
 NOT_TESTED = {  # examples that show a check without an answer
     ("consistency", "a classifier, which explains nothing"),
     ("cot2el", "one pair is not in the reasoning"),
-    ("ftc", "your own counterfactual"),
     ("hlv", "a classifier as the judge"),
     ("ice", "attention, which might be chance"),
 }

@@ -2,8 +2,8 @@
 
 `python -m training.standings --data ../shared/data/hatexplain.jsonl` asks `embedded-hate`, masks
 every place of a passage of each length in each short post, and writes `standings.json` beside the
-judge's weights: numbers only, no text. HateXScore calibrates its test of short posts on them, as
-long as the weights are the ones that were asked. Run it again after training.
+judge's weights: numbers only, no text. HateXScore and ICE calibrate their tests of short posts on
+them, as long as the weights are the ones that were asked. Run it again after training.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from services.hatexscore.contract import DEFAULT_MODEL, HATEFUL
-from services.hatexscore.kernel import DECIDING, masked_standings
+from services.hatexscore.kernel import DECIDING
 from services.hatexscore.model_calls import RandomPlacements
 from services.hatexscore.quotes import count_units, mask_spans
 from services.worker import local
@@ -25,7 +25,7 @@ from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.checkpoint import EMBEDDED, STANDINGS, PassageStandings
 from shared.models.ports import Floats, Judge
-from shared.statistics.other_texts import FEWEST_OTHERS, MOST_OTHERS
+from shared.statistics.other_texts import FEWEST_OTHERS, MOST_OTHERS, removal_standings
 
 LENGTHS = range(1, 4)  # words of a passage
 AT_ONCE = 256
@@ -61,7 +61,7 @@ def measure(judge: Judge, texts: Iterable[str]) -> list[PassageStandings]:
     p = iter(_hateful(judge, [text for _, masked in passages for text in masked]))
     found = []
     for words, masked in passages:
-        own = np.sort(masked_standings(np.array([next(p) for _ in masked])))
+        own = np.sort(removal_standings(np.array([next(p) for _ in masked])))
         rounded = tuple(round(float(one), DIGITS) for one in own)
         found.append(PassageStandings(words=words, standings=rounded))
     return found

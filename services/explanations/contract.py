@@ -339,7 +339,10 @@ def needs(request: ExplanationsRequest) -> tuple[str, ...]:
     return ("generate",) if request.answer is None else ()
 
 
-_POST = "Honestly, those immigrants are ruining our lovely old town, somebody should do something."
+_POST = (
+    "Honestly, those immigrants are ruining our lovely old town, and I do not understand why "
+    "nobody on the council does anything about it."
+)
 _ANSWER = {
     "text": _POST,
     "answer": {

@@ -116,16 +116,16 @@ class FtcRequest(ExplainableRequest):
     null: PhraseNull | None = Field(
         default=None,
         description="what random phrases share with the explanation's: `phrases`, their type and "
-        "how much of them the premise holds; `any`, their type; absent: the variant's own, "
-        "`phrases`, and `any` for `paper` and `reference`",
+        "how much of them the premise holds, if 19 such phrases exist; `any`, their type; absent: "
+        "the variant's own, `phrases`, and `any` for `paper` and `reference`",
     )
     draws: int | None = Field(
         default=None,
         ge=0,
         le=200,
         description="random substitutions, M, at most; 0: none; absent: the variant's own, 199, "
-        "and 50 for `paper` and `reference`. `robust` makes 39 first, and the others where fewer "
-        "than 5 of these score as high",
+        "and 50 for `paper` and `reference`. `robust` looks at the first 19, 39, 79 and 139 of "
+        "them, and stops as soon as it can",
     )
     substitutes: Annotated[tuple[Phrase, ...], Input] = Field(
         default=(),
@@ -188,11 +188,9 @@ _NEUTRAL = {
 _SUPPLIED = {
     "premise": "Some people are playing flutes on a stage.",
     "hypothesis": "There are people playing the piano.",
-    "explanation": "The people are not playing the piano. They are playing woodwind instruments.",
+    "explanation": "The people are not playing the piano. They are playing flutes.",
     "label": "contradiction",
-    "counterfactuals": [
-        {"kind": "substituted", "text": "There are people playing woodwind instruments."}
-    ],
+    "counterfactuals": [{"kind": "substituted", "text": "There are people playing flutes."}],
 }
 
 

@@ -15,7 +15,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from sys import getsizeof
 
@@ -49,15 +48,13 @@ from services.ftc.report import (
 )
 from services.ftc.variants import VARIANTS
 from shared.process.cached import cache_results
-from shared.statistics.draws import TwoStages
+from shared.statistics.group_sequential import LOOKS, GroupSequential, looks_up_to, one_look
 from shared.statistics.seeds import generator, generator_1_0
 from shared.text.normalized import NormalizedText
 
 SUBSTITUTES_FILE = Path(__file__).parent / "data" / "substitutes.json"  # written for this project
 FEWEST = 5  # of `any`: a null of fewer phrases says nothing
-EXCEEDANCES = 5  # of the first draws: then they settle p
 LEAST_RIVALS = 19  # for p = 0.05
-FOREIGN_DRAWS = 39
 
 PhrasesByType = dict[PhraseType, tuple[Phrase, ...]]
 
@@ -74,23 +71,28 @@ class RandomPhrases:
 
 
 def random_phrases(request: FtcRequest, made: EditedHypothesis) -> RandomPhrases:
-    """At most `draws` of them, no two the same, none the observed one or the hypothesis itself."""
+    """At most `draws` of them, no two the same, none the observed one or the hypothesis itself.
+
+    Phrases of any kind stand in where too few for any p of 0.05 are supported as much.
+    """
     kind = null_kind(request)
     if draw_count(request) == 0:
         return RandomPhrases(kind, doubt="no draws were requested")
     if made.slot is None:
         return RandomPhrases(kind, doubt="no place for a random phrase is known")
     if kind == "any":
-        texts = random_hypotheses(
-            made.slot, made.text, request.substitutes, request.seed, draw_count(request)
-        )
-        doubt = None if texts else f"too few phrases that fit there ({made.slot.required_type})"
-        placements = len(fill_all(made.slot, made.text, _pool(request, made.slot.required_type)))
-        return RandomPhrases("any", tuple(texts), placements, doubt=doubt)
+        return _any_phrases(request, made, made.slot)
     observed = made.phrase or _content_of(made.slot)
     if observed is None:
-        return RandomPhrases(kind, doubt="the phrase that a random one would replace is not read")
-    return _matched(request, made, made.slot, observed)
+        matched = RandomPhrases(
+            kind, doubt="the phrase that a random one would replace is not read"
+        )
+    else:
+        matched = matched_phrases(request, made, made.slot, observed)
+    if matched.placements >= LEAST_RIVALS:
+        return matched
+    others = _any_phrases(request, made, made.slot)
+    return others if others.placements > matched.placements else matched
 
 
 def null_kind(request: FtcRequest) -> PhraseNull:
@@ -102,17 +104,32 @@ def draw_count(request: FtcRequest) -> int:
     return DRAWS[request.variant] if request.draws is None else request.draws
 
 
-def stages_of(request: FtcRequest) -> TwoStages | None:
-    """None: all draws at once, as printed."""
-    most, row = draw_count(request), VARIANTS[request.variant]
-    if row.first is None or most == 0:
-        return None
-    return TwoStages(min(row.first, most), most, EXCEEDANCES)
+def first_draws(request: FtcRequest) -> int:
+    """Return how many draws are asked about in any case."""
+    return LOOKS[0] if VARIANTS[request.variant].sequential else draw_count(request)
 
 
-def _matched(
+def rule_of(request: FtcRequest, placements: int) -> GroupSequential:
+    """Return when the draws stop, of so many other phrases; the printed variants make them all."""
+    most = min(draw_count(request), placements)
+    return looks_up_to(most) if VARIANTS[request.variant].sequential else one_look(most)
+
+
+def _any_phrases(request: FtcRequest, made: EditedHypothesis, slot: Slot) -> RandomPhrases:
+    texts = random_hypotheses(
+        slot, made.text, request.substitutes, request.seed, draw_count(request)
+    )
+    if not texts:
+        why = f"too few phrases that fit there ({slot.required_type})"
+        return RandomPhrases("any", doubt=why)
+    placements = len(fill_all(slot, made.text, _pool(request, slot.required_type)))
+    return RandomPhrases("any", tuple(texts), placements)
+
+
+def matched_phrases(
     request: FtcRequest, made: EditedHypothesis, slot: Slot, observed: Phrase
 ) -> RandomPhrases:
+    """Return phrases of the observed one's type of which the premise holds as much."""
     held = content_stems(request.premise)
     overlap = coverage(observed.stems, held)
     here = (*phrases_in(request.premise), *phrases_in(request.hypothesis))
@@ -226,12 +243,6 @@ def _phrases_by_type(pool: tuple[str, ...]) -> PhrasesByType:
     return found
 
 
-def first_block(request: FtcRequest, texts: Sequence[str]) -> tuple[str, ...]:
-    """The draws that are asked about in any case."""
-    stages = stages_of(request)
-    return tuple(texts if stages is None else islice(texts, stages.first))
-
-
 # A equals B: what holds of the one holds of the other.            E -> E
 # A does not equal B: with the other span the hypothesis holds.    C -> E
 # A does not imply B: A holds, B stays open.                       N[A] -> E, N[B] -> N
@@ -249,7 +260,6 @@ class Hypothesis:
     kind: Kind
     text: str
     random: RandomPhrases
-    foreign: tuple[str, ...] = ()  # with any phrases, where too few are supported as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,24 +352,7 @@ def _find_span(explanation: str, text: str) -> Phrase | None:
 
 
 def _hypotheses(request: FtcRequest, made: Sequence[EditedHypothesis]) -> tuple[Hypothesis, ...]:
-    """The hypotheses with their random phrases: with any of the type, too, if those that the
-    premise supports as much are too few for any p of 0.05."""
-    random = [random_phrases(request, one) for one in made]
-    foreign: list[tuple[str, ...]] = [() for _ in made]
-    if null_kind(request) == "phrases" and any(one.placements < LEAST_RIVALS for one in random):
-        draws = min(draw_count(request), FOREIGN_DRAWS)
-        foreign = [_foreign(request, one, draws) for one in made]
-    return tuple(
-        Hypothesis(one.kind, one.text, matched, others)
-        for one, matched, others in zip(made, random, foreign, strict=True)
-    )
-
-
-def _foreign(request: FtcRequest, made: EditedHypothesis, draws: int) -> tuple[str, ...]:
-    if made.slot is None:
-        return ()
-    texts = random_hypotheses(made.slot, made.text, request.substitutes, request.seed, draws)
-    return tuple(texts)
+    return tuple(Hypothesis(one.kind, one.text, random_phrases(request, one)) for one in made)
 
 
 def _evidence(

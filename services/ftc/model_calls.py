@@ -1,12 +1,13 @@
-"""The model calls of FTC: every pair of sentences of a batch once, in two calls a model at most.
+"""The model calls of FTC: every pair of sentences of a batch once, in one call a model and look.
 
-A request without a label needs the model's own first: one more call, for all such requests. A
-row does not depend on the others (shared.models.ports), so that a request scores the same alone
-and in a batch.
+The random phrases of a request go on look by look (shared.statistics.group_sequential). A request
+without a label needs the model's own first: one more call, for all such requests. A row does not
+depend on the others (shared.models.ports), so that a request scores the same alone and in a batch.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from services.ftc import kernel
 from services.ftc.contract import DEFAULT_MODEL, FtcRequest
-from services.ftc.hypotheses import FtcHypotheses, first_block, stages_of, targets_of
+from services.ftc.hypotheses import FtcHypotheses, first_draws, rule_of, targets_of
 from services.ftc.kernel import Floats
 from services.ftc.report import LABELS, NliLabel
 from shared.contracts.calls import Example
@@ -25,7 +26,7 @@ from shared.contracts.messages import ModelUse
 from shared.contracts.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.models.ports import Judge, models
 from shared.reports.metric import Collected
-from shared.statistics import draws, ranks
+from shared.statistics import ranks
 from shared.statistics.ranks import TIE
 from shared.text.language import ModelLanguages
 
@@ -42,7 +43,6 @@ class FtcCollected(Collected):
     answers: Floats  # (N, 3), one row a counterfactual
     blank: Floats | None  # (N, 3), the same without the premise; None: one was not read
     nulls: tuple[Floats, ...]  # N of (M, 3)
-    foreign: tuple[Floats, ...]  # N of (F, 3), of any phrases; F can be 0
 
 
 def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
@@ -74,70 +74,68 @@ def model_languages(request: FtcRequest) -> Iterator[ModelLanguages]:
 def run_models(
     requests: Sequence[FtcRequest], derived: Sequence[FtcHypotheses]
 ) -> list[FtcCollected]:
-    """The model's answers for every request, in two calls at most: the second one is about the
-    further random phrases of requests whose p the first ones do not settle. Raises BadInput for a
-    model without the labels."""
-    both = list(zip(requests, derived, strict=True))
-    requested: dict[ModelKey, list[Pair]] = {}
-    for request, own in both:
-        requested.setdefault(_model_key(request), []).extend(pairs(request, own))
+    """Return the model's answers for every request. After the first call, each is about the further
+    random phrases of the requests whose tests do not stop. Raises BadInput for a model without the
+    labels."""
+    keys = [_model_key(request) for request in requests]
+    requested: dict[ModelKey, list[Pair]] = defaultdict(list)
+    for key, request, own in zip(keys, requests, derived, strict=True):
+        requested[key] += pairs(request, own)
     answers = {asked: NliPredictions(asked, some) for asked, some in requested.items()}
-    more: dict[ModelKey, list[Pair]] = {}
-    read = [_as_read(answers[_model_key(request)], request, own) for request, own in both]
-    for place, (request, own) in enumerate(zip(requests, read, strict=True)):
-        if needs_more_samples(answers[_model_key(request)], request, own):
-            more.setdefault(_model_key(request), []).extend(extra_pairs(request, own))
-        else:
-            read[place] = _first_block_only(request, own)
-    for about, some in more.items():
-        answers[about].predict(some)
+    read = [
+        _as_read(answers[key], request, own)
+        for key, request, own in zip(keys, requests, derived, strict=True)
+    ]
+    draws = [first_draws(request) for request in requests]
+    going = list(range(len(requests)))
+    while going:
+        more: dict[ModelKey, list[Pair]] = defaultdict(list)
+        left, going = going, []
+        for place in left:
+            key, request, made = keys[place], requests[place], draws[place]
+            own = read[place] = _all_read(answers[key], request, read[place], made)
+            further = _next_draws(answers[key], request, own, made)
+            if further is not None:
+                more[key] += _drawn_pairs(request, own, made, further)
+                draws[place] = further
+                going.append(place)
+        for about, some in more.items():
+            answers[about].predict(some)
     return [
-        _collect_one(answers[_model_key(request)], request, own)
-        for request, own in zip(requests, read, strict=True)
+        _collect_one(answers[key], request, own, made)
+        for key, request, own, made in zip(keys, requests, read, draws, strict=True)
     ]
 
 
-def needs_more_samples(answers: NliPredictions, request: FtcRequest, own: FtcHypotheses) -> bool:
-    """Whether some p, of a counterfactual or of their mean, is not settled by its first draws."""
-    stages = stages_of(request)
-    if stages is None:
-        return False
-    targets = targets_of(request, own)
-    tails = []
-    scores = []
-    for one, row in zip(own.hypotheses, targets, strict=True):
-        first = first_block(request, one.random.texts)
-        if first:
-            texts = (one.text, *first)
+def _next_draws(
+    answers: NliPredictions, request: FtcRequest, own: FtcHypotheses, made: int
+) -> int | None:
+    """Return up to how many random phrases the next look goes; None if every test stops.
+
+    There is a test of each counterfactual, and of their mean. made: random phrases so far.
+    """
+    tests = []
+    for one, row in zip(own.hypotheses, targets_of(request, own), strict=True):
+        if one.random.texts:
+            texts = (one.text, *one.random.texts[:made])
             asked = _rows([answers.of(request.premise, text) for text in texts])
-            found = kernel.w_normalized(asked, np.tile(row, (len(texts), 1)), request.alpha)
-            scores.append(found)
-            tails.append(ranks.reaching(found[0], found[1:]))
-    if len(scores) > 1:
-        together = min(found.size for found in scores)
-        mean = np.mean([found[:together] for found in scores], axis=0)
-        tails.append(ranks.reaching(mean[0], mean[1:]))
-    return draws.goes_on(stages, tails)
-
-
-def extra_pairs(request: FtcRequest, own: FtcHypotheses) -> list[Pair]:
-    """With the random phrases behind the first ones."""
-    return [
-        (request.premise, text)
-        for one in own.hypotheses
-        for text in one.random.texts[len(first_block(request, one.random.texts)) :]
+            scores = kernel.w_normalized(asked, np.tile(row, (len(texts), 1)), request.alpha)
+            tests.append((rule_of(request, one.random.placements), scores))
+    if len(tests) > 1:
+        together = min(scores.size for _, scores in tests)
+        mean = np.mean([scores[:together] for _, scores in tests], axis=0)
+        tests.append((min((rule for rule, _ in tests), key=lambda rule: rule.most), mean))
+    looks = [
+        rule.next_look(scores.size - 1)
+        for rule, scores in tests
+        if rule.stopped(ranks.reaching(scores[0], scores[1:])) is None
     ]
+    return min(looks, default=None)
 
 
-def _first_block_only(request: FtcRequest, own: FtcHypotheses) -> FtcHypotheses:
-    """With the random phrases alone that were asked about."""
-    return replace(
-        own,
-        hypotheses=tuple(
-            replace(one, random=replace(one.random, texts=first_block(request, one.random.texts)))
-            for one in own.hypotheses
-        ),
-    )
+def _drawn_pairs(request: FtcRequest, own: FtcHypotheses, made: int, further: int) -> list[Pair]:
+    texts = [text for one in own.hypotheses for text in one.random.texts[made:further]]
+    return [(request.premise, text) for text in texts]
 
 
 def _required_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
@@ -148,23 +146,18 @@ def _required_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
 
 def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
     """The pairs of a request: the original, the counterfactuals, the same without a premise, the
-    first of the random ones, and those with any phrases."""
+    first of the random ones."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
-    null = [
-        text
-        for hypothesis in derived.hypotheses
-        for text in (*first_block(request, hypothesis.random.texts), *hypothesis.foreign)
-    ]
-    with_premise = [(request.premise, text) for text in (request.hypothesis, *texts, *null)]
-    return with_premise + [("", text) for text in texts]
+    null = _drawn_pairs(request, derived, 0, first_draws(request))
+    return [*_required_pairs(request, derived), *null, *(("", text) for text in texts)]
 
 
 def _collect_one(
-    answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses
+    answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, draws: int
 ) -> FtcCollected:
+    """draws: random phrases that were asked about, at most."""
     premise = request.premise
     scored = _required_pairs(request, derived)
-    derived = _all_read(answers, request, derived)
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     writers = tuple(models().writer(name).use for name in derived.writers)
     has_blank = answers.missing_reason(("", text) for text in texts) is None
@@ -175,11 +168,7 @@ def _collect_one(
         answers=_rows([answers.of(premise, text) for text in texts]),
         blank=_rows([answers.of("", text) for text in texts]) if has_blank else None,
         nulls=tuple(
-            _rows([answers.of(premise, text) for text in hypothesis.random.texts])
-            for hypothesis in derived.hypotheses
-        ),
-        foreign=tuple(
-            _rows([answers.of(premise, text) for text in hypothesis.foreign])
+            _rows([answers.of(premise, text) for text in hypothesis.random.texts[:draws]])
             for hypothesis in derived.hypotheses
         ),
         models=(answers.use, *writers),
@@ -188,27 +177,26 @@ def _collect_one(
 
 
 def _as_read(answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses) -> FtcHypotheses:
-    """Without what the model's answer to was not read: the counterfactuals, so that the metric
-    abstains, or a null, of which the other phrases are no random sample any more."""
+    """Return no counterfactuals if the model's answer to one was not read: the metric abstains."""
     why = answers.missing_reason(_required_pairs(request, derived))
     if why is not None and derived.hypotheses:
         return replace(derived, hypotheses=(), abstained=f"the model was not read: {why}")
-    return _all_read(answers, request, derived, first=True)
+    return derived
 
 
 def _all_read(
-    answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, *, first: bool = False
+    answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, made: int
 ) -> FtcHypotheses:
-    """Without nulls of which a phrase was not read. first: whether the first draws alone were asked
-    about."""
+    """Leave out each null of which a phrase was not read: the others are no random sample any more.
+
+    made: random phrases that were asked about, at most.
+    """
     whole = []
     for one in derived.hypotheses:
-        texts = first_block(request, one.random.texts) if first else one.random.texts
+        texts = one.random.texts[:made]
         doubt = answers.missing_reason((request.premise, text) for text in texts)
         if doubt:
             one = replace(one, random=replace(one.random, texts=(), doubt=doubt))
-        if answers.missing_reason((request.premise, text) for text in one.foreign):
-            one = replace(one, foreign=())
         whole.append(one)
     return replace(derived, hypotheses=tuple(whole))
 

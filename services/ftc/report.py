@@ -98,7 +98,7 @@ class FtcNull(Null):
     kind: PhraseNull = Field(
         default="any",
         description="`phrases`: of the same type, and the premise holds as much of them; `any`: of "
-        "the same type",
+        "the same type, which also stand in where fewer than 19 of the others exist",
     )
     draws: int = Field(ge=1, description="random substitutions, M; distinct")
     premise_overlap: Share | None = Field(
@@ -110,7 +110,10 @@ class FtcNull(Null):
     observed: float = Field(ge=0, le=1, description="of the counterfactual")
     mean: float = Field(ge=0, le=1, description="over the draws")
     win_rate: Share = Field(description="draws that score lower, ties half; chance is 0.5")
-    p_value: PValue = Field(description="one-sided: a draw scores as high")
+    p_value: PValue = Field(
+        description="one-sided: a draw scores as high; where draws go on look by look, p of "
+        "stage-wise order"
+    )
     satisfaction: FtcSatisfaction | None = Field(
         default=None, description="mean over the draws; null in results of earlier versions"
     )
@@ -158,18 +161,6 @@ class FtcBaselines(Message):
         le=1,
         description="the least that null_p_value could have been: above 0.05 chance cannot be "
         "ruled out, whatever the explanation",
-    )
-    foreign_win_rate: Share | None = Field(
-        default=None,
-        description="against any phrases of the same type, most of which the premise does not "
-        "hold; null where enough phrases that it holds as much of could be drawn",
-    )
-    foreign_p_value: float | None = Field(
-        default=None,
-        gt=0,
-        le=1,
-        description="of the mean over the counterfactuals, draw by draw, one-sided; null likewise, "
-        "and of fewer than 19 draws",
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from services.ftc import kernel
 from services.ftc.contract import FtcRequest
-from services.ftc.hypotheses import LEAST_RIVALS, RandomPhrases, draw_count, stages_of
+from services.ftc.hypotheses import RandomPhrases, rule_of
 from services.ftc.kernel import Floats
 from services.ftc.model_calls import FtcCollected
 from services.ftc.report import (
@@ -23,7 +23,6 @@ from services.ftc.report import (
     FtcNull,
     FtcSatisfaction,
 )
-from shared.contracts.errors import DegenerateInput
 from shared.statistics import ranks
 
 
@@ -77,42 +76,26 @@ def _null(
     scores = _null_scores(request, drawn, target)
     if not scores.size:
         return None
-    win_rate, p_value = _rank(request, observed, scores)
-    below = ranks.p_anti(observed, first_block(request, scores))
+    rule = rule_of(request, random.placements)
+    p_value, p_anti = rule.tails(observed, scores) or (1.0, 1.0)
+    first = scores[: rule.first]
     return FtcNull(
         kind=random.kind,
         placements=random.placements,
         draws=scores.size,
-        win_rate_draws=first_block(request, scores).size,
+        win_rate_draws=first.size,
         exact=scores.size == random.placements,
         premise_overlap=random.premise_overlap,
         observed=observed,
-        win_rate=win_rate,
+        win_rate=ranks.win_rate(observed, first) or 0.0,
         p_value=p_value,
-        p_anti=below,
-        p_two_sided=ranks.two_sided(p_value, below),
-        attainable_p=ranks.attainable_p(min(draw_count(request), random.placements)),
+        p_anti=p_anti,
+        p_two_sided=ranks.two_sided(p_value, p_anti),
+        attainable_p=rule.attainable_p,
         ties=ranks.tie_rate(observed, scores),
         **ranks.null_summary(scores),
         satisfaction=satisfaction(request, drawn, np.tile(target, (len(drawn), 1))),
     )
-
-
-def _rank(request: FtcRequest, observed: float, scores: Floats) -> tuple[float, float]:
-    """(win rate, one-sided p) among at least one random substitution."""
-    win_rate = ranks.win_rate(observed, first_block(request, scores))
-    if win_rate is None:
-        raise DegenerateInput("there is no random substitution to compare with")
-    extreme, stages = ranks.reaching(observed, scores), stages_of(request)
-    if stages is None:
-        return win_rate, float((1 + np.count_nonzero(extreme)) / (1 + scores.size))
-    return win_rate, stages.p_value(extreme)
-
-
-def first_block(request: FtcRequest, scores: Floats) -> Floats:
-    """The draws that the win rate rests on."""
-    stages = stages_of(request)
-    return scores if stages is None else scores[: stages.first]
 
 
 def _null_scores(request: FtcRequest, null: Floats, target_row: Floats) -> Floats:
@@ -138,14 +121,6 @@ def components_of(made: Sequence[FtcCounterfactual]) -> FtcComponents:
 
 def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> FtcBaselines:
     count, original, blank = len(targets), collected.original, collected.blank
-    observed = kernel.w_normalized(collected.answers, targets, request.alpha)
-    nulls = [
-        (float(score), _null_scores(request, null, row))
-        for score, null, row in zip(observed, collected.nulls, targets, strict=True)
-        if len(null)
-    ]
-    together = min((null.size for _, null in nulls), default=0)
-    rates = [_rank(request, *one)[0] for one in nulls]
     return FtcBaselines(
         always_entailment=satisfaction(request, np.tile(np.eye(3)[0], (count, 1)), targets),
         uniform=satisfaction(request, np.full((count, 3), 1 / 3), targets),
@@ -153,37 +128,32 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
         if original is None
         else satisfaction(request, np.tile(original, (count, 1)), targets),
         blank_premise=None if blank is None else satisfaction(request, blank, targets),
-        null_win_rate=float(np.mean(rates)) if rates else None,
-        null_p_value=_rank(
-            request,
-            float(np.mean([score for score, _ in nulls])),
-            np.mean([null[:together] for _, null in nulls], axis=0),
-        )[1]
-        if nulls
-        else None,
-        null_attainable_p=_attainable(request, collected) if nulls else None,
-        **_foreign(request, collected, observed, targets),
+        **_against_nulls(request, collected, targets),
     )
 
 
-def _foreign(
-    request: FtcRequest, collected: FtcCollected, observed: Floats, targets: Floats
-) -> dict[str, float]:
-    """The win rate and p against any phrases, which all counterfactuals have; else nothing."""
-    pairs = zip(collected.foreign, targets, strict=True)
-    scores = [_null_scores(request, drawn, row) for drawn, row in pairs]
-    draws = min((each.size for each in scores), default=0)
-    if draws < LEAST_RIVALS:
-        return {}
-    mean = np.mean([each[:draws] for each in scores], axis=0)
-    own = float(np.mean(observed))
-    win_rate = ranks.win_rate(own, mean)
-    reached = np.count_nonzero(ranks.reaching(own, mean))
-    return {"foreign_win_rate": win_rate or 0.0, "foreign_p_value": (1 + reached) / (1 + draws)}
-
-
-def _attainable(request: FtcRequest, collected: FtcCollected) -> float:
-    """Of the mean over the counterfactuals that have a null."""
-    drawn = zip(collected.derived.hypotheses, collected.nulls, strict=True)
-    placements = [one.random.placements for one, null in drawn if len(null)]
-    return ranks.attainable_p(min(draw_count(request), *placements))
+def _against_nulls(
+    request: FtcRequest, collected: FtcCollected, targets: Floats
+) -> dict[str, float | None]:
+    """Compare the mean over the counterfactuals that have random phrases with these, draw by
+    draw."""
+    observed = kernel.w_normalized(collected.answers, targets, request.alpha)
+    nulls = [
+        (rule_of(request, one.random.placements), float(score), _null_scores(request, null, row))
+        for one, score, null, row in zip(
+            collected.derived.hypotheses, observed, collected.nulls, targets, strict=True
+        )
+        if len(null)
+    ]
+    if not nulls:
+        return dict.fromkeys(("null_win_rate", "null_p_value", "null_attainable_p"))
+    rates = [ranks.win_rate(score, null[: rule.first]) or 0.0 for rule, score, null in nulls]
+    fewest = min((rule for rule, _, _ in nulls), key=lambda rule: rule.most)
+    together = min(null.size for _, _, null in nulls)
+    mean = np.mean([null[:together] for _, _, null in nulls], axis=0)
+    p_value, _ = fewest.tails(float(np.mean([one for _, one, _ in nulls])), mean) or (1.0, 1.0)
+    return {
+        "null_win_rate": float(np.mean(rates)),
+        "null_p_value": p_value,
+        "null_attainable_p": fewest.attainable_p,
+    }

@@ -16,7 +16,7 @@ class FtcVariant:
     score: Literal["w", "w_normalized"]
     null: PhraseNull = "any"  # what random phrases share with the explanation's
     draws: int = DRAWS["paper"]  # at most; results name it where the request does not
-    first: int | None = None  # draws that settle p where enough reach it; None: all are made
+    sequential: bool = False  # whether draws stop where they decide; else all are made
     warnings: tuple[str, ...] = ()
 
 
@@ -26,7 +26,7 @@ VARIANTS: dict[Variant, FtcVariant] = {
         score="w_normalized",
         null="phrases",
         draws=DRAWS["robust"],
-        first=39,
+        sequential=True,
     ),
     "paper": FtcVariant(printed_patterns=True, score="w"),
     "reference": FtcVariant(

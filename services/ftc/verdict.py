@@ -26,7 +26,6 @@ BEATS = "beats-random-phrases"
 CARRYING = frozenset((ANSWERED, BEATS))
 NOTHING = "No counterfactual could be made from the explanation."
 NO_RIVALS = "There are too few random phrases to compare with."
-FOREIGN = "random phrases of other texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +60,12 @@ def finding(report: FtcResult) -> Finding:
 
 
 def _rivals(report: FtcResult) -> Rivals | None:
-    """Return phrases that the premise supports as much, or any of the type if those are too few."""
     control = report.control
-    if control is None:
+    if control is None or control.null_win_rate is None or control.null_p_value is None:
         return None
-    win_rate, p_value = control.null_win_rate, control.null_p_value
-    phrases = _phrases(report)
-    if p_value is None or (control.null_attainable_p or 0) > UNUSUAL:
-        win_rate, p_value, phrases = control.foreign_win_rate, control.foreign_p_value, FOREIGN
-    if win_rate is None or p_value is None:
+    if (control.null_attainable_p or 0) > UNUSUAL:
         return None
-    return Rivals(phrases, win_rate, p_value)
+    return Rivals(_phrases(report), control.null_win_rate, control.null_p_value)
 
 
 def _answered(report: FtcResult, rivals: Rivals | None) -> Check:
@@ -116,7 +110,7 @@ def chance(report: FtcResult) -> str | None:
 def _phrases(report: FtcResult) -> str:
     kinds = {one.null.kind for one in report.counterfactuals if one.null}
     matched = "random phrases of the same type that the premise supports as much"
-    return matched if kinds == {"phrases"} else "random phrases of the same type"
+    return matched if kinds == {"phrases"} else "random phrases of other texts"
 
 
 def score_in_words(report: FtcResult) -> str | None:

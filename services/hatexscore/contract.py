@@ -338,8 +338,8 @@ def _class_of(vocabulary: Vocabulary, sent: str) -> Label | None:
 
 
 _HATEFUL = {
-    "text": "Honestly, those immigrants are ruining our lovely old town, somebody should do "
-    "something.",
+    "text": "Honestly, those immigrants are ruining our lovely old town, and I do not understand "
+    "why nobody on the council does anything about it.",
     "explanation": 'The post says "those immigrants are ruining" and blames immigrants as a group. '
     "Conclusion: the text is hateful.",
     "predicted_label": "hateful",

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 from services.hatexscore.report import ConsistencyRule, Side
 from shared.contracts.errors import DegenerateInput
 from shared.statistics import ranks
-from shared.statistics.other_texts import standings
 
 Floats = NDArray[np.float64]
 
 DECIDING = 0.5  # P(hateful) from which a model decides so
-LEAST_ODDS = 1e-6  # P is kept this far from 0 and 1 before its log odds are taken
 
 
 def drop(original: float, masked: float) -> float:
@@ -137,16 +135,6 @@ def compared(observed: float, null: Floats, *, signed: bool) -> tuple[float, Flo
     observed, null: dp, [-1, 1]. signed: whether it matters which way masking moved P.
     """
     return (observed, null) if signed else (abs(observed), np.abs(null))
-
-
-def masked_standings(masked: Floats) -> Floats:
-    """How far the fall of the log odds by masking each placement stands above that by all of them,
-    in standard deviations (`shared.statistics.other_texts`); higher = more.
-
-    masked: (M,) P(hateful) with each placement masked, [0, 1].
-    """
-    kept = masked.clip(LEAST_ODDS, 1 - LEAST_ODDS)
-    return standings(-np.log(kept / (1 - kept)))
 
 
 def share_beaten(observed: float, null: Floats) -> float:

@@ -32,7 +32,6 @@ from services.hatexscore.report import (
     NO_EXPLANATION,
     NO_WITNESS,
     HatexscoreBatchReport,
-    HatexscoreCalibration,
     HatexscoreComponents,
     HatexscoreConclusion,
     HatexscoreRandomSpans,
@@ -46,11 +45,10 @@ from services.hatexscore.vocabulary import SIDES
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import ece_perturbed
 from shared.contracts.messages import Languages, Variant
-from shared.models.catalogue.checkpoint import placement_standings
 from shared.models.ports import models
 from shared.reports.metric import Collected, Metric, StatedDecision
+from shared.reports.short_texts import calibrated_fields
 from shared.statistics import ranks
-from shared.statistics.other_texts import OtherText, calibrated_p
 from shared.text.language import Obstacle, assumption
 
 MOST_QUOTATIONS = 200  # different ones in one explanation
@@ -217,10 +215,7 @@ class HateXScore(
         signed, observed = original - found, original - masked
         drops = np.abs(signed)
         own, null = kernel.compared(observed, signed, signed=one_sided(request, collected.parsed))
-        reached = ranks.reaching(own, null)
-        stopped = rule.stopped(reached)
-        above = None if stopped is None else rule.p_value(stopped)
-        below = ranks.p_anti(own, null[: rule.first])
+        above, below = rule.tails(own, null) or (None, None)
         expected = None if qf is None else self._expected(request, collected, signed)
         exact = drops.size == collected.others
         tested = exact and one_sided(request, collected.parsed)
@@ -236,7 +231,7 @@ class HateXScore(
             p_two_sided=ranks.two_sided(above, below),
             attainable_p=rule.attainable_p,
             quoted_drop=abs(observed),
-            rank=1 + int(np.count_nonzero(reached)),
+            rank=1 + int(np.count_nonzero(ranks.reaching(own, null))),
             share_beaten=kernel.share_beaten(own, null[: rule.first]),
             ties=ranks.tie_rate(own, null),
             qf_mean=expected,
@@ -419,25 +414,10 @@ def _calibrated(
 
     masked: P(hateful) without the quotes. control: (R,) of all other placements.
     """
-    code = collected.parsed.languages.found_text.code
-    sha256 = collected.models[0].sha256 if collected.models else None
-    measured = placement_standings(sha256, code) if sha256 else ()
-    reference = [OtherText(one.words, np.array(one.standings)) for one in measured]
-    standing = float(kernel.masked_standings(np.array([masked, *control]))[0])
     words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)
-    p = calibrated_p(standing, control.size, words, reference)
-    if p is None:
-        return {}
-    return {
-        "p_calibrated": p.p_value,
-        "calibration": HatexscoreCalibration(
-            posts=p.texts,
-            least_placements=p.least,
-            most_placements=p.most,
-            standing=standing,
-            p_anti=p.p_anti,
-        ),
-    }
+    sha256 = collected.models[0].sha256 if collected.models else None
+    language = collected.parsed.languages.found_text.code
+    return calibrated_fields(np.array([masked, *control]), words, sha256, language)
 
 
 SERVICE = HateXScore()

@@ -20,7 +20,7 @@ from shared.contracts.messages import (
     ReasonCode,
     Word,
 )
-from shared.contracts.null_report import Null, PValue
+from shared.contracts.null_report import CalibratedNull, PValue
 from shared.contracts.reports import Interval
 
 # Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
@@ -226,22 +226,7 @@ class HatexscoreConclusion(Message):
         return _without(frozenset({"word", "form", "confidence"}), sent)
 
 
-class HatexscoreCalibration(Message):
-    """The posts that `p_calibrated` is calibrated on. It holds on average over posts: for a given
-    post its size may be larger or smaller."""
-
-    basis: Literal["other posts"] = "other posts"
-    posts: Count = Field(description="passages of other posts, single words as the quotes or not")
-    least_placements: Count = Field(description="the fewest other placements that they have")
-    most_placements: Count = Field(description="the most")
-    standing: float = Field(
-        description="(fall of the log odds - mean) / (standard deviation + 0.1), over the quotes "
-        "and all other placements: how far the quotes stand out"
-    )
-    p_anti: PValue = Field(description="the other side: how often one stands out as little")
-
-
-class HatexscoreRandomSpans(Null):
+class HatexscoreRandomSpans(CalibratedNull):
     """The control: what masking random spans of the same lengths does to P(hateful).
 
     The scores of the null are what `p_value` is of: `robust`, hateful: the signed drop; else |dp|.
@@ -258,16 +243,6 @@ class HatexscoreRandomSpans(Null):
         "order. "
         "`robust`, hateful: of the signed drop; else of |dp|, which for a non-hateful decision is "
         "shown without judgement",
-    )
-    p_calibrated: PValue | None = Field(
-        default=None,
-        description="where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how "
-        "often a random passage of another post stands out as far among its placements. Valid on "
-        "average over posts (`calibration`); `robust`, hateful, English, and judges that have it "
-        "measured",
-    )
-    calibration: HatexscoreCalibration | None = Field(
-        default=None, description="what `p_calibrated` rests on; null without it"
     )
     rank: int | None = Field(
         default=None,

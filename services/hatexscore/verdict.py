@@ -56,7 +56,6 @@ CARRYING_DESCRIPTION = STATED | {ABOUT}
 LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
 PHRASE = 3  # words of a quotation from which it counts as one of the post, if no other is found
 ALIKE = 0.3  # similarity from which an explanation in other words is about the post
-FEWEST_PLACES = 8  # other places in the post that quotes must beat, all of them, to be first
 DISAGREES = (  # with the two ways out
     "The judge gives {name} = {p} and does not share this decision: send your own model's "
     "probabilities with and without the quotes, or name your model as the judge in `model`."
@@ -160,7 +159,7 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
     """Test the fall of P against other places in the post.
 
     A short post has too few other places for an exact p <= 0.05. There the test is calibrated on
-    other posts. Quotes that are first of all places also pass if the fall reaches tau.
+    other posts.
     """
     control = report.control
     name = _probability(report)
@@ -177,8 +176,6 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
     basis = "" if control.calibration is None else ", calibrated on other posts"
     if p is not None and p <= LEVEL:
         return passed(MATTER, f"{fall} (p = {significant(p)}{basis}).")
-    if _is_first(control) and drop >= _tau(report) - TIE:
-        return passed(MATTER, f"{fall}.")
     if p is None:
         return inconclusive(MATTER, "too-few-places", f"{fall}: too few places to test it.")
     if drop <= 0 and p_anti is not None and p_anti <= LEVEL:
@@ -211,11 +208,6 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
             "were sent.",
         )
     return inconclusive(MATTER, "small-effect", f"{fall}, by the probabilities that were sent.")
-
-
-def _is_first(control: HatexscoreRandomSpans) -> bool:
-    """Do the quotes beat all other places that there are?"""
-    return control.exact and control.draws >= FEWEST_PLACES and control.share_beaten == 1.0
 
 
 def _rank(control: HatexscoreRandomSpans) -> str:

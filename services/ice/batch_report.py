@@ -205,10 +205,9 @@ def _effects(tested: Sequence[JobTest], keys: Sequence[str]) -> tuple[Floats, li
 
 def _z(key: IceConfiguration, tests: Sequence[IceTest]) -> float | None:
     """Only where draws are distinct and their number fixed: else the null is another."""
-    if not VARIANTS[key.variant].distinct or any(test.null.sequential for test in tests):
+    if not VARIANTS[key.variant].distinct:
         return None
-    draws = [test.null.win_rate_draws or test.null.draws for test in tests]
-    return omnibus_z(_column(tests, "win_rate"), draws)
+    return omnibus_z(_column(tests, "win_rate"), [test.null.draws for test in tests])
 
 
 def _column(tests: Sequence[IceTest], field: str) -> Floats:
@@ -223,8 +222,7 @@ def _mean(values: Floats) -> float | None:
 def _over_examples(tests: Sequence[IceTest], alpha: float) -> IceOverExamples:
     p_values = [test.p_value for test in tests if test.p_value is not None]
     adjusted = benjamini_hochberg(p_values)
-    planned = [test.null.draws for test in tests if not test.stopped_early]
-    draws = max(planned, default=0)
+    draws = max((test.null.draws for test in tests), default=0)
     least = 1 / (draws + 1) if draws else None
     needed = None if least is None else needed_at_least_p(len(p_values), least, alpha)
     return IceOverExamples(

@@ -72,37 +72,15 @@ class IceNamedExplanation(Message):
         return self
 
 
-class IceAdaptive(Message):
-    """Two stages of draws: on to `draws` only where the first ones leave something open
-    (Besag & Clifford 1991, looked at twice)."""
-
-    first: int = Field(
-        default=199,
-        ge=19,
-        le=10_000,
-        description="random rationales that everything begins with, and that the win rate rests "
-        "on; at most `draws`",
-    )
-    exceedances: int = Field(
-        default=10,
-        ge=2,
-        le=1_000,
-        description="a tail is settled where so many of the first reach the rationale's score",
-    )
-
-
 ROBUST: dict[str, Any] = {
-    "adaptive": IceAdaptive(),
     "alternative": "greater",
     "aspects": ("sufficiency", "necessity"),
 }
 PUBLISHED: dict[str, Any] = {
-    "adaptive": None,
     "alternative": "two-sided",
     "aspects": ("sufficiency",),
 }
-DRAWS = 999
-SERVED_DRAWS = 199
+DRAWS = 199
 PUBLISHED_DRAWS = 50
 
 
@@ -197,18 +175,8 @@ class IceRequest(LanguageRequest):
         default=None,
         ge=1,
         le=10_000,
-        description="random rationales, at most; absent: 999, of a model behind a server, where "
-        "each is a request, the first ones alone (199), in variants paper and reference 50",
-    )
-    adaptive: IceAdaptive | None = Field(
-        default=ROBUST["adaptive"],
-        description="absent: 199 draws first, and more where fewer than 10 of them do as well; "
-        "null, and always in variants paper and reference: exactly `draws`",
-    )
-    stop: Literal["stages", "anytime"] = Field(
-        default="stages",
-        description="`anytime`: a test ends at the draw that decides it (Fischer & Ramdas 2024): "
-        "fewer draws for clear cases; the win rate then rests on the draws made",
+        description="random rationales, or all other placements if fewer exist; absent: 199, in "
+        "variants paper and reference 50",
     )
     alternative: Literal["two-sided", "greater"] = Field(
         default=ROBUST["alternative"],
@@ -291,12 +259,11 @@ class IceRequest(LanguageRequest):
     def _check_variant(self) -> Self:
         if self.variant == "robust":
             return self
-        for name in ("adaptive", "null", "strata", "fluency_model"):
+        for name in ("null", "strata", "fluency_model"):
             if getattr(self, name) is not None:
                 raise ValueError(f"`{name}` is for variant robust only")
         plain = {
             "aspects": ("sufficiency",),
-            "stop": "stages",
             "alternative": "two-sided",
             "match_tokens": False,
         }
@@ -342,15 +309,8 @@ class IceRequest(LanguageRequest):
         return self.k if isinstance(self.k, tuple) else (self.k,)
 
     @property
-    def first_draws(self) -> int:
-        """The draws that everything begins with."""
-        if self.adaptive is None or self.stop == "anytime":
-            return self.most_draws
-        return min(self.adaptive.first, self.most_draws)
-
-    @property
     def most_draws(self) -> int:
-        """As sent, else as is usual of a model that is asked here."""
+        """As sent, else as is usual."""
         if self.draws is not None:
             return self.draws
         return DRAWS if self.variant == "robust" else PUBLISHED_DRAWS
@@ -359,13 +319,6 @@ class IceRequest(LanguageRequest):
     def draws_tokens(self) -> bool:
         """Whether random rationales are any tokens: as sent, and in both published variants."""
         return self.null == "tokens" or self.variant != "robust"
-
-    def at_server(self) -> Self:
-        """The same, asked of a model behind a server."""
-        if self.draws is not None or self.variant != "robust":
-            return self
-        first = SERVED_DRAWS if self.adaptive is None else self.adaptive.first
-        return self.model_copy(update={"draws": first})
 
     @property
     def methods(self) -> tuple[Method, ...]:

@@ -45,13 +45,12 @@ def cost(request: IceRequest, reads: int) -> Sequence[Work]:
 
 def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
     """All work where the model is behind a server: each row of words is a request to it, too."""
-    asked = request.at_server()
-    read = _text_tokens(asked, reads)
-    words = words_of(asked.text) + words_of(asked.text_pair or "")
+    read = _text_tokens(request, reads)
+    words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
-    lower = lowerings(asked, whole, lambda other: server_cost(other, reads))
-    drawn = [one.draws for one in _draws_by_size(asked, whole, read)]
-    return (work_at_server(asked, drawn, lower), *cost(asked, reads))
+    lower = lowerings(request, whole, lambda other: server_cost(other, reads))
+    drawn = [one.draws for one in _draws_by_size(request, whole, read)]
+    return (work_at_server(request, drawn, lower), *cost(request, reads))
 
 
 def work_at_server(

@@ -27,10 +27,8 @@ from services.ice.variants import Subset
 from shared.contracts.calls import Example, Row
 from shared.process.cached import cached_property
 from shared.queue.job_context import check, check_each
-from shared.statistics.draws import Rankings, TwoStages
+from shared.statistics.draws import Rankings
 from shared.statistics.placements import overlaps
-
-FIRST_ROUND = 50  # draws before an anytime test looks first; then twice as many
 
 Key = tuple[Operator, Subset | None]  # what stays of the text; None: nothing
 Places = NDArray[np.int64]
@@ -50,9 +48,9 @@ class Trial:
 class Experiment:
     """The trials of one request, the random rationales, and the scores so far.
 
-    Random rationales are drawn in rounds: a first block, and all others for those explanations
-    whose tests it leaves open. An explanation reads its own draws in their order, so that neither
-    the rounds nor other explanations show in its tests.
+    All tests of an explanation share its random rationales, which their correction needs
+    (`shared.statistics.families.max_t`). An explanation reads its own draws in their order, so that
+    other explanations do not show in its tests.
     """
 
     tokenized: TokenizedInput
@@ -70,33 +68,13 @@ class Experiment:
         request = self.tokenized.request
         self.trials = list(self._trials())
         self.asked = RowStatistics(self.tokenized)
-        self.design = TwoStages(
-            request.first_draws,
-            request.most_draws,
-            1 if request.adaptive is None else request.adaptive.exceedances,
-        )
-        self.anytime = request.stop == "anytime"
-        first = min(FIRST_ROUND, request.most_draws) if self.anytime else self.design.first
-        self.limits = {explanation.name: first for explanation in self.explanations}
+        self.draws = request.most_draws
 
     def begin(self) -> None:
-        """Draw the first block."""
+        """Draw the random rationales. One of them may be the rationale itself."""
         for null in {trial.null.key: trial.null for trial in self.trials}.values():
-            self._drawn[null.key] = NullSamples(self._stream(null))
-        self._draw()
-
-    def draw_more(self, names: set[str]) -> bool:
-        """Go on with these explanations; whether there was one that could."""
-        going = [name for name in names if self.limits[name] < self.design.most]
-        for name in going:
-            more = 2 * self.limits[name] if self.anytime else self.design.most
-            self.limits[name] = min(more, self.design.most)
-        self._draw()
-        return bool(going)
-
-    def _draw(self) -> None:
-        for trial in self.trials:  # one of the draws may be the rationale itself
-            self._drawn[trial.null.key].draw(self.limits[trial.explanation.name] + 1)
+            drawn = check_each(islice(self._stream(null), self.draws + 1))
+            self._drawn[null.key] = NullSamples(list(drawn))
 
     def random_keys(self) -> set[Key]:
         """Those of random rationales, none of them a tested one."""
@@ -115,14 +93,9 @@ class Experiment:
         return [trial for trial in self.trials if trial.explanation is explanation]
 
     def exact(self, trial: Trial) -> bool:
-        """Whether the first block is all other placements."""
-        few = trial.null.others <= self.design.first
+        """Whether all other placements are drawn."""
+        few = trial.null.others <= self.draws
         return self.tokenized.variant.distinct and few and not trial.null.sampled
-
-    def complete(self, trial: Trial) -> bool:
-        """Whether all other placements were drawn, at either stage."""
-        distinct = self.tokenized.variant.distinct and not trial.null.sampled
-        return distinct and self.null_positions(trial).size == trial.null.others
 
     def null_positions(self, trial: Trial) -> Places:
         """(M,) the random rationales that the trial is compared with: their places among the draws
@@ -131,7 +104,7 @@ class Experiment:
         every: Places = np.arange(len(drawn.subsets))
         if self.tokenized.variant.distinct:
             every = every[every != drawn.place(trial.rationale)]
-        return every[: self.limits[trial.explanation.name]]
+        return every[: self.draws]
 
     def null_subsets(self, trial: Trial) -> list[Subset]:
         """The random rationales that a trial is compared with."""
@@ -147,10 +120,8 @@ class Experiment:
         return float(np.mean(known[:count]))
 
     def common_positions(self, first: Trial, second: Trial) -> Places:
-        """Those of the first blocks of two trials of one null."""
-        block = self.design.first
-        ours, theirs = (self.null_positions(trial)[:block] for trial in (first, second))
-        return np.intersect1d(ours, theirs)
+        """Those of both of two trials of one null."""
+        return np.intersect1d(self.null_positions(first), self.null_positions(second))
 
     def null(
         self, operator: Operator, trial: Trial, places: Places, aspect: Aspect = "sufficiency"
@@ -204,6 +175,11 @@ class Experiment:
         if kept is None or aspect == "sufficiency":
             return kept
         return self.tokenized.full - kept
+
+    def without(self, operator: Operator, trial: Trial) -> Floats:
+        """(M + 1,) P of the target without the rationale, then without each random one."""
+        null = self.null(operator, trial, self.null_positions(trial), "necessity")
+        return self.tokenized.full - np.array([self.observed(operator, trial, "necessity"), *null])
 
     def empty(self, operator: Operator) -> float | None:
         """s(empty), or None where the model cannot read nothing."""
@@ -286,23 +262,17 @@ class Experiment:
             random = random_of(request, "subsets", null.size)
             return variant.stream(request.seed, random, len(self.tokenized.eligible), null.size)
         random = random_of(request, "null", *null.key)
-        first = request.most_draws if self.anytime else self.design.first
-        return null.drawn(self._rankings, random, first, self.design.most)
+        return null.drawn(self._rankings, random, self.draws)
 
 
 class NullSamples:
     """Random rationales of one null, in the order of drawing, and where each stands first."""
 
-    def __init__(self, stream: Iterator[Subset]) -> None:
-        self._stream = stream
-        self.subsets: list[Subset] = []
+    def __init__(self, subsets: list[Subset]) -> None:
+        self.subsets = subsets
         self._place: dict[Subset, int] = {}
-
-    def draw(self, most: int) -> None:
-        """So many in all, if there are so many."""
-        for subset in check_each(islice(self._stream, max(0, most - len(self.subsets)))):
-            self._place.setdefault(subset, len(self.subsets))
-            self.subsets.append(subset)
+        for place, subset in enumerate(subsets):
+            self._place.setdefault(subset, place)
 
     def place(self, subset: Subset) -> int:
         """Index of its first draw; the number of draws where there is none."""

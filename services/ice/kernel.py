@@ -51,7 +51,7 @@ def reading(sufficiency: Verdict | None, necessity: Verdict | None, direction: i
     sides = {sufficiency, necessity}
     if None in sides:
         return "undefined"
-    if "undecidable" in sides:
+    if sides == {"undecidable"}:
         return "undecidable"
     if "anti-faithful" in sides:
         return "against"

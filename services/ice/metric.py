@@ -83,7 +83,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             return self.undefined(request, collected)
         tokenized, use = experiment.tokenized, collected.models[0]
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
-        tests = run_tests(experiment)
+        language = find_language(request.text, requested_language(request)).code
+        tests = run_tests(experiment, use.sha256, language)
         score, compared = _score(experiment, tests), comparisons(experiment)
         read = causal_readings(experiment, tests)
         distance = distance_of(experiment, use, collected.fluency)
@@ -184,16 +185,15 @@ def _chance(experiment: Experiment, tests: Sequence[IceTest]) -> IceChance | Non
     first = tests[0].null
     if first.draws == 0:
         return None
-    draws = first.draws if first.win_rate_draws is None else first.win_rate_draws
-    sd = None if first.sequential else _score_std(experiment, draws)
-    return IceChance(win_rate=kernel.WIN_RATE_OF_CHANCE, sd=sd, draws=draws)
+    sd = _score_std(experiment, first.draws)
+    return IceChance(win_rate=kernel.WIN_RATE_OF_CHANCE, sd=sd, draws=first.draws)
 
 
 def _score_std(experiment: Experiment, draws: int) -> float:
     if experiment.tokenized.variant.mean_of_operators:
         return ranks.chance_sd(draws)
     trial = experiment.trials[0]
-    places = experiment.null_positions(trial)[:draws]
+    places = experiment.null_positions(trial)
     pools = [
         [experiment.observed(operator, trial), *experiment.null(operator, trial, places)]
         for operator in experiment.tokenized.request.operators

@@ -40,7 +40,6 @@ from services.ice.explanations import (
 )
 from services.ice.kernel import Floats
 from services.ice.operators import Operators, Pool, operators_of, pool_examples, pool_of
-from services.ice.randomization_test import names_to_extend
 from services.ice.variants import VARIANTS
 from services.ice.words import WordReading, no_words, read_words, rows_of
 from shared.contracts.calls import (
@@ -57,7 +56,6 @@ from shared.contracts.judgement import Judgement, Unread, mass_warnings, text_cu
 from shared.contracts.labels import predict_label
 from shared.contracts.messages import ModelKind, ModelUse
 from shared.contracts.request_cost import Work, WorkLimit
-from shared.models.catalogue.catalogue import SERVER
 from shared.models.ports import Judge, models
 from shared.process.settings import settings
 from shared.queue.job_context import check_each
@@ -78,8 +76,6 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | U
         places = [place for place, own in enumerate(names) if own == name]
         model = models().judge(name)
         asked = [requests[place] for place in places]
-        if model.use.device == SERVER:
-            asked = [request.at_server() for request in asked]
         experiments = _experiments(asked, model, name)
         done |= {
             place: (one, _use(one, requests[place], model))
@@ -264,14 +260,10 @@ def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators
 
 
 def _score(experiments: Sequence[Experiment], model: Judge) -> dict[int, Unread]:
-    """Ask until nothing is missing. Of an experiment with a P that was not read, why: by its id."""
+    """Ask for all scores. Of an experiment with a P that was not read, why: by its id."""
     unread: dict[int, Unread] = {}
-    left = list(experiments)
-    while left:
-        for part, answers in _predict(left, model):
-            _take(part, answers, unread)
-        read = [one for one in left if id(one) not in unread]
-        left = [one for one in read if one.draw_more(names_to_extend(one))]
+    for part, answers in _predict(experiments, model):
+        _take(part, answers, unread)
     return unread
 
 

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
+from typing import cast
 
 import numpy as np
 
@@ -77,18 +78,21 @@ class NullSpace:
         return self.kind, *self.shape
 
     @property
+    def longest(self) -> int:
+        """Return how many units the longest passage has, of `spans`."""
+        return max(length for lengths in self.shape for length in cast(tuple[int, ...], lengths))
+
+    @property
     def others(self) -> int:
         """How many placements there are besides the observed one."""
         return self.space.count - 1
 
-    def drawn(
-        self, rankings: Rankings, random: np.random.Generator, first: int, most: int
-    ) -> Iterator[Subset]:
+    def drawn(self, rankings: Rankings, random: np.random.Generator, most: int) -> Iterator[Subset]:
         """Placements in uniform order, each once, the observed one among them; by rank where there
-        are no more than `first` others. A longer draw only adds."""
+        are no more than `most` others."""
         if self.choice is not None:
-            return rankings.distinct(self.space, self.choice, first, most)
-        return map(self.tokens_of, placed(self.space, random, first))
+            return rankings.distinct(self.space, self.choice, most)
+        return map(self.tokens_of, placed(self.space, random, most))
 
     def tokens_of(self, units: Places) -> Subset:
         return tuple(place for unit in units for place in self.units[unit])
@@ -297,7 +301,8 @@ class TextUnits:
             return False
         tokens, eligible = self.tokenized.tokens, self.tokenized.eligible
         start, before = tokens.starts[eligible[place]], tokens.ends[eligible[place - 1]]
-        touch = start is not None and start == before
+        # a token of some models begins with the space before its word
+        touch = start is not None and start == before and not self._text(place)[start].isspace()
         return touch and not (self._is_separate(place) or self._is_separate(place - 1))
 
     def _is_separate(self, place: int) -> bool:
@@ -307,9 +312,14 @@ class TextUnits:
     def _text_between(self, first: int, last: int) -> str:
         """The text from one token to another."""
         tokens, eligible = self.tokenized.tokens, self.tokenized.eligible
+        return self._text(first)[
+            tokens.starts[eligible[first]] : tokens.ends[eligible[last]]
+        ].strip()
+
+    def _text(self, place: int) -> str:
+        """Return the text that a token is of."""
         request = self.tokenized.request
-        text = request.text_pair or "" if self._part(first) == "text_pair" else request.text
-        return text[tokens.starts[eligible[first]] : tokens.ends[eligible[last]]].strip()
+        return request.text_pair or "" if self._part(place) == "text_pair" else request.text
 
 
 def _group_by_part(parts: Sequence[Part]) -> list[list[int]]:

@@ -240,8 +240,7 @@ def _null_text(report: IceResult, test: IceTest) -> str:
     tokens = f"{test.tokens} {report.unit}{'' if test.tokens == 1 else 's'}"
     if test.null.exact:
         return f"all {test.null.draws} other rationales of {tokens}: an exact test"
-    ending = ", enough to tell" if test.stopped_early else ""
-    return f"{test.null.draws} random rationales of {tokens}{ending}"
+    return f"{test.null.draws} random rationales of {tokens}"
 
 
 def _reasons(report: IceResult, test: IceTest) -> Iterator[str]:

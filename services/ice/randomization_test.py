@@ -1,20 +1,20 @@
 """The randomization test: each explanation at each budget under each operator, against random ones.
 
-Source: arXiv:2603.18579, Algorithm 1; draws in two stages: Besag & Clifford (1991), looked at twice
-(shared.statistics.draws); anytime: Fischer & Ramdas (2024).
+Source: arXiv:2603.18579, Algorithm 1.
 
 Corrections for the tests of one request: max-T over an explanation's budgets, operators and aspects
-(Westfall & Young 1993), since random rankings are nested over budgets and shared by operators;
-Bonferroni where the first block of draws settles every test; then Holm (1979) over explanations.
+(Westfall & Young 1993), since random rankings are nested over budgets and shared by operators; then
+Holm (1979) over explanations. Max-T is exact where all tests read the same draws, so they are made
+at once: a stop by what some of them show would have to be paid by Bonferroni.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from services.ice import kernel
 from services.ice.experiment import Experiment, Trial
@@ -30,24 +30,20 @@ from services.ice.report import (
     Verdict,
 )
 from shared.queue.job_context import check_each
+from shared.reports.short_texts import calibrated_fields
 from shared.statistics import ranks
-from shared.statistics.families import holm, holm_over_families, max_t_in_stages
+from shared.statistics.families import holm_over_families, max_t
 
 
 def _max_t(
     experiment: Experiment, family: Sequence[TestInput], raw: Sequence[float]
 ) -> list[float]:
+    """Return p corrected for all tests of one explanation, at least as large as each one's own."""
     if len(raw) < 2:
         return list(raw)
-    made = experiment.limits[family[0].trial.explanation.name]
-    found = max_t_in_stages(
-        joint_scores(experiment, family),
-        raw,
-        settled=made < experiment.design.most
-        and not all(experiment.exact(one.trial) for one in family),
-        both_sides=experiment.tokenized.request.alternative == "two-sided",
-    )
-    return [float(p) for p in found]
+    both_sides = experiment.tokenized.request.alternative == "two-sided"
+    found = max_t(joint_scores(experiment, family), both_sides=both_sides)
+    return [float(p) for p in np.maximum(found, raw)]
 
 
 def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
@@ -56,9 +52,8 @@ def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
     if len({one.trial.null.key for one in family}) == 1:
         nulls = [one.null for one in family]
     else:
-        count = experiment.limits[family[0].trial.explanation.name]
         nulls = [
-            experiment.ranking_scores(one.operator, one.trial, one.aspect, count)
+            experiment.ranking_scores(one.operator, one.trial, one.aspect, experiment.draws)
             for one in family
             if one.operator != "mean"
         ]
@@ -66,34 +61,26 @@ def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
     return np.array([[own, *null] for own, null in zip(observed, nulls, strict=True)])
 
 
-Bools = NDArray[np.bool_]
-
 MOST_PLACEMENTS = 10**15  # more are not counted to the reader
+HATEFUL, DECIDING = "hateful", 0.5  # the label of the measured other posts, and P from which it is
 
 
-def run_tests(experiment: Experiment) -> tuple[IceTest, ...]:
+def run_tests(
+    experiment: Experiment, sha256: str | None = None, language: str = ""
+) -> tuple[IceTest, ...]:
     """By trial, then by aspect, then by operator; then their mean, where the variant has one and
-    there are two."""
+    there are two. sha256: of the model's weights. language: of the text."""
     inputs = [
         _inputs_of(experiment, explanation) for explanation in check_each(experiment.explanations)
     ]
     measured = [[_p_values(experiment, one) for one in own] for own in inputs]
     adjusted = iter(_adjusted(experiment, inputs, measured))
-    return tuple(
-        _test(experiment, one, numbers, next(adjusted))
-        for own, found in zip(inputs, measured, strict=True)
-        for one, numbers in zip(own, found, strict=True)
-    )
-
-
-def names_to_extend(experiment: Experiment) -> set[str]:
-    """The explanations whose tests more draws could still decide."""
-    return {
-        explanation.name
-        for explanation in check_each(experiment.explanations)
-        if experiment.limits[explanation.name] < experiment.design.most
-        and _needs_more_samples(experiment, explanation)
-    }
+    found = []
+    for own, several in zip(inputs, measured, strict=True):
+        for one, tails in zip(own, several, strict=True):
+            calibrated = _calibrated(experiment, one, sha256, language)
+            found.append(_test(experiment, one, tails, next(adjusted), calibrated))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -113,12 +100,10 @@ class TestInput:
 
 @dataclass(frozen=True)
 class Tails:
-    """Both one-sided p-values, and the draws that they rest on."""
+    """Both one-sided p-values."""
 
     above: float
     below: float
-    draws: int
-    ended: bool  # before all draws were made
 
     def raw(self, alternative: str) -> float:
         both = ranks.two_sided(self.above, self.below)
@@ -163,53 +148,14 @@ def _mean(trial: Trial, by_operator: Sequence[TestInput]) -> TestInput:
     return TestInput(trial, "mean", aspect, float(np.mean(observed)), null)
 
 
-def _needs_more_samples(experiment: Experiment, explanation: TestedExplanation) -> bool:
-    """Whether a tail of a test is open; of one whose placements were all drawn, where max-T over
-    all tests of the explanation needs more of the others."""
-    inputs = [one for one in _inputs_of(experiment, explanation) if one.defined]
-    drawing = [one for one in inputs if not experiment.exact(one.trial)]
-    if experiment.anytime:
-        return not all(_p_values(experiment, one).ended for one in drawing)
-    tails = [t for one in inputs for t in _compare_null(experiment, one)[: _sides(experiment)]]
-    return bool(drawing) and not all(map(experiment.design.settled, tails))
-
-
-def _compare_null(experiment: Experiment, one: TestInput) -> tuple[Bools, Bools]:
-    """(M,) whether each draw is as high as the observed, and whether it is as low."""
-    observed, tie = one.observed or 0.0, experiment.tokenized.variant.tie
-    gap = one.null - observed
-    return gap >= -tie, gap <= tie
-
-
 def _p_values(experiment: Experiment, one: TestInput) -> Tails:
-    """Undefined tests have p 1 of no draws."""
-    if not one.defined:
-        return Tails(1.0, 1.0, 0, ended=False)
-    above, below = _compare_null(experiment, one)
-    if experiment.anytime and not experiment.exact(one.trial):
-        return _anytime(experiment, above, below)
-    design = experiment.design
-    made = one.null.size
-    ended = made <= design.first < design.most and not experiment.exact(one.trial)
-    return Tails(design.p_value(above), design.p_value(below), made, ended)
-
-
-def _anytime(experiment: Experiment, above: Bools, below: Bools) -> Tails:
-    """As far as the test goes: to its verdict, or to where none can come any more."""
-    most, level = experiment.design.most, _anytime_level(experiment)
-    high, low = (ranks.anytime_tail(tail, most, level) for tail in (above, below))
-    looked = [high, low][: _sides(experiment)]
-    decided = [one.stopped for one in looked if one.rejected]
-    stop = min(decided, default=max(one.stopped for one in looked))
-    ended = bool(decided) or all(one.final for one in looked)
-    return Tails(high.p_value(stop), low.p_value(stop), stop, ended)
-
-
-def _anytime_level(experiment: Experiment) -> float:
-    """Of one tail of one test, so that Holm over all tests can reject."""
-    request = experiment.tokenized.request
-    tests = len(experiment.trials) * len(request.operators) * len(request.aspects)
-    return request.alpha / tests / _sides(experiment)
+    """Undefined tests have p 1."""
+    if one.observed is None or not one.defined:
+        return Tails(1.0, 1.0)
+    tie = experiment.tokenized.variant.tie
+    above = ranks.p_value(one.observed, one.null, tie)
+    below = ranks.p_anti(one.observed, one.null, tie)
+    return Tails(above or 1.0, below or 1.0)
 
 
 def _sides(experiment: Experiment) -> int:
@@ -219,29 +165,52 @@ def _sides(experiment: Experiment) -> int:
 def _adjusted(
     experiment: Experiment, inputs: list[list[TestInput]], measured: list[list[Tails]]
 ) -> list[float | None]:
-    """Corrected p of every test in order; None: undefined, or not corrected in this variant.
-
-    Draws that end by themselves are no common sample: there it is Holm over all tests.
-    """
+    """Corrected p of every test in order; None: undefined, or not corrected in this variant."""
     pairs = [list(zip(*both, strict=True)) for both in zip(inputs, measured, strict=True)]
     if not experiment.tokenized.variant.corrected:
         return [None for own in pairs for _ in own]
     known = [[(one, tails) for one, tails in own if one.defined] for own in pairs]
     alternative = experiment.tokenized.request.alternative
     raw = [[tails.raw(alternative) for _, tails in own] for own in known]
-    if experiment.anytime:
-        adjusted = iter(holm([p for own in raw for p in own]))
-    else:
-        families = [
-            _max_t(experiment, [one for one, _ in own], p_values)
-            for own, p_values in zip(known, raw, strict=True)
-            if own
-        ]
-        adjusted = iter([p for family in holm_over_families(families) for p in family])
+    families = [
+        _max_t(experiment, [one for one, _ in own], p_values)
+        for own, p_values in zip(known, raw, strict=True)
+        if own
+    ]
+    adjusted = iter([p for family in holm_over_families(families) for p in family])
     return [next(adjusted) if one.defined else None for own in pairs for one, _ in own]
 
 
-def _test(experiment: Experiment, one: TestInput, tails: Tails, adjusted: float | None) -> IceTest:
+def _calibrated(
+    experiment: Experiment, one: TestInput, sha256: str | None, language: str
+) -> dict[str, Any]:
+    """The p that rests on other posts, where this text has too few placements for an exact one.
+
+    One test decides there, of what the removal of a quoted passage costs, so that nothing is
+    corrected. The passages of the other posts were masked, not deleted: they stand out somewhat
+    more, so that the test errs on the careful side.
+    """
+    tokenized, null = experiment.tokenized, one.trial.null
+    request = tokenized.request
+    alone = len(experiment.trials) == 1 and request.operators == ("delete",)
+    is_passage = null.kind == "spans" and not null.split and request.text_pair is None
+    is_hateful = tokenized.labels[tokenized.target] == HATEFUL and tokenized.full >= DECIDING
+    few = experiment.exact(one.trial) and _attainable_p(experiment, one.trial) > request.alpha
+    is_asked = one.aspect == "necessity" and request.alternative == "greater"
+    in_tokens = tokenized.words is None
+    if not (one.defined and alone and is_passage and is_hateful and few and is_asked and in_tokens):
+        return {}
+    without = experiment.without("delete", one.trial)
+    return calibrated_fields(without, null.longest, sha256, language)
+
+
+def _test(
+    experiment: Experiment,
+    one: TestInput,
+    tails: Tails,
+    adjusted: float | None,
+    calibrated: Mapping[str, Any],
+) -> IceTest:
     observed = one.observed
     if observed is None or not one.defined:
         exact = experiment.exact(one.trial)
@@ -255,41 +224,43 @@ def _test(experiment: Experiment, one: TestInput, tails: Tails, adjusted: float 
             p_anti=None,
             p_two_sided=None,
             verdict=None,
-            stopped_early=False,
             null=IceNull(
                 draws=0,
                 exact=exact,
-                sequential=False,
                 kind=one.trial.null.kind,
                 placements=0 if exact else None,
             ),
         )
-    null, variant = one.null[: tails.draws], experiment.tokenized.variant
-    first = null if experiment.anytime else null[: experiment.design.first]
+    null, variant = one.null, experiment.tokenized.variant
     effect = kernel.effect(observed, null, variant.ddof)
     return IceTest(
         **_common_fields(experiment, one),
-        win_rate=ranks.win_rate(observed, first, variant.tie),
-        strict_win_rate=ranks.strict_win_rate(observed, first, variant.tie),
-        tie_rate=ranks.tie_rate(observed, first, variant.tie),
+        win_rate=ranks.win_rate(observed, null, variant.tie),
+        strict_win_rate=ranks.strict_win_rate(observed, null, variant.tie),
+        tie_rate=ranks.tie_rate(observed, null, variant.tie),
         effect=variant.zero_effect if effect is None else effect,
         p_value=tails.above,
         p_anti=tails.below,
         p_two_sided=ranks.two_sided(tails.above, tails.below),
         p_adjusted=adjusted,
-        verdict=_verdict(experiment, one.trial, tails, adjusted),
-        stopped_early=tails.ended,
-        null=_null(experiment, one, tails, first.size),
+        verdict=_verdict(experiment, one.trial, tails, adjusted, calibrated.get("p_calibrated")),
+        null=_null(experiment, one, tails, calibrated),
     )
 
 
-def _verdict(experiment: Experiment, trial: Trial, tails: Tails, adjusted: float | None) -> Verdict:
+def _verdict(
+    experiment: Experiment,
+    trial: Trial,
+    tails: Tails,
+    adjusted: float | None,
+    calibrated: float | None,
+) -> Verdict:
     request = experiment.tokenized.request
-    level = request.alpha
-    if experiment.anytime and not experiment.exact(trial):
-        level = _sides(experiment) * _anytime_level(experiment)
-    if experiment.tokenized.variant.corrected and _attainable_p(experiment, trial) > level:
-        return "undecidable"
+    too_few = _attainable_p(experiment, trial) > request.alpha
+    if too_few and experiment.tokenized.variant.corrected:
+        if calibrated is None:
+            return "undecidable"
+        return kernel.verdict(calibrated, request.alpha, upwards=True)
     p = tails.raw(request.alternative) if adjusted is None else adjusted
     upwards = request.alternative == "greater" or tails.above < tails.below
     return kernel.verdict(p, request.alpha, upwards=upwards)
@@ -297,17 +268,15 @@ def _verdict(experiment: Experiment, trial: Trial, tails: Tails, adjusted: float
 
 def _attainable_p(experiment: Experiment, trial: Trial) -> float:
     """The least p that could have come."""
-    sides, most = _sides(experiment), experiment.design.most
-    if experiment.anytime and not experiment.exact(trial):
-        greatest = ranks.anytime_evidence(0, most, _anytime_level(experiment))
-        return min(1.0, sides / greatest)
+    sides, most = _sides(experiment), experiment.draws
     distinct = experiment.tokenized.variant.distinct
     return ranks.attainable_p(min(most, trial.null.others) if distinct else most, sides=sides)
 
 
-def _null(experiment: Experiment, one: TestInput, tails: Tails, first: int) -> IceNull:
-    """first: draws that the win rate rests on."""
-    trial, null, variant = one.trial, one.null[: tails.draws], experiment.tokenized.variant
+def _null(
+    experiment: Experiment, one: TestInput, tails: Tails, calibrated: Mapping[str, Any]
+) -> IceNull:
+    trial, null, variant = one.trial, one.null, experiment.tokenized.variant
     known = trial.null.others <= MOST_PLACEMENTS and not trial.null.sampled
     return IceNull(
         kind=trial.null.kind,
@@ -320,11 +289,11 @@ def _null(experiment: Experiment, one: TestInput, tails: Tails, first: int) -> I
         p_two_sided=ranks.two_sided(tails.above, tails.below),
         attainable_p=_attainable_p(experiment, trial),
         draws=null.size,
-        win_rate_draws=first,
-        exact=experiment.complete(trial) and null.size == trial.null.others,
-        sequential=experiment.anytime and not experiment.exact(trial),
+        win_rate_draws=null.size,
+        exact=experiment.exact(trial),
         ties=ranks.tie_rate(one.observed or 0.0, null, variant.tie),
         **ranks.null_summary(null, variant.ddof),
+        **calibrated,
     )
 
 

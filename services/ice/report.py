@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.calls import Part
 from shared.contracts.messages import Count, Evidence, Message, Report, Variant, Word
-from shared.contracts.null_report import Null
+from shared.contracts.null_report import CalibratedNull
 from shared.contracts.reports import Interval, ValueHistogram
 
 Of = Literal["text", "text_pair"]
@@ -76,7 +76,7 @@ class IceScores(Message):
     )
 
 
-class IceNull(Null):
+class IceNull(CalibratedNull):
     """What random rationales of the same kind score: probabilities of the target label (variants
     paper and reference: NSR)."""
 
@@ -98,9 +98,6 @@ class IceNull(Null):
     )
     sd: float | None = Field(
         default=None, description="n - 1 (variants paper and reference: n); null if undefined"
-    )
-    sequential: bool = Field(
-        description="whether the win rate's draws were ended by what they showed (`stop: anytime`)"
     )
 
 
@@ -131,14 +128,13 @@ class IceTest(Message):
     p_two_sided: Share | None = Field(description="twice the smaller, at most 1")
     p_adjusted: Share | None = Field(
         default=None,
-        description="corrected for all tests of the request: max-T over an explanation's own "
-        "(Bonferroni where the first draws settle them all), Holm over explanations; null in "
-        "variants paper and reference",
+        description="corrected for all tests of the request: max-T over an explanation's own, Holm "
+        "over explanations; null in variants paper and reference",
     )
     verdict: Verdict | None = Field(
         description="at level alpha, by `p_adjusted` (variants paper and reference: "
         "`p_two_sided`); `undecidable`: `null.attainable_p` is above alpha, so that no other "
-        "could have come"
+        "could have come. Of necessity, with few placements, by `null.p_calibrated`"
     )
     drop: float | None = Field(
         default=None,
@@ -148,7 +144,6 @@ class IceTest(Message):
         "test s(x) - s(x without r)",
     )
     nsr: float | None = Field(description="Eq. 1; null where |s(x) - s(empty)| < epsilon")
-    stopped_early: bool = Field(description="whether fewer draws than allowed settled it")
     scores: IceScores | None = Field(description="null for operator `mean`")
     null: IceNull
 
@@ -311,7 +306,7 @@ class IceChance(Message):
     sd: float | None = Field(
         description="standard deviation of the score: over random rationales, of the mean over "
         "operators of their mid-ranks; of one operator without ties √((M+2)/(12M)). Variants "
-        "paper and reference: that. Null where M was decided by what the draws showed"
+        "paper and reference: that"
     )
     draws: int = Field(description="M")
 
@@ -453,7 +448,7 @@ class IceConfigurationResult(Message):
     omnibus_z: float | None = Field(
         default=None,
         description="is any explanation better or worse than random? (mean - 1/2) / its exact sd "
-        "if all were random; null where draws could repeat or ended by what they showed",
+        "if all were random; null where draws could repeat",
     )
     omnibus_p: Share | None = Field(default=None, description="of omnibus_z, two-sided")
     effect: Interval = Field(

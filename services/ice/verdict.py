@@ -146,7 +146,7 @@ def _min_p(report: IceResult, test: IceTest) -> float | None:
     if test.verdict == "undecidable":
         return test.null.attainable_p
     level = alpha(report)
-    if test.verdict != "inconclusive" or level is None or test.stopped_early:
+    if test.verdict != "inconclusive" or level is None:
         return None
     if test.p_adjusted is not None:  # variant robust calls these tests undecidable
         return None
@@ -156,8 +156,8 @@ def _min_p(report: IceResult, test: IceTest) -> float | None:
 
 def _spread(test: IceTest) -> str:
     """Of this one test without ties: √((M + 2) / (12 M))."""
-    draws = test.null.win_rate_draws or test.null.draws
-    if test.null.sequential or not draws:
+    draws = test.null.draws
+    if not draws:
         return ""
     return f" ± {significant(math.sqrt((draws + 2) / (12 * draws)), 2)}"
 
@@ -209,16 +209,23 @@ def _beats(report: IceResult) -> Check:
     test = next(iter(report.components.tests), None)
     if test is None or test.verdict is None or report.score is None:
         return undefined(BEATS, report, "score") or not_tested(BEATS, "too-few-rivals", NOTHING)
-    if test.verdict == "undecidable":
-        return inconclusive(BEATS, "too-few-rivals", sentence(report, test))
     reading = report.reading
+    if test.verdict == "undecidable" and reading in (None, "undecidable"):
+        return inconclusive(BEATS, "too-few-rivals", sentence(report, test))
     if reading is None or reading in ("undecidable", "undefined"):
         supports, contradicts = test.verdict == "faithful", test.verdict == "anti-faithful"
         said = sentence(report, test)
     else:
         supports, contradicts, said = reading in SUPPORTING, reading == "against", READINGS[reading]
+        said += _calibration(report)
     if supports:
         return passed(BEATS, said)
     if contradicts:
         return failed(BEATS, "worse-than-random", said)
     return inconclusive(BEATS, "no-clear-difference", said)
+
+
+def _calibration(report: IceResult) -> str:
+    """Return what the verdict of a text with few places rests on, or an empty text."""
+    found = [p for test in report.components.tests if (p := test.null.p_calibrated) is not None]
+    return f" (p = {significant(found[0])}, calibrated on other posts.)" if found else ""

@@ -5,7 +5,7 @@ One for every metric; drawn and computed by `shared.statistics`. Pydantic only.
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -85,4 +85,36 @@ class Null(Message):
     )
     histogram: Histogram | None = Field(
         default=None, description="of the draws' scores, in 20 equal bins; null without draws"
+    )
+
+
+class Calibration(Message):
+    """The other texts that `p_calibrated` rests on. It holds on average over texts: for a given
+    text its size may be larger or smaller."""
+
+    basis: Literal["other posts"] = "other posts"
+    posts: Count = Field(
+        description="passages of other posts, single words if the explanation's are"
+    )
+    least_placements: Count = Field(description="the fewest other placements that they have")
+    most_placements: Count = Field(description="the most")
+    standing: float = Field(
+        description="(fall of the log odds - mean) / (standard deviation + 0.1), over the "
+        "explanation's words and all other placements: how far its words stand out"
+    )
+    p_anti: PValue = Field(description="the other side: how often one stands out as little")
+
+
+class CalibratedNull(Null):
+    """A null with few placements can be compared with those of other texts."""
+
+    p_calibrated: PValue | None = Field(
+        default=None,
+        description="where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how "
+        "often a random passage of another post stands out as far among its placements. Valid on "
+        "average over posts (`calibration`); in English, of posts that the judge calls hateful, "
+        "and of judges that have it measured",
+    )
+    calibration: Calibration | None = Field(
+        default=None, description="what `p_calibrated` rests on; null without it"
     )

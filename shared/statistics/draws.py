@@ -1,16 +1,9 @@
-"""Draws without replacement from placements, and how many of them a test takes.
-
-The rule of two stages: a tail is settled by the first block of draws where enough of them reach
-it; else the draws go on to the most. It is the sequential p-value of Besag & Clifford (1991),
-Biometrika 78, looked at twice; the proof asks for exchangeability only, so it holds for draws
-without replacement. The win rate rests on the first block alone, so that the stop does not bias it.
-"""
+"""Draws without replacement from placements."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import count, islice, repeat
+from itertools import count, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,42 +17,8 @@ from shared.statistics.placements import (
     Runs,
 )
 
-Bools = NDArray[np.bool_]
-
 PERMUTED = 20_000  # so many or fewer placements: a permutation of all ranks is drawn
 BLOCK = 64  # rankings drawn at a time; part of the definition of the draws
-
-
-@dataclass(frozen=True)
-class TwoStages:
-    """first: draws that everything begins with. most: where they end. exceedances: draws at least
-    as extreme as the observed that settle a tail within the first block."""
-
-    first: int = 199
-    most: int = 999
-    exceedances: int = 10
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.first <= self.most or self.exceedances < 1:
-            raise ValueError("draws go from `first` up to `most`, exceedances from 1")
-
-    def settled(self, extreme: Bools) -> bool:
-        """Whether p of the first block is over exceedances / (first + 1): of a whole block, whether
-        so many draws reach the tail; of fewer placements, whether as large a share does.
-
-        extreme: (l,) whether each draw so far, in their order, reaches the tail.
-        """
-        block = extreme[: self.first]
-        reached = 1 + int(np.count_nonzero(block))
-        return reached * (1 + self.first) > self.exceedances * (1 + block.size)
-
-    def p_value(self, extreme: Bools) -> float:
-        """Of one tail, with the +1, (0, 1]; of the first block where that settles it.
-
-        extreme: (l,) whether each draw is at least as extreme as the observed, in their order.
-        """
-        read = extreme[: self.first] if self.settled(extreme) else extreme
-        return float((1 + np.count_nonzero(read)) / (1 + read.size))
 
 
 def placed(space: Placements, random: np.random.Generator, first: int) -> Iterator[Places]:
@@ -142,23 +101,12 @@ class Rankings:
             self._blocks.append(np.argsort(keys, axis=1, kind="stable").astype(np.uint32))
         return tuple(self._blocks[number][row].tolist())
 
-    def distinct(
-        self, space: Placements, choice: Choice, first: int, most: int
-    ) -> Iterator[Places]:
-        """Distinct subsets in the order of the rankings: `first` and one more, since one of them
-        may be the observed.
-
-        space: of the subsets. Where it has no more than `first` besides one: all, by rank; no more
-        than `most`: behind the first block the rest by rank, since rankings repeat ever more.
-        """
-        every = map(space.at, range(space.count))
-        if space.count - 1 <= first:
-            yield from every
-            return
-        new = _once((choice(self[place]) for place in count()), set())
-        head = list(islice(new, first + 1))
-        yield from head
-        yield from _once(every, set(head)) if space.count - 1 <= most else new
+    def distinct(self, space: Placements, choice: Choice, most: int) -> Iterator[Places]:
+        """Return distinct subsets in the order of the rankings, or all by rank where there are no
+        more than `most` besides one. space: of the subsets."""
+        if space.count - 1 <= most:
+            return map(space.at, range(space.count))
+        return _once((choice(self[place]) for place in count()), set())
 
 
 def first_units(size: int) -> Choice:
@@ -186,8 +134,3 @@ def _once(placed: Iterable[Places], seen: set[Places]) -> Iterator[Places]:
         if one not in seen:
             seen.add(one)
             yield one
-
-
-def goes_on(design: TwoStages, tails: Sequence[Bools]) -> bool:
-    """Whether some tail is not settled by the first block."""
-    return not all(design.settled(tail) for tail in tails)

@@ -47,30 +47,6 @@ def max_t(scores: Floats, *, both_sides: bool = True) -> Floats:
     return np.asarray(reached.mean(axis=1))
 
 
-def max_t_in_stages(
-    scores: Floats, raw: Sequence[float], *, settled: bool, both_sides: bool = True
-) -> Floats:
-    """(T,) p-values adjusted for all T tests, each at least its raw one, (0, 1].
-
-    scores: (T, M + 1) of all draws that were made, as in `max_t`. raw: (T,) p of each test alone,
-    by the rule of two stages. settled: whether the first block settled every tail of every test, so
-    that it is all there is; then Bonferroni, else max-T over all draws.
-
-    Valid at every level t. Say that a block settles the tails whose p there is over c. Up to
-    2 c T (one side: c T) Bonferroni gives no p, so that only max-T over all draws can be at most t.
-    Above it, whoever goes on has a raw p of the first block of at most 2 c <= t / T: what is at
-    most t lies in what Bonferroni over the first block would call so.
-
-    Deviates: specified as max-T looked at twice, each maximum settled by its own count in the first
-    block. Mean and sd of a block move the order of maxima: what is rare among all draws need not be
-    so among the first, least of all where scores crowd at the ends of a range (size .004 for .05).
-    """
-    alone = np.asarray(raw, dtype=np.float64)
-    if settled:
-        return np.minimum(1.0, alone.size * alone)
-    return np.maximum(max_t(scores, both_sides=both_sides), alone)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjusted p-values, in the order given, each at least as large as it was, at most 1."""
     found = finite(p_values)

@@ -6,6 +6,7 @@ P(the next one does) = (s + 1) / (l + 2) after s of l draws, with or without rep
 size of the rule is exact, by dynamic programming (Jennison & Turnbull, Group Sequential Methods,
 2000, chapter 2). p is that of stage-wise order: an earlier "yes" is more extreme than a later one,
 an earlier "no" less; p is uniform on the outcomes of the rule, and at most the level for a "yes".
+The p of the other side is of the same outcome, in the opposite order.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shared.statistics import ranks
 
 LEVEL = 0.05
 LOOKS = (19, 39, 79, 139)  # draws at which the test may stop
@@ -93,9 +96,30 @@ class GroupSequential:
         """Return the p of stage-wise order, (0, 1]."""
         return self._p_values[outcome]
 
+    def tails(self, observed: float, null: ranks.Floats) -> tuple[float, float] | None:
+        """Return p and the p of the other side, which add up to more than 1; None if the test
+        needs more draws. Ties count against both sides.
+
+        null: (l,) scores of the draws, in their order.
+        """
+        outcome = self.stopped(ranks.reaching(observed, null))
+        if outcome is None:
+            return None
+        above = ~ranks.reaching(-observed, -null[: outcome[0]])
+        without_ties = self.stopped(above)
+        p_anti = 1.0
+        if without_ties is not None:
+            mass = self._masses[without_ties]
+            p_anti = min(1.0, round(1 - self._p_values[without_ties] + mass, DIGITS))
+        return self._p_values[outcome], p_anti
+
+    @cached_property
+    def _masses(self) -> Mapping[Outcome, float]:
+        return self.outcomes(None)
+
     @cached_property
     def _p_values(self) -> Mapping[Outcome, float]:
-        masses = self.outcomes(None)
+        masses = self._masses
 
         def place(outcome: Outcome) -> tuple[bool, int, int]:
             yes = self._is_yes(outcome)

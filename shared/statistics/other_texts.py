@@ -17,6 +17,7 @@ import numpy as np
 
 from shared.statistics.ranks import TIE, Floats
 
+LEAST_ODDS = 1e-6  # P is kept this far from 0 and 1 before its log odds are taken
 SOFTENING = 0.1  # added to the deviation, so that values that hardly differ stand out little
 FEWEST_OTHERS = 4  # placements besides the observed one; with fewer of them nothing can stand out
 MOST_OTHERS = 18  # with more of them there is an exact p of .05
@@ -29,6 +30,15 @@ def standings(values: Floats) -> Floats:
     values: (M,) of all placements, the observed one among them; higher = better.
     """
     return np.asarray((values - np.mean(values)) / (np.std(values) + SOFTENING), dtype=np.float64)
+
+
+def removal_standings(without: Floats) -> Floats:
+    """Return how far the fall of the log odds stands out that each placement's removal brings.
+
+    without: (M,) P without each placement, [0, 1]; higher standing = larger fall.
+    """
+    kept = without.clip(LEAST_ODDS, 1 - LEAST_ODDS)
+    return standings(-np.log(kept / (1 - kept)))
 
 
 @dataclass(frozen=True)

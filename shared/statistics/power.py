@@ -1,70 +1,10 @@
-"""What a design can find: how often it gives a verdict, and what it costs. Exact binomial sums."""
+"""How many draws or texts a test needs for its power."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
-
-from shared.statistics.draws import TwoStages
-
-Probabilities = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class VerdictPower:
-    """verdict: how often the explanation is called better than random. goes_on: how often the
-    draws go on past the first block. draws: how many are made on average."""
-
-    verdict: float
-    goes_on: float
-    draws: float
-
-
-def verdict(
-    beat_rate: float | None, design: TwoStages, alpha: float = 0.05, *, sides: int = 2
-) -> VerdictPower:
-    """Of one test. sides: 2, each tail at alpha / 2, or 1, whose other tail keeps no draws going.
-
-    beat_rate: probability that the explanation beats a random one, [0, 1], ties none; None: it is
-    itself a random one, so that its beat rate is uniform.
-    """
-    tail = alpha / sides
-    first, later = design.first, design.most - design.first
-    counts = np.arange(first + 1)
-    losses = _losses(beat_rate, first)
-    open_tail = counts < design.exceedances
-    settled_p = np.where(open_tail, np.inf, (counts + 1) / (first + 1))
-    early = float(np.sum(losses[settled_p <= tail + 1e-12]))
-    most_losses = math.floor(tail * (design.most + 1) + 1e-9) - 1
-    late = sum(
-        float(losses[count]) * _at_most(most_losses - count, later, beat_rate, (count, first))
-        for count in range(min(design.exceedances, first + 1))
-    )
-    other_tail = (first - counts < design.exceedances) & (sides == 2)
-    goes_on = float(np.sum(losses[open_tail | other_tail])) if later else 0.0
-    return VerdictPower(early + late, goes_on, first + later * goes_on)
-
-
-def _losses(beat_rate: float | None, draws: int) -> Probabilities:
-    counts = np.arange(draws + 1)
-    if beat_rate is None:
-        return np.full(draws + 1, 1 / (draws + 1))
-    return np.asarray(stats.binom.pmf(counts, draws, 1 - beat_rate))
-
-
-def _at_most(losses: int, draws: int, beat_rate: float | None, seen: tuple[int, int]) -> float:
-    """P(so many losses or fewer in further draws), seen: losses among draws so far."""
-    if losses < 0:
-        return 0.0
-    if beat_rate is None:
-        lost, of = seen
-        return float(stats.betabinom.cdf(min(losses, draws), draws, lost + 1, of - lost + 1))
-    return float(stats.binom.cdf(losses, draws, 1 - beat_rate))
-
 
 MOST_DRAWS = 100_000  # that are planned with
 MOST_TEXTS = 10_000_000
@@ -76,8 +16,8 @@ def draws_needed(
 ) -> int | None:
     """The fewest draws with which a test of this beat rate reaches its power, up to `MOST_DRAWS`.
 
-    One block without stages. beat_rate: as `verdict`. None where it lies on the wrong side of
-    1 - alpha / sides, or where more draws would be needed.
+    beat_rate: probability that the explanation beats a random one, [0, 1], ties none. None where it
+    lies on the wrong side of 1 - alpha / sides, or where more draws would be needed.
     """
     tail = alpha / sides
     if beat_rate <= 1 - tail:

@@ -1,27 +1,24 @@
 """The rank of an observed score among scores of random ones: win rates and p-values.
 
-Source: Phipson & Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), for the +1; anytime p: Fischer &
-Ramdas (2024), arXiv:2401.07365. Pure functions; None is "undefined": there is no null. A score or a
-null that is not finite raises ValueError.
+Source: Phipson & Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), for the +1.
+Pure functions; None is "undefined": there is no null. A score or a null that is not finite raises
+ValueError.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 Floats = NDArray[np.float64]
 
 BINS = 20  # of a histogram
 DECILES = np.arange(1, 10) / 10
 TIE = 1e-12  # scores: equal in theory, unequal in floats
-ANYTIME_CUT = 0.9  # how much of its level an anytime-valid tail plans with
 
 
 def win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
@@ -143,48 +140,6 @@ def bin_counts(
     side: Literal["left", "right"] = "right" if closed == "left" else "left"
     places = np.searchsorted(np.asarray(edges[1:-1]), values, side=side)
     return tuple(np.bincount(places, minlength=len(edges) - 1).tolist())
-
-
-def anytime_evidence(exceedances: int, draws: int, level: float) -> float:
-    """How often a bet against the null has multiplied its stake, >= 0: a test martingale.
-
-    exceedances: draws at least as extreme as the observed. level: of this tail, (0, 1).
-
-    The likelihood ratio of a uniform prior on [0, c] against [0, 1], c = 0.9 level. The tail may
-    be rejected at any time, for ever, once it is at least 1 / level.
-    """
-    cut = ANYTIME_CUT * level
-    return float(binom.sf(exceedances, draws + 1, cut) / cut)
-
-
-@dataclass(frozen=True)
-class AnytimeTail:
-    """One tail, looked at after every draw."""
-
-    evidence: Floats  # (l,) the greatest so far, see `anytime_evidence`
-    stopped: int  # draws until it was rejected, or until nothing could reject it any more; else l
-    rejected: bool
-    final: bool  # further draws cannot change it
-
-    def p_value(self, draws: int) -> float:
-        """Valid at whatever draw one stops, (0, 1]; 1 before the first."""
-        return min(1.0, 1 / float(self.evidence[draws - 1])) if draws else 1.0
-
-
-def anytime_tail(extreme: NDArray[np.bool_], most: int, level: float) -> AnytimeTail:
-    """extreme: (l,) whether each draw is at least as extreme as the observed, in their order.
-
-    most: draws that can be made. level: of this tail.
-    """
-    cut = ANYTIME_CUT * level
-    seen, draws = np.cumsum(extreme), np.arange(1, extreme.size + 1)
-    evidence = np.maximum.accumulate(binom.sf(seen, draws + 1, cut) / cut)
-    decided = np.flatnonzero(evidence >= 1 / level)
-    hopeless = np.flatnonzero(binom.sf(seen, most + 1, cut) / cut < 1 / level)
-    if decided.size:
-        return AnytimeTail(evidence, int(decided[0]) + 1, rejected=True, final=True)
-    stopped = int(hopeless[0]) + 1 if hopeless.size else extreme.size
-    return AnytimeTail(evidence, stopped, rejected=False, final=bool(hopeless.size))
 
 
 def _ties(observed: float, null: Floats, tie: float) -> int:

@@ -107,19 +107,19 @@ def test_everything_goes_in_one_call_and_no_pair_twice() -> None:
     assert len(asked) > 120
 
 
-def test_a_second_call_is_about_what_the_first_draws_do_not_settle() -> None:
+def test_a_further_call_is_about_the_draws_of_the_next_look() -> None:
     def knows_cards(premise: str, hypothesis: str) -> list[float]:
         return [0.9, 0.06, 0.04] if "cards" in hypothesis and premise else [0.1, 0.1, 0.8]
 
-    for answer, draws, calls in ((always(0), 39, 1), (knows_cards, 40, 2)):
+    for answer, draws, calls in ((always(0), 19, 1), (knows_cards, 39, 2)):
         with bound(FakeJudge(answer)) as judge:
             report = score(ask(null="any", draws=40))
         null = report.counterfactuals[0].null
         assert null is not None
-        assert (null.draws, null.win_rate_draws, len(judge.calls)) == (draws, 39, calls)
+        assert (null.draws, null.win_rate_draws, len(judge.calls)) == (draws, 19, calls)
         asked = [pair for call in judge.calls for pair in call]
         assert len(asked) == len(set(asked))
-        assert null.attainable_p == pytest.approx(1 / 41)
+        assert null.attainable_p == pytest.approx(1 / 40)
 
 
 def test_the_model_s_own_label_costs_one_call_more() -> None:

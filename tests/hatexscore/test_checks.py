@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from services.hatexscore import metric
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from shared.contracts.messages import Check
 from shared.models.catalogue.checkpoint import PassageStandings
+from shared.reports import short_texts
 from shared.statistics.other_texts import standings
 from shared.statistics.seeds import generator
 from tests.hatexscore.fake import FakeClassifier, FakeSimilarity, bound
@@ -36,6 +36,7 @@ def check(report: HatexscoreResult, name: str) -> Check:
     return found
 
 
+@pytest.mark.usefixtures("other_posts")
 @pytest.mark.parametrize("text", [POST, SHORT])
 def test_the_right_words_hold_up_also_in_a_short_post(text: str) -> None:
     report = judged(text, ATTACK, "hateful")
@@ -168,7 +169,7 @@ def other_posts(monkeypatch: pytest.MonkeyPatch) -> None:
         for words in (1, 2)
         for _ in range(40)
     ]
-    monkeypatch.setattr(metric, "placement_standings", lambda _sha256, _language: tuple(rows))
+    monkeypatch.setattr(short_texts, "placement_standings", lambda *_: tuple(rows))
 
 
 def matter(text: str, quote: str) -> tuple[HatexscoreResult, Check]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.control import reported
+from bench.control import marked, reported, short_posts
 from bench.explanations import DATA, RATIONALES
 from services.hatexscore.model_calls import RandomPlacements
 from services.hatexscore.quotes import count_units
@@ -58,6 +59,16 @@ def longest_runs() -> Iterator[tuple[str, int]]:
         runs = [len(list(several)) for held, several in groupby(marked) if held]
         if runs:
             yield row["text"], max(runs)
+
+
+@contextmanager
+def shipped_models() -> Iterator[None]:
+    before = ports._Binding.models
+    ports.bind(local(load_catalogue(Path("models.toml"))))
+    try:
+        yield
+    finally:
+        ports.bind(before)
 
 
 def random_quotes(each: int, seed: int) -> Iterator[RandomQuote]:
@@ -109,13 +120,20 @@ def test_of_all_posts_one_random_quote_in_twenty_is_called_better(judge: str) ->
         with bound(FakeClassifier(surely)):
             found, due, told = share_called_better(quotes)
     else:
-        before = ports._Binding.models
-        ports.bind(local(load_catalogue(Path("models.toml"))))
-        try:
+        with shipped_models():
             found, due, told = share_called_better(quotes)
-        finally:
-            ports.bind(before)
     print(f"{judge}: {found:.4f} of {told}, due {due:.4f}")  # noqa: T201 - the card's
     error = np.sqrt(due * (1 - due) / told)  # a judge of its own makes a third of the decisions
     assert found <= LEVEL + 0.01 + 2 * error
     assert found == pytest.approx(due, abs=3 * error)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3_600)  # 2,000 texts for a small model
+def test_the_p_that_other_posts_calibrate_has_its_size_on_average_over_posts() -> None:
+    """Of all placements of what people marked in short posts; a stratum has a larger limit."""
+    with shipped_models():
+        *strata, every = short_posts(list(marked(DATA, RATIONALES)))
+    print(*strata, every, sep="\n")  # noqa: T201 - the card's
+    assert every["size"] == pytest.approx(LEVEL, abs=0.01)
+    assert max(row["size"] for row in strata) <= 0.08

@@ -48,7 +48,7 @@ def test_every_example_is_a_valid_request_that_survives_the_wire(name: str) -> N
         ({"operators": ["infill"]}, "infill_pool"),
         ({"draws": 0}, "greater than or equal to 1"),
         ({"draws": 10_001}, "10000"),
-        ({"adaptive": {}, "variant": "paper"}, "robust"),
+        ({"null": "spans", "variant": "paper"}, "robust"),
         ({"alpha": 0.5}, "less than 0.5"),
         ({"text": ""}, "at least 1"),
         ({"text": "x" * 20_001}, "20000"),

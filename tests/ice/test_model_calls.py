@@ -20,8 +20,7 @@ LONG = " ".join(map(word, range(500)))
 
 
 def request(text: str = LONG, **fields: Any) -> IceRequest:
-    one_side = {"aspects": ["sufficiency"], "adaptive": None}
-    whole = {"text": text, "attribution": "attention", **one_side, **fields}
+    whole = {"text": text, "attribution": "attention", "aspects": ["sufficiency"], **fields}
     return IceRequest.model_validate(whole)
 
 
@@ -41,7 +40,7 @@ def test_the_size_of_calls_changes_nothing(limit: int, monkeypatch: pytest.Monke
     text = " ".join(map(word, range(30)))
     some = [
         request(text, k=[0.1, 0.3], operators=["delete", "infill"], infill_pool=["w90 w91"]),
-        request(text, seed=1, adaptive={}, draws=400),
+        request(text, seed=1, draws=400),
     ]
     with planted():
         whole = [report.model_dump_json() for report in score_batch(some)]

@@ -13,8 +13,9 @@ from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.report import IceTest
+from shared.contracts.calls import Example, Tokens
 from shared.statistics.placements import runs_of
-from tests.ice.planted import FIRST_WORD, planted, word
+from tests.ice.planted import FIRST_WORD, PlantedJudge, planted, word
 from tests.ice.test_randomization_test import span, text_of
 
 if TYPE_CHECKING:
@@ -40,6 +41,24 @@ def lengths(places: tuple[int, ...]) -> list[int]:
     return sorted(end - start for start, end in runs_of(places))
 
 
+def test_a_token_that_begins_with_the_space_before_it_begins_a_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As those of SentencePiece do; else the whole text would be one word."""
+    plain = PlantedJudge._tokens
+
+    def with_spaces(judge: PlantedJudge, example: Example) -> Tokens:
+        tokens = plain(judge, example)
+        starts = tuple(start and start - 1 for start in tokens.starts)
+        return tokens.model_copy(update={"starts": starts})
+
+    with planted():
+        expected = experiment(text_of(14), [4, 5, 6]).trials[0].null
+        monkeypatch.setattr(PlantedJudge, "_tokens", with_spaces)
+        found = experiment(text_of(14), [4, 5, 6]).trials[0].null
+    assert (found.split, found.others) == (expected.split, expected.others) == (False, 11)
+
+
 @pytest.mark.parametrize(
     ("places", "kind"),
     [
@@ -51,7 +70,7 @@ def lengths(places: tuple[int, ...]) -> list[int]:
 )
 def test_the_null_is_of_the_rationale_s_kind(places: list[int], kind: str) -> None:
     with planted():
-        found = experiment(text_of(14), places, draws=400, adaptive=None)
+        found = experiment(text_of(14), places, draws=400)
     [trial] = found.trials
     drawn = found.null_subsets(trial)
     assert trial.null.kind == kind

@@ -41,7 +41,6 @@ def test_all_undefined_is_reported_as_that_and_nothing_else() -> None:
     assert {result.omnibus_z for result in found.configurations} == {None}
     assert {result.undefined for result in found.configurations} == {3}
     assert any("6 tests without a win rate" in warning for warning in found.warnings)
-    assert not any("adaptive" in warning for warning in found.warnings)
     assert found.plots == ()
     json.dumps(found.model_dump(mode="json"), allow_nan=False)
 
@@ -72,13 +71,6 @@ def test_results_without_text_are_reported_on_alike() -> None:
         for one in jobs
     ]
     assert batch_report(kept, ASKED) == batch_report(jobs, ASKED)
-
-
-def test_the_least_p_of_draws_that_stopped_early_is_not_claimed() -> None:
-    found = batch_report(scored(12, adaptive={"first": 19, "exceedances": 2}, draws=600), ASKED)
-    for result in found.configurations:
-        least = result.over_examples.least_p
-        assert least is None or least == pytest.approx(1 / 601)
 
 
 def test_a_plot_of_too_many_lines_says_so() -> None:

@@ -23,7 +23,7 @@ SIZES = [  # and how far the mean and the standard deviation may be from the exp
     pytest.param(NIGHTLY, 0.01, 0.05, id="many", marks=pytest.mark.nightly),
 ]
 # p has one grid, of M + 1 steps, where all tests have as many draws; of 40 steps .05 is one
-ONE_STAGE = {"target": "yes", "draws": 39, "adaptive": None, "aspects": ("sufficiency",)}
+ONE_SIDE = {"target": "yes", "draws": 39, "aspects": ("sufficiency",)}
 
 
 def text_of(length: int, number: int = 0) -> str:
@@ -61,7 +61,7 @@ def test_chance_wins_half_and_its_p_values_are_uniform(
     length: int, examples: int, of_mean: float, of_deviation: float
 ) -> None:
     with planted():
-        found = found_in(random_rationales(length, examples, **ONE_STAGE))
+        found = found_in(random_rationales(length, examples, **ONE_SIDE))
     p_values = np.array([test.p_value for test in found])
     draws = np.array([test.null.draws for test in found])
     # p is uniform on 1/(M+1), ..., 1; less a uniform share of a step it is uniform on (0, 1)
@@ -80,7 +80,7 @@ def test_chance_wins_half_and_its_p_values_are_uniform(
 )
 def test_chance_rarely_gets_a_verdict(examples: int, slack: float) -> None:
     with planted():
-        found = found_in(random_rationales(15, examples, **ONE_STAGE))
+        found = found_in(random_rationales(15, examples, **ONE_SIDE))
     wrong = np.mean([test.verdict != "inconclusive" for test in found])
     assert wrong == pytest.approx(0.05, abs=slack)
 

@@ -23,7 +23,7 @@ SHAPES: list[dict[str, Any]] = [
     {"attribution": ["attention", "gradient"], "k": [0.2, 0.5]},
     {"attribution": "integrated_gradients", "operators": ["mask_unk", "delete"], "draws": 20},
     {"rationale": [{"start": 0, "end": 3}], "operators": ["infill"], "infill_pool": POOL},
-    {"attribution": "lime", "adaptive": {"exceedances": 3}, "draws": 200},
+    {"attribution": "lime", "draws": 200},
     {"attribution": "gradient", "text_pair": "rain walks", "variant": "reference"},
 ]
 

@@ -11,6 +11,10 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceCausalReading, IceResult, IceTest, Reading
 from services.ice.verdict import READINGS, finding
+from shared.models.catalogue.checkpoint import PassageStandings
+from shared.reports import short_texts
+from shared.statistics.other_texts import standings
+from shared.statistics.seeds import generator
 from tests.ice.planted import FIRST_WORD, Planted, planted, weighted, word
 from tests.ice.test_randomization_test import span, text_of
 
@@ -217,3 +221,36 @@ def test_sufficiency_alone_has_no_reading_and_published_variants_have_one_side()
         scored("token", [CAUSE], variant="paper", aspects=["sufficiency", "necessity"])
     with pytest.raises(ValueError, match="always holds"):
         scored("token", [CAUSE], aspects=["necessity"])
+
+
+@pytest.fixture
+def other_posts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other posts, in which a passage seldom stands out."""
+    random = generator(6, "other posts")
+    rows = [
+        PassageStandings(words=1, standings=tuple(standings(own)))
+        for own in (random.normal(size=places) for places in range(5, 20) for _ in range(40))
+    ]
+    monkeypatch.setattr(short_texts, "placement_standings", lambda *_: tuple(rows))
+
+
+@pytest.mark.usefixtures("other_posts")
+@pytest.mark.parametrize(("place", "verdict"), [(CAUSE, "holds_up"), (3, "not_tested")])
+def test_a_short_text_is_tested_by_a_p_that_other_posts_calibrate(place: int, verdict: str) -> None:
+    text = text_of(12)
+    request = IceRequest(text=text, rationale=span(text, [place]), target="hateful", language="en")
+    with planted(PLANTS["token"], labels=("normal", "hateful")):
+        report = SERVICE.score(request)
+        two_sided = SERVICE.score(request.model_copy(update={"alternative": "two-sided"}))
+        other = SERVICE.score(request.model_copy(update={"target": "normal"}))
+    sufficiency, necessity = report.components.tests
+    assert sufficiency.verdict == "undecidable"
+    assert sufficiency.null.p_calibrated is None
+    assert necessity.null.p_calibrated is not None
+    assert necessity.null.calibration is not None
+    assert (necessity.null.p_calibrated <= 0.05) == (verdict == "holds_up")
+    assert finding(report).verdict == verdict
+    assert "calibrated on other posts" in finding(report).checks[0].sentence
+    for one in (two_sided, other):
+        assert all(test.null.p_calibrated is None for test in one.components.tests)
+        assert finding(one).verdict == "not_tested"

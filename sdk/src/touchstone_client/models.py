@@ -93,6 +93,29 @@ class BatchFaults(Message):
     data: list[BatchFault]
 
 
+class Calibration(Message):
+    basis: Literal['other posts'] = 'other posts'
+    posts: Annotated[
+        int,
+        Field(
+            description="passages of other posts, single words if the explanation's are"
+        ),
+    ]
+    least_placements: Annotated[
+        int, Field(description='the fewest other placements that they have')
+    ]
+    most_placements: Annotated[int, Field(description='the most')]
+    standing: Annotated[
+        float,
+        Field(
+            description="(fall of the log odds - mean) / (standard deviation + 0.1), over the explanation's words and all other placements: how far its words stand out"
+        ),
+    ]
+    p_anti: Annotated[
+        float, Field(description='the other side: how often one stands out as little')
+    ]
+
+
 class Check(Message):
     name: Annotated[str, Field(description='such as `quotes-in-post`')]
     outcome: Annotated[
@@ -1238,27 +1261,6 @@ class HafWeights(Message):
     ] = None
 
 
-class HatexscoreCalibration(Message):
-    basis: Literal['other posts'] = 'other posts'
-    posts: Annotated[
-        int,
-        Field(description='passages of other posts, single words as the quotes or not'),
-    ]
-    least_placements: Annotated[
-        int, Field(description='the fewest other placements that they have')
-    ]
-    most_placements: Annotated[int, Field(description='the most')]
-    standing: Annotated[
-        float,
-        Field(
-            description='(fall of the log odds - mean) / (standard deviation + 0.1), over the quotes and all other placements: how far the quotes stand out'
-        ),
-    ]
-    p_anti: Annotated[
-        float, Field(description='the other side: how often one stands out as little')
-    ]
-
-
 class HatexscoreCategoryEvidence(Message):
     kind: Literal['category'] = 'category'
     start: Annotated[None, Field(None)] = None
@@ -1758,24 +1760,6 @@ class HlvScale(Message):
     high: Annotated[float, Field(description='rating of a very likely option')] = 5
 
 
-class IceAdaptive(Message):
-    model_config = ConfigDict(
-        extra='forbid',
-    )
-    first: Annotated[
-        int,
-        Field(
-            description='random rationales that everything begins with, and that the win rate rests on; at most `draws`'
-        ),
-    ] = 199
-    exceedances: Annotated[
-        int,
-        Field(
-            description="a tail is settled where so many of the first reach the rationale's score"
-        ),
-    ] = 10
-
-
 class IceArea(Message):
     explanation: str
     operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean']
@@ -1829,7 +1813,7 @@ class IceChance(Message):
     sd: Annotated[
         float | None,
         Field(
-            description='standard deviation of the score: over random rationales, of the mean over operators of their mid-ranks; of one operator without ties √((M+2)/(12M)). Variants paper and reference: that. Null where M was decided by what the draws showed'
+            description='standard deviation of the score: over random rationales, of the mean over operators of their mid-ranks; of one operator without ties √((M+2)/(12M)). Variants paper and reference: that'
         ),
     ]
     draws: Annotated[int, Field(description='M')]
@@ -1975,6 +1959,16 @@ class IceNull(Message):
         Histogram | None,
         Field(description="of the draws' scores, in 20 equal bins; null without draws"),
     ] = None
+    p_calibrated: Annotated[
+        float | None,
+        Field(
+            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`); in English, of posts that the judge calls hateful, and of judges that have it measured'
+        ),
+    ] = None
+    calibration: Annotated[
+        Calibration | None,
+        Field(description='what `p_calibrated` rests on; null without it'),
+    ] = None
     strata: Annotated[
         Literal['frequency', 'pos'] | None,
         Field(description='what else they have in common, token by token'),
@@ -1983,12 +1977,6 @@ class IceNull(Message):
         bool,
         Field(description='whether they have about as many tokens as the rationale'),
     ] = False
-    sequential: Annotated[
-        bool,
-        Field(
-            description="whether the win rate's draws were ended by what they showed (`stop: anytime`)"
-        ),
-    ]
 
 
 class IceOverExamples(Message):
@@ -2128,13 +2116,13 @@ class IceTest(Message):
     p_adjusted: Annotated[
         float | None,
         Field(
-            description="corrected for all tests of the request: max-T over an explanation's own (Bonferroni where the first draws settle them all), Holm over explanations; null in variants paper and reference"
+            description="corrected for all tests of the request: max-T over an explanation's own, Holm over explanations; null in variants paper and reference"
         ),
     ] = None
     verdict: Annotated[
         Literal['faithful', 'inconclusive', 'anti-faithful', 'undecidable'] | None,
         Field(
-            description='at level alpha, by `p_adjusted` (variants paper and reference: `p_two_sided`); `undecidable`: `null.attainable_p` is above alpha, so that no other could have come'
+            description='at level alpha, by `p_adjusted` (variants paper and reference: `p_two_sided`); `undecidable`: `null.attainable_p` is above alpha, so that no other could have come. Of necessity, with few placements, by `null.p_calibrated`'
         ),
     ]
     drop: Annotated[
@@ -2145,9 +2133,6 @@ class IceTest(Message):
     ] = None
     nsr: Annotated[
         float | None, Field(description='Eq. 1; null where |s(x) - s(empty)| < epsilon')
-    ]
-    stopped_early: Annotated[
-        bool, Field(description='whether fewer draws than allowed settled it')
     ]
     scores: Annotated[IceScores | None, Field(description='null for operator `mean`')]
     null: IceNull
@@ -4562,18 +4547,6 @@ class FtcBaselines(Message):
             description='the least that null_p_value could have been: above 0.05 chance cannot be ruled out, whatever the explanation'
         ),
     ] = None
-    foreign_win_rate: Annotated[
-        float | None,
-        Field(
-            description='against any phrases of the same type, most of which the premise does not hold; null where enough phrases that it holds as much of could be drawn'
-        ),
-    ] = None
-    foreign_p_value: Annotated[
-        float | None,
-        Field(
-            description='of the mean over the counterfactuals, draw by draw, one-sided; null likewise, and of fewer than 19 draws'
-        ),
-    ] = None
 
 
 class FtcBatchReportRequest(Message):
@@ -4707,7 +4680,7 @@ class FtcNull(Message):
     kind: Annotated[
         Literal['phrases', 'any'],
         Field(
-            description='`phrases`: of the same type, and the premise holds as much of them; `any`: of the same type'
+            description='`phrases`: of the same type, and the premise holds as much of them; `any`: of the same type, which also stand in where fewer than 19 of the others exist'
         ),
     ] = 'any'
     placements: Annotated[
@@ -4730,7 +4703,12 @@ class FtcNull(Message):
             description="mean intersection over union of the explanation's units with a random one's: near 1 the null is the explanation itself, and the win rate tends to 1/2; null where it is no set of units"
         ),
     ] = None
-    p_value: Annotated[float, Field(description='one-sided: a draw scores as high')]
+    p_value: Annotated[
+        float,
+        Field(
+            description='one-sided: a draw scores as high; where draws go on look by look, p of stage-wise order'
+        ),
+    ]
     p_anti: Annotated[float | None, Field(description='the other side: as low')] = None
     p_two_sided: Annotated[
         float | None, Field(description='twice the smaller of both, at most 1')
@@ -4886,13 +4864,13 @@ class FtcRequest(Message):
     null: Annotated[
         Literal['phrases', 'any'] | None,
         Field(
-            description="what random phrases share with the explanation's: `phrases`, their type and how much of them the premise holds; `any`, their type; absent: the variant's own, `phrases`, and `any` for `paper` and `reference`"
+            description="what random phrases share with the explanation's: `phrases`, their type and how much of them the premise holds, if 19 such phrases exist; `any`, their type; absent: the variant's own, `phrases`, and `any` for `paper` and `reference`"
         ),
     ] = None
     draws: Annotated[
         int | None,
         Field(
-            description="random substitutions, M, at most; 0: none; absent: the variant's own, 199, and 50 for `paper` and `reference`. `robust` makes 39 first, and the others where fewer than 5 of these score as high"
+            description="random substitutions, M, at most; 0: none; absent: the variant's own, 199, and 50 for `paper` and `reference`. `robust` looks at the first 19, 39, 79 and 139 of them, and stops as soon as it can"
         ),
     ] = None
     substitutes: Annotated[
@@ -5362,11 +5340,11 @@ class HatexscoreRandomSpans(Message):
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`); `robust`, hateful, English, and judges that have it measured'
+            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`); in English, of posts that the judge calls hateful, and of judges that have it measured'
         ),
     ] = None
     calibration: Annotated[
-        HatexscoreCalibration | None,
+        Calibration | None,
         Field(description='what `p_calibrated` rests on; null without it'),
     ] = None
     rank: Annotated[
@@ -6049,7 +6027,7 @@ class IceConfigurationResult(Message):
     omnibus_z: Annotated[
         float | None,
         Field(
-            description='is any explanation better or worse than random? (mean - 1/2) / its exact sd if all were random; null where draws could repeat or ended by what they showed'
+            description='is any explanation better or worse than random? (mean - 1/2) / its exact sd if all were random; null where draws could repeat'
         ),
     ] = None
     omnibus_p: Annotated[float | None, Field(description='of omnibus_z, two-sided')] = (
@@ -6281,21 +6259,9 @@ class IceRequest(Message):
     draws: Annotated[
         int | None,
         Field(
-            description='random rationales, at most; absent: 999, of a model behind a server, where each is a request, the first ones alone (199), in variants paper and reference 50'
+            description='random rationales, or all other placements if fewer exist; absent: 199, in variants paper and reference 50'
         ),
     ] = None
-    adaptive: Annotated[
-        IceAdaptive | None,
-        Field(
-            description='absent: 199 draws first, and more where fewer than 10 of them do as well; null, and always in variants paper and reference: exactly `draws`'
-        ),
-    ] = None
-    stop: Annotated[
-        Literal['stages', 'anytime'],
-        Field(
-            description='`anytime`: a test ends at the draw that decides it (Fischer & Ramdas 2024): fewer draws for clear cases; the win rate then rests on the draws made'
-        ),
-    ] = 'stages'
     alternative: Annotated[
         Literal['two-sided', 'greater'],
         Field(

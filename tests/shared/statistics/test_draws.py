@@ -1,4 +1,4 @@
-"""How many draws a test takes: valid p-values at every level, an unbiased win rate."""
+"""Draws without replacement: distinct, uniform, nested; how many of them a test needs."""
 
 from __future__ import annotations
 
@@ -13,128 +13,14 @@ from statsmodels.stats.power import TTestPower
 from shared.statistics import draws
 from shared.statistics.draws import (
     Rankings,
-    TwoStages,
     first_of_strata,
     first_units,
-    goes_on,
     others,
     placed,
 )
 from shared.statistics.placements import Places, Product, Runs, Subsets, runs_of, strata
-from shared.statistics.power import draws_needed, texts_needed, verdict
-from shared.statistics.ranks import win_rate
+from shared.statistics.power import draws_needed, texts_needed
 from shared.statistics.seeds import generator
-
-DESIGN = TwoStages()
-LEVELS = (0.01, 0.025, 0.05, 0.1, 0.2)
-
-
-@pytest.mark.parametrize("kinds", [0, 3, 10])
-def test_p_values_are_valid_at_every_level(kinds: int) -> None:
-    runs = 4_000
-    random = generator(5, "levels", kinds)
-    scores = random.random((runs, DESIGN.most + 1))
-    scores = np.floor(scores * kinds) if kinds else scores
-    p = np.array([DESIGN.p_value(row[1:] >= row[0]) for row in scores])
-    for level in LEVELS:
-        error = np.sqrt(level * (1 - level) / runs)
-        assert np.mean(p <= level) <= level + 3 * error
-
-
-@pytest.mark.parametrize("beat_rate", [0.5, 0.8, 0.95])
-def test_the_win_rate_rests_on_the_first_block_and_is_unbiased(beat_rate: float) -> None:
-    random = generator(2, "biased", beat_rate)
-    rates = [
-        win_rate(beat_rate, random.random(DESIGN.most)[: DESIGN.first]) or 0 for _ in range(4_000)
-    ]
-    assert np.mean(rates) == pytest.approx(beat_rate, abs=0.003)
-
-
-def test_a_tail_is_settled_by_its_own_count() -> None:
-    design = TwoStages(first=19, most=99, exceedances=3)
-    extreme = np.zeros(99, dtype=bool)
-    extreme[[2, 5, 90]] = True
-    assert not design.settled(extreme)
-    assert design.p_value(extreme) == 4 / 100
-    extreme[7] = True
-    assert design.settled(extreme)
-    assert design.p_value(extreme) == 4 / 20
-    assert goes_on(design, [extreme, ~extreme]) is False
-    assert goes_on(design, [np.zeros(19, dtype=bool)])
-
-
-def test_designs_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(ValueError, match="first"):
-        TwoStages(first=10, most=5)
-
-
-@pytest.mark.parametrize(
-    ("beat_rate", "faithful", "goes", "draws"),
-    [
-        (None, 0.024, 0.10, 279),
-        (0.95, 0.000, 0.46, 568),
-        (0.97, 0.154, 0.92, 936),
-        (0.975, 0.472, 0.97, 976),
-        (0.98, 0.844, 0.99, 993),
-        (0.985, 0.989, 1.0, 998),
-        (0.99, 1.0, 1.0, 999),
-    ],
-)
-def test_the_table_of_what_two_stages_find(
-    beat_rate: float | None, faithful: float, goes: float, draws: float
-) -> None:
-    found = verdict(beat_rate, DESIGN)
-    assert found.verdict == pytest.approx(faithful, abs=1e-3)
-    assert found.goes_on == pytest.approx(goes, abs=0.006)
-    assert found.draws == pytest.approx(draws, abs=1)
-
-
-def test_fifty_draws_call_it_by_luck() -> None:
-    fifty = TwoStages(first=50, most=50, exceedances=51)
-    found = [verdict(rate, fifty).verdict for rate in (None, 0.95, 0.97, 0.98, 0.99)]
-    assert found == pytest.approx([0.020, 0.077, 0.218, 0.364, 0.605], abs=1e-3)
-
-
-ONE_SIDED = TwoStages(first=39, most=199, exceedances=5)  # HateXScore's control and FTC's null
-
-
-@pytest.mark.parametrize("rate", [None, 0.9, 0.95, 0.97, 0.98])
-def test_one_sided_stages_go_on_for_one_tail(rate: float | None) -> None:
-    random = generator(10, "one side", rate)
-    runs = 3_000
-    beaten = random.random(runs) if rate is None else np.full(runs, rate)
-    extreme = random.random((runs, ONE_SIDED.most)) > beaten[:, None]
-    found = verdict(rate, ONE_SIDED, sides=1)
-    called = np.mean([ONE_SIDED.p_value(row) <= 0.05 for row in extreme])
-    open_ = np.mean([not ONE_SIDED.settled(row) for row in extreme])
-    assert (called, open_) == pytest.approx((found.verdict, found.goes_on), abs=0.03)
-
-
-@pytest.mark.parametrize(
-    ("beat_rate", "found", "draws"),
-    [
-        (None, 0.0499, 59),
-        (0.9, 0.004, 143),
-        (0.95, 0.458, 192),
-        (0.97, 0.919, 198),
-        (0.98, 0.992, 199),
-        (0.99, 1.0, 199),
-    ],
-)
-def test_the_table_of_one_sided_stages(beat_rate: float | None, found: float, draws: float) -> None:
-    told = verdict(beat_rate, ONE_SIDED, sides=1)
-    assert told.verdict == pytest.approx(found, abs=1e-3)
-    assert told.draws == pytest.approx(draws, abs=1)
-
-
-def test_the_power_of_a_verdict_is_what_simulation_finds() -> None:
-    random = generator(9, "power")
-    for rate in (None, 0.97, 0.98):
-        runs = 1_500
-        beaten = random.random(runs) if rate is None else np.full(runs, rate)
-        extreme = random.random((runs, DESIGN.most)) > beaten[:, None]
-        called = [2 * DESIGN.p_value(row) <= 0.05 for row in extreme]  # two-sided: twice a tail
-        assert np.mean(called) == pytest.approx(verdict(rate, DESIGN).verdict, abs=0.035)
 
 
 def test_random_subsets_are_nested_over_sizes() -> None:
@@ -149,13 +35,13 @@ def test_random_subsets_are_nested_over_sizes() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_rankings_give_every_subset_once(size: int) -> None:
     rankings = Rankings(generator(4, "all"), 12)
-    found = list(rankings.distinct(Subsets(12, size), first_units(size), 19, 999))
+    found = list(rankings.distinct(Subsets(12, size), first_units(size), 999))
     assert len(set(found)) == len(found) == comb(12, size)
 
 
 def test_rankings_of_large_texts_go_on_without_end() -> None:
     rankings = Rankings(generator(4, "long"), 40)
-    found = list(islice(rankings.distinct(Subsets(40, 8), first_units(8), 199, 999), 1_000))
+    found = list(islice(rankings.distinct(Subsets(40, 8), first_units(8), 999), 1_000))
     assert len(set(found)) == 1_000
     assert [first_units(8)(rankings[place]) for place in range(20)] == found[:20]
 
@@ -165,7 +51,7 @@ def test_random_subsets_keep_to_their_strata_and_are_nested_in_them() -> None:
     rankings = Rankings(generator(7, "strata"), 18)
     space = strata(labels, (0, 1, 2, 4))
     chosen = first_of_strata(labels, {"rare": 1, "common": 3})
-    found = list(rankings.distinct(space, chosen, 19, 9_999))
+    found = list(rankings.distinct(space, chosen, 9_999))
     assert len(set(found)) == len(found) == comb(6, 1) * comb(12, 3)
     assert all(sum(labels[unit] == "rare" for unit in one) == 1 for one in found)
     more = first_of_strata(labels, {"rare": 2, "common": 3})

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from shared.statistics.clusters import Floats
-from shared.statistics.draws import Rankings, TwoStages, first_units
+from shared.statistics.draws import Rankings, first_units
 from shared.statistics.families import (
     benjamini_hochberg,
     discovered,
@@ -20,10 +19,10 @@ from shared.statistics.families import (
     holm_over_families,
     local_false_discovery,
     max_t,
-    max_t_in_stages,
     needed_at_least_p,
 )
 from shared.statistics.placements import Places, Subsets
+from shared.statistics.ranks import p_anti, p_value, two_sided
 from shared.statistics.seeds import generator
 
 P = st.lists(st.floats(1e-6, 1), min_size=1, max_size=12)
@@ -83,102 +82,49 @@ def test_eight_explanations_at_five_budgets_show_nothing_false() -> None:
     assert uncorrected / runs / 8 > 0.1
 
 
-def in_stages(scores: Floats, design: TwoStages, *, both_sides: bool = True) -> Floats:
-    """Adjusted p of (T, 1 + most) scores, as a metric draws them: the first block, and all others
-    where a tail is open."""
-    gaps = scores[:, 1:] - scores[:, :1]
-    above, below = gaps >= 0, gaps <= 0
-    settled = all(map(design.settled, [*above, *below] if both_sides else above))
-    made = design.first if settled else design.most
-    high, low = (
-        np.array([design.p_value(tail[:made]) for tail in side]) for side in (above, below)
-    )
-    raw = np.minimum(1.0, 2 * np.minimum(high, low)) if both_sides else high
-    joint = scores[:, : made + 1]
-    return max_t_in_stages(joint, raw.tolist(), settled=settled, both_sides=both_sides)
-
-
-def test_a_family_goes_on_as_one() -> None:
-    """One far out, one in the middle: max-T of all draws for both, no less than twice a tail."""
-    design = TwoStages(first=19, most=99, exceedances=3)
-    scores = generator(1, "stages").normal(size=(2, 100))
-    scores[0, 0], scores[1, 0] = 9.0, 0.0
-    assert max_t(scores) == pytest.approx([1 / 100, 1])
-    assert in_stages(scores, design) == pytest.approx([2 / 100, 1])
-
-
-def test_a_family_that_the_first_block_settles_is_bonferronis() -> None:
-    """Three of 19 draws reach both tests: p is .2 a tail, .4 of two, .8 of two tests."""
-    design = TwoStages(first=19, most=99, exceedances=3)
-    row = [0.5, *[1.0] * 3, *[0.0] * 16, *[0.0] * 80]
-    assert in_stages(np.array([row, row]), design) == pytest.approx([0.8, 0.8])
-    assert in_stages(np.array([row, row]), design, both_sides=False) == pytest.approx([0.4, 0.4])
-
-
-@pytest.mark.parametrize("both_sides", [True, False])
-@pytest.mark.parametrize("tests", [2, 3])
-def test_stages_are_valid_at_every_level(tests: int, both_sides: bool) -> None:
-    """Also where the first block settles everything, which is from p = .05 a tail on."""
-    random = np.random.default_rng(tests)
-    design = TwoStages(first=39, most=199, exceedances=2)
-    runs = 2_000
-    least = [
-        in_stages(random.random((tests, 200)), design, both_sides=both_sides).min()
-        for _ in range(runs)
-    ]
-    for level in (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8):
-        error = np.sqrt(level * (1 - level) / runs)
-        assert np.mean(np.array(least) <= level) <= level + 3 * error
-
-
 def familywise(scores: str, tests: int, runs: int) -> float:
     """How often a family of tests without a cause has an adjusted p of .05."""
     draw = getattr(np.random.default_rng(tests), scores)
-    least = [in_stages(draw((tests, 1_000)), TwoStages()).min() for _ in range(runs)]
+    least = [max_t(draw((tests, 200))).min() for _ in range(runs)]
     return float(np.mean(np.array(least) <= 0.05))
 
 
 @pytest.mark.parametrize("scores", ["random", "standard_normal"])
-def test_two_stages_are_neither_too_sure_nor_too_careful(scores: str) -> None:
-    """Also of uniform scores, which crowd at the ends of their range: the order of their maxima
-    among the first draws is not that among all."""
+def test_a_family_is_neither_too_sure_nor_too_careful(scores: str) -> None:
     assert familywise(scores, 15, 400) == pytest.approx(0.05, abs=3 * 0.011)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("tests", [2, 5, 15, 30])
 @pytest.mark.parametrize("scores", ["random", "standard_normal"])
-def test_the_familywise_size_of_two_stages(scores: str, tests: int) -> None:
+def test_the_familywise_size(scores: str, tests: int) -> None:
     wrong = familywise(scores, tests, 4_000)
     print(f"{scores}, {tests} tests: {wrong:.3f}")  # noqa: T201 - the figures of the card
     assert wrong == pytest.approx(0.05, abs=0.01)
 
 
 @pytest.mark.parametrize("runs", [400, pytest.param(4_000, marks=pytest.mark.nightly)])
-def test_a_budget_whose_placements_are_all_drawn_opens_the_family_too(runs: int) -> None:
-    """Of 12 units all 66 pairs are drawn, and of the 792 fives as many as a test takes."""
+def test_a_budget_with_few_placements_keeps_the_size_of_the_family(runs: int) -> None:
+    """Of 12 units all 66 pairs are drawn, and 199 of the 792 fives."""
     wrong = [nested_family(generator(run, "mixed")) <= 0.05 for run in range(runs)]
     assert np.mean(wrong) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
 
 
 def nested_family(random: np.random.Generator) -> float:
     """The least adjusted p of two budgets of a random explanation of 12 units, as ICE draws it."""
-    design = TwoStages(first=99, most=499, exceedances=5)
     observed, rankings = tuple(random.permutation(12).tolist()), Rankings(random, 12)
     score: dict[Places, float] = defaultdict(random.random)
-    tails = []
+    raw = []
     for size in (2, 5):
-        own, space = first_units(size)(observed), Subsets(12, size)
-        drawn = rankings.distinct(space, first_units(size), design.first, design.most)
-        others = (one for one in drawn if one != own)  # of fives without end
-        null = np.array([score[one] for one in islice(others, min(design.most, space.count - 1))])
-        tails.append((null >= score[own], null <= score[own]))
-    settled = all(design.settled(tail) for both in tails for tail in both)
-    made = design.first if settled else design.most
-    raw = [min(1.0, 2 * min(design.p_value(tail[:made]) for tail in both)) for both in tails]
-    ranked = [observed, *(rankings[place] for place in range(made))]
+        own = first_units(size)(observed)
+        drawn = rankings.distinct(Subsets(12, size), first_units(size), 199)
+        others = islice((one for one in drawn if one != own), 199)  # of fives without end
+        null = np.array([score[one] for one in others])
+        tails = p_value(score[own], null), p_anti(score[own], null)
+        raw.append(two_sided(*tails) or 1.0)
+    ranked = [observed, *(rankings[place] for place in range(199))]
     joint = [[score[first_units(size)(one)] for one in ranked] for size in (2, 5)]
-    return float(max_t_in_stages(np.array(joint), raw, settled=settled).min())
+    return float(np.maximum(max_t(np.array(joint)), raw).min())
 
 
 def test_one_side() -> None:

@@ -86,6 +86,31 @@ def test_ties_never_make_a_yes_more_likely() -> None:
     assert yes / 3_000 <= RULE.size
 
 
+@pytest.mark.parametrize("runs", [3_000, pytest.param(40_000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("kinds", [0, 3, 10])
+def test_both_tails_are_valid_and_add_up_to_more_than_one(kinds: int, runs: int) -> None:
+    """Also with ties, which count against both sides. kinds: of scores; 0: no two are the same."""
+    random = generator(6, "tails", kinds)
+    found = []
+    for _ in range(runs):
+        scores = random.random(200)
+        scores = np.floor(scores * kinds) if kinds else scores
+        tails = RULE.tails(scores[0], scores[1:])
+        assert tails is not None
+        found.append(tails)
+    p = np.array(found)
+    assert np.all(p.sum(axis=1) > 1)
+    assert np.all((p > 0) & (p <= 1))
+    for level in (0.05, 0.1, 0.2, 0.5):
+        error = 3 * np.sqrt(level * (1 - level) / len(found))
+        assert np.all(np.mean(p <= level, axis=0) <= level + error)
+
+
+def test_a_test_that_goes_on_has_no_tails_yet() -> None:
+    assert RULE.tails(1.0, np.zeros(19)) is None
+    assert RULE.tails(0.0, np.zeros(19)) == (1.0, 1.0)  # ties throughout
+
+
 def test_a_test_stops_where_the_bounds_say_and_needs_the_next_look_before() -> None:
     few = np.zeros(199, dtype=bool)
     assert RULE.stopped(few[:19]) is None
@@ -107,6 +132,8 @@ def test_one_look_is_the_plain_p(draws: int) -> None:
     outcome = rule.stopped(null >= 0.7)
     assert outcome is not None
     assert rule.p_value(outcome) == pytest.approx(ranks.p_value(0.7, null))
+    both = ranks.p_value(0.7, null), ranks.p_anti(0.7, null)
+    assert rule.tails(0.7, null) == pytest.approx(both)
     assert rule.attainable_p == pytest.approx(1 / (draws + 1))
 
 

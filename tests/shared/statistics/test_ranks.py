@@ -84,27 +84,3 @@ def test_no_null_is_undefined() -> None:
     assert ranks.two_sided(None, 0.5) is None
     assert ranks.win_rate(0.1 + 0.2, np.full(9, 0.3)) == 0.5
     assert ranks.attainable_p(19, sides=2) == 0.1
-
-
-@pytest.mark.parametrize(("true", "power"), [(None, 0.025), (0.98, 0.4), (0.99, 0.95)])
-def test_looking_after_every_draw_rejects_no_more_than_it_may(
-    true: float | None, power: float
-) -> None:
-    random = generator(4, "anytime", true)
-    runs, most = 600, 999
-    found = 0
-    for _ in range(runs):
-        beats = random.random() if true is None else true
-        losses = np.cumsum(random.random(most) > beats)
-        draws = np.arange(1, most + 1)
-        level = 0.025
-        cut = ranks.ANYTIME_CUT * level
-        evidence = stats.binom.sf(losses, draws + 1, cut) / cut
-        found += bool(np.any(evidence >= 1 / level))
-    if true is None:
-        assert found / runs <= power + 3 * np.sqrt(power / runs)
-    else:
-        assert found / runs >= power
-    assert ranks.anytime_evidence(0, 999, 0.025) == pytest.approx(
-        stats.binom.sf(0, 1_000, 0.0225) / 0.0225
-    )

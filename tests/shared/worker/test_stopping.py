@@ -81,7 +81,6 @@ def large_ice() -> Iterator[tuple[Callable[[], object], Calls]]:
             "k": [0.1, 0.2, 0.3, 0.4, 0.5],
             "operators": ["delete", "mask"],
             "draws": 800,
-            "adaptive": None,
             "aspects": ["sufficiency"],
         }
     )

@@ -1,0 +1,38 @@
+"""The p of an explanation of a text with few placements, as a null reports it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shared.contracts.null_report import Calibration
+from shared.models.catalogue.checkpoint import placement_standings
+from shared.statistics.other_texts import OtherText, calibrated_p, removal_standings
+from shared.statistics.ranks import Floats
+
+
+def calibrated_fields(
+    without: Floats, words: int, sha256: str | None, language: str
+) -> dict[str, Any]:
+    """Return `p_calibrated` and `calibration` of a `CalibratedNull`; nothing where none can be had.
+
+    without: (M,) P(hateful) without each placement, the explanation's own first. words: of its
+    longest passage. sha256: of the judge's weights. language: of the text.
+    """
+    if sha256 is None:
+        return {}
+    measured = placement_standings(sha256, language)
+    reference = [OtherText(one.words, np.array(one.standings)) for one in measured]
+    standing = float(removal_standings(without)[0])
+    p = calibrated_p(standing, without.size - 1, words, reference)
+    if p is None:
+        return {}
+    calibration = Calibration(
+        posts=p.texts,
+        least_placements=p.least,
+        most_placements=p.most,
+        standing=standing,
+        p_anti=p.p_anti,
+    )
+    return {"p_calibrated": p.p_value, "calibration": calibration}
