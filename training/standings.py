@@ -4,6 +4,10 @@
 every place of a passage of each length in each short post, and writes `standings.json` beside the
 judge's weights: numbers only, no text. HateXScore and ICE calibrate their tests of short posts on
 them, as long as the weights are the ones that were asked. Run it again after training.
+
+The posts of `--data` are English. `--also ../shared/data/multilingual_hatecheck.jsonl` measures how
+often a random passage of a post in another language passes against them. A language whose share is
+at most .05 is named in the file, and the test is used for it, too.
 """
 
 from __future__ import annotations
@@ -25,9 +29,18 @@ from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.checkpoint import EMBEDDED, STANDINGS, PassageStandings
 from shared.models.ports import Floats, Judge
-from shared.statistics.other_texts import FEWEST_OTHERS, MOST_OTHERS, removal_standings
+from shared.statistics.other_texts import (
+    FEWEST_OTHERS,
+    MOST_OTHERS,
+    OtherText,
+    calibrated_p,
+    removal_standings,
+)
+from training.hate import CODES, LANGUAGES
 
 LENGTHS = range(1, 4)  # words of a passage
+LEVEL = 0.05
+MOST_TEXTS = 150  # of a language
 AT_ONCE = 256
 DIGITS = 3
 ROOT = Path(__file__).parents[1]
@@ -36,6 +49,7 @@ ROOT = Path(__file__).parents[1]
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m training.standings", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a JSONL file with `text`")
+    parser.add_argument("--also", type=Path, required=True, help="a JSONL file with `text`, `lang`")
     parser.add_argument("--out", type=Path, default=EMBEDDED / "hate" / STANDINGS)
     options = parser.parse_args(arguments)
     ports.bind(local(load_catalogue(ROOT / "models.toml")))
@@ -45,10 +59,38 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sha256 = judge.use.sha256
     if sha256 is None:
         parser.error(f"{DEFAULT_MODEL} is no embedded model")
+    languages = ["en"]
+    for code, texts in _by_language(options.also).items():
+        size = size_against(found, measure(judge, texts))
+        languages += [code] if size <= LEVEL else []
+        print(f"{code}: a random passage passes {size:.4f}")  # noqa: T201 - a command's answer
     rows = ",\n".join(passage.model_dump_json() for passage in found)
-    head = json.dumps({"adapter_sha256": sha256, "passages": []}).removesuffix("]}")
+    head = json.dumps({"adapter_sha256": sha256, "languages": languages, "passages": []})
+    head = head.removesuffix("]}")
     options.out.write_text(f"{head}\n{rows}\n]}}\n", "utf-8")
     print(f"{len(found)} passages in {options.out}")  # noqa: T201 - a command's answer
+
+
+def _by_language(path: Path) -> dict[str, list[str]]:
+    """Return the texts of each language that the judge learned."""
+    found: dict[str, list[str]] = {}
+    for line in path.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        code = CODES.get(row["lang"])
+        if code in LANGUAGES:
+            found.setdefault(code, []).append(row["text"])
+    return {code: texts[:MOST_TEXTS] for code, texts in found.items()}
+
+
+def size_against(reference: Sequence[PassageStandings], other: Sequence[PassageStandings]) -> float:
+    """Return how often a random passage of the other texts has a calibrated p of at most .05."""
+    texts = [OtherText(one.words, np.array(one.standings)) for one in reference]
+    shares = []
+    for passage in other:
+        others = len(passage.standings) - 1
+        p = [calibrated_p(one, others, passage.words, texts) for one in passage.standings]
+        shares.append(np.mean([one.p_value <= LEVEL for one in p if one is not None]))
+    return float(np.mean(shares))
 
 
 def measure(judge: Judge, texts: Iterable[str]) -> list[PassageStandings]:

@@ -112,8 +112,8 @@ class CalibratedNull(Null):
         default=None,
         description="where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how "
         "often a random passage of another post stands out as far among its placements. Valid on "
-        "average over posts (`calibration`); in English, of posts that the judge calls hateful, "
-        "and of judges that have it measured",
+        "average over posts (`calibration`), for posts that the judge calls hateful, for judges "
+        "and languages that were measured",
     )
     calibration: Calibration | None = Field(
         default=None, description="what `p_calibrated` rests on; null without it"

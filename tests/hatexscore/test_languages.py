@@ -22,10 +22,10 @@ score = SERVICE.score
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 ROOT = Path(__file__).parents[2]
 
-DUTCH = {
-    "text": "De buitenlanders maken onze mooie oude stad helemaal kapot, zeg ik jullie.",
-    "explanation": 'Het bericht zegt "maken onze mooie oude stad helemaal kapot" en valt daarmee '
-    "buitenlanders als groep aan. Conclusie: de tekst is haatzaaiend.",
+SWEDISH = {
+    "text": "De här utlänningarna förstör hela vår fina gamla stad, säger jag er.",
+    "explanation": 'Inlägget säger "förstör hela vår fina gamla stad" och angriper därmed '
+    "utlänningar som grupp. Slutsats: texten är hatisk.",
     "predicted_label": "hateful",
 }
 ENGLISH = {
@@ -35,8 +35,8 @@ ENGLISH = {
 }
 
 EXPLAINED = {
-    "text": DUTCH["text"],
-    "explanation": 'It says "mooie oude stad", blaming foreigners for it. Conclusion: hateful.',
+    "text": SWEDISH["text"],
+    "explanation": 'It says "fina gamla stad", blaming foreigners for it. Conclusion: hateful.',
     "predicted_label": "hateful",
 }
 
@@ -57,9 +57,9 @@ def english(**more: Any) -> FakeClassifier:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_dutch_post_with_a_dutch_explanation_has_no_number(variant: Variant) -> None:
+def test_a_swedish_post_with_a_swedish_explanation_has_no_number(variant: Variant) -> None:
     with bound(english()) as model:
-        report = score(ask(DUTCH, variant=variant))
+        report = score(ask(SWEDISH, variant=variant))
     assert model.calls == []
     parts = report.components
     assert (report.score, parts.htc, parts.qf, parts.tgi, parts.cc) == (None,) * 5
@@ -71,7 +71,7 @@ def test_a_dutch_post_with_a_dutch_explanation_has_no_number(variant: Variant) -
         "cc": both,
         "score": both,
     }
-    assert (report.language, report.explanation_language) == ("nl", "nl")
+    assert (report.language, report.explanation_language) == ("sv", "sv")
     assert report.languages is not None
     assert report.languages.explanation is not None
     assert report.languages.text.by == report.languages.explanation.by == "model"
@@ -80,15 +80,32 @@ def test_a_dutch_post_with_a_dutch_explanation_has_no_number(variant: Variant) -
 
 
 def test_a_model_that_learned_it_is_asked() -> None:
-    with bound(english(languages=("nl", "en"))) as model:
-        report = score(ask(DUTCH))
+    with bound(english(languages=("sv", "en"))) as model:
+        report = score(ask(SWEDISH))
     assert model.calls
     assert report.components.qf is not None
-    assert report.components.qf < 0.3  # so that CC is 0 whatever the explanation says of groups
     assert codes(report)["score"] == ["no-rules"]
 
 
-def test_an_english_explanation_of_a_dutch_post_is_read() -> None:
+def test_of_a_dutch_explanation_the_decision_is_read_and_the_groups_are_not() -> None:
+    explanation = 'De post zegt "lazy tourists", maar valt geen groep aan: niet haatdragend.'
+    with bound(english()):
+        report = score(ask(ENGLISH, explanation=explanation, predicted_label="non-hateful"))
+    assert (report.explanation_language, report.stated_label) == ("nl", "non-hateful")
+    assert (report.components.htc, codes(report)["tgi"]) == (1, ["no-rules"])
+
+
+@pytest.mark.parametrize("sent", ["auto", "sv"])
+def test_the_language_that_is_sent_is_that_of_the_post(sent: str) -> None:
+    with bound(english()):
+        why = EXPLAINED["explanation"] + " The author wants them to leave the town."
+        report = score(ask(EXPLAINED, explanation=why, language=sent))
+        believed = score(ask(ENGLISH, explanation="Hateful, yes.", language=sent))
+    assert (report.language, report.explanation_language, report.components.htc) == ("sv", "en", 1)
+    assert believed.explanation_language == ("sv" if sent == "sv" else "en")
+
+
+def test_an_english_explanation_of_a_swedish_post_is_read() -> None:
     with bound(english()):
         report = score(ask(EXPLAINED))
     assert report.components.htc == 1
@@ -100,7 +117,7 @@ def test_accepting_computes_with_a_warning_and_a_mark() -> None:
         report = score(ask(EXPLAINED, accept_untrained_languages=True))
     assert report.score is not None
     assert report.reasons == ()
-    assert any("language is Dutch (nl)" in warning for warning in report.warnings)
+    assert any("language is Swedish (sv)" in warning for warning in report.warnings)
     assert report.provenance.parameters["accept_untrained_languages"] is True
 
 
@@ -157,15 +174,15 @@ def test_a_short_explanation_follows_its_text_and_no_text_nothing() -> None:
 def test_probabilities_that_are_sent_are_believed_in_any_language() -> None:
     sent = {"original": 0.9, "masked": 0.1}
     with bound(english()):
-        report = score(ask(DUTCH, probabilities=sent))
+        report = score(ask(SWEDISH, probabilities=sent))
     assert report.components.qf == pytest.approx(0.8)
     assert codes(report)["score"] == ["no-rules"]
 
 
 def test_a_part_without_weight_has_no_say_in_the_score() -> None:
     weights = {"htc": 0, "tgi": 0, "cc": 0}
-    with bound(english(languages=("nl",))):
-        report = score(ask(DUTCH, weights=weights))
+    with bound(english(languages=("sv",))):
+        report = score(ask(SWEDISH, weights=weights))
     assert report.score == report.components.qf
     assert "score" not in codes(report)
 
@@ -173,7 +190,7 @@ def test_a_part_without_weight_has_no_say_in_the_score() -> None:
 def test_every_null_has_a_reason_and_nothing_else_has_one() -> None:
     with bound(english()):
         changes: tuple[dict[str, Any], ...] = (
-            {}, DUTCH, {"predicted_label": None}, {"explanation": "Nobody knows."}
+            {}, SWEDISH, {"predicted_label": None}, {"explanation": "Nobody knows."}
         )  # fmt: skip
         for change in changes:
             report = score(ask({**ENGLISH, **change}))
@@ -182,10 +199,10 @@ def test_every_null_has_a_reason_and_nothing_else_has_one() -> None:
 
 
 def test_the_page_says_which_language_stands_in_the_way() -> None:
-    request = ask(DUTCH)
+    request = ask(SWEDISH)
     with bound(english()):
         shown = view(request, score(request))
-    assert all("language is Dutch (nl)" in part.why for part in shown.parts)
+    assert all("language is Swedish (sv)" in part.why for part in shown.parts)
 
 
 def test_a_result_of_an_earlier_version_can_still_be_read() -> None:

@@ -55,5 +55,6 @@ def test_the_shipped_standings_are_of_the_shipped_judge_and_fill_every_stratum()
     for low, high in STRATA:
         among = (others >= low) & (others <= high)
         assert min(np.sum(among & single), np.sum(among & ~single)) >= 20
-    assert placement_standings(note.adapter_sha256, "es") == ()
+    assert set(measured.languages) == set(note.languages)
+    assert placement_standings(note.adapter_sha256, "fi") == ()
     assert placement_standings("0" * 64, "en") == ()

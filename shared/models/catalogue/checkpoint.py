@@ -75,7 +75,9 @@ class PlacementStandings(Message):
     """The standings of passages of many texts, for the judge with these weights."""
 
     adapter_sha256: Sha256
-    language: Language = Field(default="en", description="language of the texts")
+    languages: tuple[Language, ...] = Field(
+        description="that of the texts, and those in which a random passage passes as rarely"
+    )
     passages: tuple[PassageStandings, ...]
 
 
@@ -84,7 +86,7 @@ def placement_standings(adapter_sha256: str, language: str) -> tuple[PassageStan
     """Return the standings for these embedded weights and this language, or ()."""
     for path in EMBEDDED.glob(f"*/{STANDINGS}"):
         measured = PlacementStandings.model_validate_json(path.read_bytes())
-        if (measured.adapter_sha256, measured.language) == (adapter_sha256, language):
+        if measured.adapter_sha256 == adapter_sha256 and language in measured.languages:
             return measured.passages
     return ()
 
