@@ -30,6 +30,15 @@ class EndpointRequest(TypedDict):
     parts: NotRequired[bool]
 
 
+class LeaseRequest(TypedDict):
+    reviewer: NotRequired[str | None]
+    skip: NotRequired[int | None]
+
+
+class ReplayRequest(TypedDict):
+    delivery: NotRequired[str | None]
+
+
 class ReviewQueueRequest(TypedDict):
     batch: NotRequired[str]
     name: NotRequired[str]
@@ -44,11 +53,6 @@ class ReviewQueueRequest(TypedDict):
 
 class RotationRequest(TypedDict):
     overlap_seconds: NotRequired[int]
-
-
-class SkipRequest(TypedDict):
-    position: NotRequired[int]
-    reviewer: NotRequired[str | None]
 
 
 class Context(TypedDict):
@@ -261,11 +265,6 @@ class IceNamedExplanation(TypedDict):
     rationale: NotRequired[list[IceSpan | str] | str | None]
 
 
-class IceAdaptive(TypedDict):
-    first: NotRequired[int]
-    exceedances: NotRequired[int]
-
-
 class Describe(TypedDict):
     operation: Literal['describe']
 
@@ -453,6 +452,7 @@ class BatchReportRequest(TypedDict):
     gold: NotRequired[GoldColumns]
     pairwise: NotRequired[bool]
     mixed: NotRequired[bool]
+    metric: NotRequired[Literal['consistency', 'cot2el', 'hatexscore', 'hlv', 'sor']]
 
 
 class BatchRequest(TypedDict):
@@ -515,6 +515,7 @@ class ExplanationsBatchReportRequest(TypedDict):
     gold: NotRequired[GoldColumns]
     pairwise: NotRequired[bool]
     mixed: NotRequired[bool]
+    metric: NotRequired[Literal['explanations']]
 
 
 class FtcBatchReportRequest(TypedDict):
@@ -540,6 +541,7 @@ class FtcBatchReportRequest(TypedDict):
     gold: NotRequired[GoldColumns]
     pairwise: NotRequired[bool]
     mixed: NotRequired[bool]
+    metric: NotRequired[Literal['ftc']]
 
 
 class HafBatchReportRequest(TypedDict):
@@ -567,6 +569,7 @@ class HafBatchReportRequest(TypedDict):
     mixed: NotRequired[bool]
     model_key: NotRequired[str]
     dataset_key: NotRequired[str]
+    metric: NotRequired[Literal['haf']]
 
 
 class IceBatchReportRequest(TypedDict):
@@ -595,6 +598,7 @@ class IceBatchReportRequest(TypedDict):
     alpha: NotRequired[float]
     example_alpha: NotRequired[float]
     error: NotRequired[Literal['discovery', 'family']]
+    metric: NotRequired[Literal['ice']]
 
 
 class IceRequest(TypedDict):
@@ -627,8 +631,6 @@ class IceRequest(TypedDict):
     match_tokens: NotRequired[bool]
     aspects: NotRequired[list[Literal['sufficiency', 'necessity']]]
     draws: NotRequired[int | None]
-    adaptive: NotRequired[IceAdaptive | None]
-    stop: NotRequired[Literal['stages', 'anytime']]
     alternative: NotRequired[Literal['two-sided', 'greater']]
     infills: NotRequired[int]
     infill_pool: NotRequired[list[str]]
@@ -651,6 +653,7 @@ class JudgementRequest(TypedDict):
     blind: NotRequired[bool]
     queue: NotRequired[str | None]
     seconds: NotRequired[float | None]
+    job_id: NotRequired[str]
 
 
 class SimilarityRequest(TypedDict):

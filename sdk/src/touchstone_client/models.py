@@ -1962,7 +1962,7 @@ class IceNull(Message):
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`); in English, of posts that the judge calls hateful, and of judges that have it measured'
+            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, for judges and languages that were measured'
         ),
     ] = None
     calibration: Annotated[
@@ -5340,7 +5340,7 @@ class HatexscoreRandomSpans(Message):
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`); in English, of posts that the judge calls hateful, and of judges that have it measured'
+            description='where 4 to 18 other placements exist, too few for a `p_value` of 0.05: how often a random passage of another post stands out as far among its placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, for judges and languages that were measured'
         ),
     ] = None
     calibration: Annotated[
@@ -5428,7 +5428,7 @@ class HatexscoreRequest(Message):
     language: Annotated[
         str,
         Field(
-            description='BCP 47, of text and explanation, believed as it is; `auto` identifies each by itself. Explanations are read in en, de, fr, es, it, pt, zh and ko; the model reads what it states'
+            description='language of the text (BCP 47); `auto` identifies it. An explanation that is clearly in another language is read in that one. Explanations are read in en, de, fr, es, it, pt, zh and ko'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[

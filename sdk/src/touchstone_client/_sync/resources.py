@@ -240,9 +240,9 @@ class Models(Resource):
 
     def get(self, name: str) -> models.Model:
         """Raises NotFound."""
-        for one in self.list():
-            if one.id == name:
-                return one
+        for model in self.list():
+            if model.id == name:
+                return model
         raise not_found("model", name)
 
 
