@@ -24,7 +24,6 @@ from shared.statistics.seeds import generator
 
 LEVEL = 0.05
 TOGETHER = 100  # requests in one batch
-ONE_SIDED = {"alternative": "greater"} if "alternative" in IceRequest.model_fields else {}
 
 Json = dict[str, Any]
 
@@ -52,7 +51,7 @@ class Asked:
                 "rationale": self.text.spans(self.places),
                 "target": self.target,
                 "null": self.kind,
-                **({} if self.two_sided else ONE_SIDED),
+                "alternative": "two-sided" if self.two_sided else "greater",
             }
         )
 

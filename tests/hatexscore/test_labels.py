@@ -180,8 +180,9 @@ def test_a_judge_of_three_classes_tests_the_third() -> None:
     judge = OffensiveJudge(
         lambda text: 0.95 if "clowns" in text else 0.1, ("normal", "offensive", "hateful")
     )
+    text = f"{TEXT} and nobody has said a word about it in our street for more than two years now"
     with bound(judge):
-        report = score(ask(predicted_label="offensive", explanation=OFFENDED))
+        report = score(ask(text=text, predicted_label="offensive", explanation=OFFENDED))
     assert report.probability_original == pytest.approx(0.9 * 0.95)
     assert report.components.qf == pytest.approx(0.9 * 0.85)
     assert (report.components.cc, report.verdict) == (1, "holds_up")

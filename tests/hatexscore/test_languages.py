@@ -88,7 +88,9 @@ def test_a_model_that_learned_it_is_asked() -> None:
 
 
 def test_of_a_dutch_explanation_the_decision_is_read_and_the_groups_are_not() -> None:
-    explanation = 'De post zegt "lazy tourists", maar valt geen groep aan: niet haatdragend.'
+    explanation = (
+        "De post klaagt over toeristen, maar valt geen groep aan: dit is niet haatdragend."
+    )
     with bound(english()):
         report = score(ask(ENGLISH, explanation=explanation, predicted_label="non-hateful"))
     assert (report.explanation_language, report.stated_label) == ("nl", "non-hateful")
