@@ -52,7 +52,7 @@ class Spool:
 
     def __init__(self, chosen: Settings) -> None:
         self.received: Counter[str] = Counter()  # bytes, by tenant
-        self._most = SPOOL_FILES * chosen.max_file_bytes
+        self._most = SPOOL_FILES * (chosen.max_file_bytes + FORM_BYTES)
         self._most_of_one = max(self._most // TENANTS_SHARE, chosen.max_file_bytes + FORM_BYTES)
         self._uploads: Counter[str] = Counter()
 

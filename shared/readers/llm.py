@@ -11,7 +11,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,7 +63,7 @@ class ReaderPrompt:
         return PromptOfRequest(place, model, Prompt(turns=turns), sampling)
 
 
-@cache
+@lru_cache(maxsize=8)
 def reader_prompt(file: Path, text: str) -> ReaderPrompt:
     """Read a file, in which `text` stands for the text that is read."""
     content = file.read_bytes()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from functools import cache
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
@@ -74,7 +74,7 @@ def bulk_requests() -> dict[str, type[BulkRequest]]:
     return {name: _bulk_request(contract.request, name) for name, contract in metrics().items()}
 
 
-@cache
+@lru_cache(maxsize=64)
 def _bulk_request(one: type[JobRequest], name: str) -> type[BulkRequest]:
     described = Field(
         max_length=MOST_JOBS,

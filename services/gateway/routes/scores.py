@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache, partial
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Header, Path, Request, Response
@@ -185,16 +185,19 @@ def report_requests() -> dict[str, type[BatchReportRequest]]:
     for name, contract in reported().items():
         kinds.setdefault(contract.batch.request, []).append(name)
     return {
-        name: _report_request(kind, tuple(names)) for kind, names in kinds.items() for name in names
+        name: _report_request(kind, " ".join(names))
+        for kind, names in kinds.items()
+        for name in names
     }
 
 
-@cache
-def _report_request(
-    kind: type[BatchReportRequest], names: tuple[str, ...]
-) -> type[BatchReportRequest]:
-    """The contract's request with `metric`, which is no part of the job's request."""
-    metric: Any = (Literal[names], Field(exclude=True))
+@lru_cache(maxsize=64)
+def _report_request(kind: type[BatchReportRequest], names: str) -> type[BatchReportRequest]:
+    """Return the contract's request with `metric`, which is no part of the job's request.
+
+    names: of the metrics, with blanks between them.
+    """
+    metric: Any = (Literal[tuple(names.split())], Field(exclude=True))
     return create_model(kind.__name__, __base__=kind, __doc__=kind.__doc__, metric=metric)
 
 

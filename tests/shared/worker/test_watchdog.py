@@ -31,7 +31,7 @@ from tests.echo_metric import EchoRequest
 from tests.stubborn import GRACE_SECONDS, STUBBORN
 
 ROOT = Path(__file__).parents[3]
-SECONDS = {"max_run": 2, "lease": 10}
+SECONDS = {"max_work": 2, "lease": 10}
 NEIGHBOURS = 6
 FROM_FAULTHANDLER = 1
 
