@@ -108,7 +108,8 @@ def _between(before: str, gap: str, deleted: int, after: str) -> str:
     separates = bool(before and after) and _in_a_word(before[-1]) and _in_a_word(after[0])
     if len(removed) == len(gap) and removed and separates:
         removed.pop()  # the last is a line break, if there is one
-    return "".join(character for index, character in enumerate(gap) if index not in removed)
+    gone = set(removed)
+    return "".join(character for index, character in enumerate(gap) if index not in gone)
 
 
 def _in_a_word(character: str) -> bool:

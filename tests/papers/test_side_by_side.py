@@ -199,7 +199,7 @@ def test_a_model_that_is_not_there_is_refused_before_anything_is_asked(
 ) -> None:
     more = ("--url", running.url, "--models", "thorough", "nobody")
     code, printed, said = bench(place, "hatexscore", "c", *more)
-    assert (code, printed) == (2, "")
+    assert (code, printed) == (64, "")
     assert "no model 'nobody' is configured" in said
     assert "thorough" in said
     assert not (place / "c" / "answers.jsonl").exists()
