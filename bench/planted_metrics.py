@@ -103,7 +103,11 @@ def _quoted(pairs: Sequence[tuple[PlantedText, HatexscoreRequest]]) -> Json:
     reach = [one is not None and (one.attainable_p or 1) <= LEVEL for one in controls]
     p = [one.p_value if one is not None and can else None
          for one, can in zip(controls, reach, strict=True)]  # fmt: skip
-    opposes = [None if r.signed_drop is None else float(r.signed_drop < 0) for r in reports]
+    signs = [1 if r.predicted_label == "hateful" else -1 for r in reports]
+    opposes = [
+        None if report.signed_drop is None else float(sign * report.signed_drop < 0)
+        for sign, report in zip(signs, reports, strict=True)
+    ]
     return {
         "n": len(reports),
         "p <= .05": share([None if one is None else float(one <= LEVEL) for one in p], keys),

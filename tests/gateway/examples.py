@@ -231,6 +231,9 @@ def record_judgements(recorder: Recorder, batch: str) -> None:
     ).raise_for_status()
     recorder.ask("get_review_queue", queue)
     recorder.ask("create_review_agreement", queue)
+    agreement = f"/v1/review-queues/{queue}/agreement"
+    while recorder.client.post(agreement, headers=WAIT).status_code == 202:
+        pass  # each waits for the report
     recorder.ask("close_review_queue", queue)
     recorder.ask("list_judgements", params={"limit": 1})
     lines = ""
