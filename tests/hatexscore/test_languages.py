@@ -87,16 +87,6 @@ def test_a_model_that_learned_it_is_asked() -> None:
     assert codes(report)["score"] == ["no-rules"]
 
 
-def test_of_a_dutch_explanation_the_decision_is_read_and_the_groups_are_not() -> None:
-    explanation = (
-        "De post klaagt over toeristen, maar valt geen groep aan: dit is niet haatdragend."
-    )
-    with bound(english()):
-        report = score(ask(ENGLISH, explanation=explanation, predicted_label="non-hateful"))
-    assert (report.explanation_language, report.stated_label) == ("nl", "non-hateful")
-    assert (report.components.htc, codes(report)["tgi"]) == (1, ["no-rules"])
-
-
 @pytest.mark.parametrize("sent", ["auto", "sv"])
 def test_the_language_that_is_sent_is_that_of_the_post(sent: str) -> None:
     with bound(english()):
@@ -224,6 +214,16 @@ WHOLE = [pytest.mark.nightly, pytest.mark.timeout(1_800)]
 def embedded() -> Iterator[None]:
     with binding(local(load_catalogue(ROOT / "models.toml"))):
         yield
+
+
+@pytest.mark.usefixtures("embedded")
+def test_of_a_dutch_explanation_the_decision_is_read_and_the_groups_are_not() -> None:
+    explanation = (
+        "De post klaagt over toeristen, maar valt geen groep aan: dit is niet haatdragend."
+    )
+    report = score(ask(ENGLISH, explanation=explanation, predicted_label="non-hateful"))
+    assert (report.explanation_language, report.stated_label) == ("nl", "non-hateful")
+    assert (report.components.htc, codes(report)["tgi"]) == (1, ["no-rules"])
 
 
 @pytest.mark.usefixtures("embedded")
