@@ -37,7 +37,6 @@ FULL = {  # path below tests/ -> what it protects
     "gpu": "an NVIDIA GPU",
     "haf/test_conversation.py": "a model loaded for it",
     "haf/test_served.py": "a model server",
-    "hatexscore/test_near_misses.py": "laws over generated wording",
     "ice/test_reference_encoders.py": "the authors' package, on encoders",
     "inference": "kinds of models, precisions and devices",
     "integrations": "examples for other systems",

@@ -31,14 +31,14 @@ async function ended(job: api.Job | undefined): Promise<api.Job> {
 }
 
 const scored: api.Job[] = [
-  await ended((await api.scoreCot2El({ headers, body: bodies.cot2el })).data),
-  await ended((await api.scoreFtc({ headers, body: bodies.ftc })).data),
-  await ended((await api.scoreHaf({ headers, body: bodies.haf })).data),
-  await ended((await api.scoreHatexscore({ headers, body: bodies.hatexscore })).data),
-  await ended((await api.scoreHlv({ headers, body: bodies.hlv })).data),
-  await ended((await api.scoreIce({ headers, body: bodies.ice })).data),
-  await ended((await api.scoreSor({ headers, body: bodies.sor })).data),
-  await ended((await api.scoreConsistency({ headers, body: bodies.consistency })).data),
+  await ended((await api.createScore({ headers, path: { metric: "cot2el" }, body: bodies.cot2el })).data),
+  await ended((await api.createScore({ headers, path: { metric: "ftc" }, body: bodies.ftc })).data),
+  await ended((await api.createScore({ headers, path: { metric: "haf" }, body: bodies.haf })).data),
+  await ended((await api.createScore({ headers, path: { metric: "hatexscore" }, body: bodies.hatexscore })).data),
+  await ended((await api.createScore({ headers, path: { metric: "hlv" }, body: bodies.hlv })).data),
+  await ended((await api.createScore({ headers, path: { metric: "ice" }, body: bodies.ice })).data),
+  await ended((await api.createScore({ headers, path: { metric: "sor" }, body: bodies.sor })).data),
+  await ended((await api.createScore({ headers, path: { metric: "consistency" }, body: bodies.consistency })).data),
 ];
 demandEvery(scored.map((job) => job.metric));
 for (const job of scored) {
@@ -50,11 +50,11 @@ for (const job of scored) {
   }
 }
 
-const asked = { jobs: [scored[5]!.id], resamples: 100 };
-const report = await ended((await api.reportIce({ headers, body: asked })).data);
+const asked = { metric: "ice" as const, jobs: [scored[5]!.id], resamples: 100 };
+const report = await ended((await api.createReport({ headers, body: asked })).data);
 demand(report.metric === "ice-report" && report.result, report.status);
 console.log(`hey report: ${report.result.configurations.length} configurations`);
 
-const refused = await api.scoreIce({ body: { text: "" } });
+const refused = await api.createScore({ path: { metric: "ice" }, body: { text: "" } });
 demand(refused.error?.status === 422, "it was not refused");
 console.log(`hey refused: ${refused.error.error.message}`);

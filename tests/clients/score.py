@@ -13,21 +13,8 @@ from touchstone_client import Client
 from touchstone_client.api.batches import create_batch, get_batch
 from touchstone_client.api.files import create_file
 from touchstone_client.api.jobs import get_job
-from touchstone_client.api.reports import (
-    create_batch_report,
-    get_batch_report,
-    report_hatexscore,
-)
-from touchstone_client.api.scores import (
-    score_consistency,
-    score_cot2el,
-    score_ftc,
-    score_haf,
-    score_hatexscore,
-    score_hlv,
-    score_ice,
-    score_sor,
-)
+from touchstone_client.api.reports import create_batch_report, create_report, get_batch_report
+from touchstone_client.api.scores import create_score
 from touchstone_client.models import (
     Batch,
     BatchRequest,
@@ -73,20 +60,36 @@ def ended(client: Client, job: Any, kind: type[Any]) -> Any:
 
 def score(client: Client, bodies: dict[str, Any]) -> str:
     """One post a metric; the id of HateXScore's job."""
-    consistency = score_consistency.sync(
-        client=client, prefer=WAIT, body=ConsistencyRequest.from_dict(bodies["consistency"])
+    consistency = create_score.sync(
+        "consistency",
+        client=client,
+        prefer=WAIT,
+        body=ConsistencyRequest.from_dict(bodies["consistency"]),
     )
-    cot = score_cot2el.sync(
-        client=client, prefer=WAIT, body=Cot2ElRequest.from_dict(bodies["cot2el"])
+    cot = create_score.sync(
+        "cot2el", client=client, prefer=WAIT, body=Cot2ElRequest.from_dict(bodies["cot2el"])
     )
-    ftc = score_ftc.sync(client=client, prefer=WAIT, body=FtcRequest.from_dict(bodies["ftc"]))
-    haf = score_haf.sync(client=client, prefer=WAIT, body=HafRequest.from_dict(bodies["haf"]))
-    hate = score_hatexscore.sync(
-        client=client, prefer=WAIT, body=HatexscoreRequest.from_dict(bodies["hatexscore"])
+    ftc = create_score.sync(
+        "ftc", client=client, prefer=WAIT, body=FtcRequest.from_dict(bodies["ftc"])
     )
-    hlv = score_hlv.sync(client=client, prefer=WAIT, body=HlvRequest.from_dict(bodies["hlv"]))
-    ice = score_ice.sync(client=client, prefer=WAIT, body=IceRequest.from_dict(bodies["ice"]))
-    sor = score_sor.sync(client=client, prefer=WAIT, body=SorRequest.from_dict(bodies["sor"]))
+    haf = create_score.sync(
+        "haf", client=client, prefer=WAIT, body=HafRequest.from_dict(bodies["haf"])
+    )
+    hate = create_score.sync(
+        "hatexscore",
+        client=client,
+        prefer=WAIT,
+        body=HatexscoreRequest.from_dict(bodies["hatexscore"]),
+    )
+    hlv = create_score.sync(
+        "hlv", client=client, prefer=WAIT, body=HlvRequest.from_dict(bodies["hlv"])
+    )
+    ice = create_score.sync(
+        "ice", client=client, prefer=WAIT, body=IceRequest.from_dict(bodies["ice"])
+    )
+    sor = create_score.sync(
+        "sor", client=client, prefer=WAIT, body=SorRequest.from_dict(bodies["sor"])
+    )
     scored = set()
     for job, kind in (
         (cot, Cot2ElJob), (ftc, FtcJob), (haf, HafJob), (hate, HatexscoreJob), (hlv, HlvJob),
@@ -105,8 +108,8 @@ def score(client: Client, bodies: dict[str, Any]) -> str:
 
 def report(client: Client, job_id: str) -> None:
     """A report on one job, typed."""
-    asked = HatexscoreBatchReportRequest(jobs=[job_id], resamples=100)
-    job = report_hatexscore.sync(client=client, prefer=WAIT, body=asked)
+    asked = HatexscoreBatchReportRequest(metric="hatexscore", jobs=[job_id], resamples=100)
+    job = create_report.sync(client=client, prefer=WAIT, body=asked)
     found: HatexscoreReportJob = ended(client, job, HatexscoreReportJob)
     assert found.result is not None
     print(f"python report: {found.result.scored} of {found.result.score.of}")
@@ -141,7 +144,7 @@ def main(url: str, examples: str) -> None:
     job_id = score(client, bodies)
     report(client, job_id)
     run_batch(client, bodies["hatexscore"])
-    refused = score_ice.sync(client=client, body=IceRequest(text=""))
+    refused = create_score.sync("ice", client=client, body=IceRequest(text=""))
     assert isinstance(refused, Problem), refused
     assert refused.status == 422, refused
     print(f"python refused: {refused.error.message}")

@@ -200,7 +200,9 @@ def caller(tenant: str) -> Any:
 
 
 def spool(chosen: Settings, **changed: Any) -> Spool:
-    return Spool(chosen.model_copy(update={"max_file_bytes": 20_000} | changed))
+    """Return a spool of 100,000 bytes."""
+    size = 100_000 // spool_module.SPOOL_FILES - spool_module.FORM_BYTES
+    return Spool(chosen.model_copy(update={"max_file_bytes": size} | changed))
 
 
 def test_the_spool_counts_what_has_come_and_gives_it_back(
