@@ -199,17 +199,12 @@ def caller(tenant: str) -> Any:
     return type("Caller", (), {"tenant": tenant, "key": Key()})()
 
 
-def spool(chosen: Settings, **changed: Any) -> Spool:
-    """Return a spool of 100,000 bytes."""
-    size = 100_000 // spool_module.SPOOL_FILES - spool_module.FORM_BYTES
-    return Spool(chosen.model_copy(update={"max_file_bytes": size} | changed))
-
-
 def test_the_spool_counts_what_has_come_and_gives_it_back(
     chosen: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spool_module, "UPLOADS_PER_TENANT", 3)
-    place = spool(chosen)
+    size = 100_000 // spool_module.SPOOL_FILES - spool_module.FORM_BYTES  # 100,000 bytes in all
+    place = Spool(chosen.model_copy(update={"max_file_bytes": size}))
     with place.upload(caller("a"), 0) as one, place.upload(caller("a"), 40_000) as two:
         one.receive(30_000)
         two.receive(20_000)
