@@ -36,12 +36,11 @@ from shared.contracts.explanation_fields import written_out
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.reports.metric import Metric
-from shared.statistics.wilson import wilson
+from shared.statistics.wilson import Z_95, wilson
 
 ROOT = Path(__file__).parents[1]
 AT_ONCE = 5
 LEAST_WORDS = 15
-NORMAL = 1.96
 
 Json = dict[str, Any]
 
@@ -84,7 +83,7 @@ def _decisive(results: Sequence[Json]) -> str:
 
 
 def _share(count: int, of: int) -> str:
-    low, high = wilson(count / of, of, NORMAL)
+    low, high = wilson(count / of, of, Z_95)
     return f"{count} of {of}, {count / of:.3f} [{low:.3f}, {high:.3f}]"
 
 

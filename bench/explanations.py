@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import mannwhitneyu
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
@@ -29,6 +28,7 @@ from services.hatexscore.verdict import MATTER, checks, quotes
 from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
+from shared.statistics.agreement import auc_of_groups
 
 DATA = Path("../shared/data")
 FILE = "haf_explanations.jsonl"
@@ -76,11 +76,6 @@ def explained(folder: Path = DATA) -> list[Explained]:
         for row in rows
         if row["decision"] in DECISIONS
     ]
-
-
-def area(real: Sequence[float], other: Sequence[float]) -> float:
-    """P(a real one scores higher), ties half: 0.5 is chance."""
-    return float(mannwhitneyu(real, other).statistic) / (len(real) * len(other))
 
 
 def scores(reports: Iterable[HatexscoreResult]) -> list[float]:
@@ -157,9 +152,9 @@ def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
         "hallucinated": sum(len(one.hallucinated_quotes) for one in real),
         "with_a_score": {"real": len(own), "shuffled": len(others)},
         "mean_score": {"real": float(np.mean(own)), "shuffled": float(np.mean(others))},
-        "area_real_against_shuffled": area(own, others),
-        "area_against_those_that_quote_nothing": area(own, elsewhere),
-        "area_of_those_that_do_not_quote_all": area(pointing, others),
+        "area_real_against_shuffled": auc_of_groups(own, others),
+        "area_against_those_that_quote_nothing": auc_of_groups(own, elsewhere),
+        "area_of_those_that_do_not_quote_all": auc_of_groups(pointing, others),
         "that_do_not_quote_all": len(pointing),
         "corr_p_qf": correlation(of_p(real)),
         "of": len(of_p(real)),

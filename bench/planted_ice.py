@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import mannwhitneyu
 
 from bench.planted_model import Trained, judged_by
 from bench.planted_texts import Places, Plant, PlantedText, Random, ladder, random_places
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from shared.statistics import intervals
+from shared.statistics.agreement import auc_of_groups
 from shared.statistics.seeds import generator
 
 LEVEL = 0.05
@@ -253,5 +253,4 @@ def _rung(values: dict[str, list[float]], row: str) -> list[float]:
 def _area(better: Sequence[float], worse: Sequence[float]) -> float | None:
     if not better or not worse:
         return None
-    u = mannwhitneyu(worse, better).statistic
-    return round(float(u) / (len(better) * len(worse)), 3)
+    return round(auc_of_groups(worse, better), 3)

@@ -49,6 +49,7 @@ from services.ftc.scoring import satisfaction
 from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval
 from shared.reports.estimates import UNIT, BatchStatistics
+from shared.statistics.agreement import auc_of_groups
 from shared.statistics.clusters import clustered
 from shared.statistics.comparison import mean_test
 from shared.statistics.families import holm
@@ -304,10 +305,8 @@ def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | Non
     """
     if not agreeing.size or not disagreeing.size:
         return None
-    found: Any = mannwhitneyu(agreeing, disagreeing, alternative="two-sided")
-    rho = float(found.statistic) / (agreeing.size * disagreeing.size)
-    p = float(found.pvalue)
-    return rho, 1.0 if np.isnan(p) else p
+    p = float(mannwhitneyu(agreeing, disagreeing, alternative="two-sided").pvalue)
+    return auc_of_groups(agreeing, disagreeing), 1.0 if np.isnan(p) else p
 
 
 def components(reports: Iterable[FtcResult]) -> list[FtcSatisfaction]:

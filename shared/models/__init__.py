@@ -1,1 +1,1 @@
-"""Models behind ports: protocols, bindings, and the catalogue of models."""
+"""Models behind ports: protocols, the models behind them, and the catalogue of models."""

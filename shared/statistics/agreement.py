@@ -70,6 +70,14 @@ def kappa_of_pairs(name: str, pairs: Sequence[tuple[str, str]]) -> IntervalEstim
     return ratio(name, label_counts(cells, len(categories)), kappa)
 
 
+def auc_of_groups(high: Sequence[float] | Floats, low: Sequence[float] | Floats) -> float:
+    """How often a score of `high` exceeds one of `low`, ties half; [0, 1]. NaN where one is
+    empty."""
+    return roc_auc(
+        np.column_stack((np.concatenate((high, low)), np.repeat((1.0, 0.0), (len(high), len(low)))))
+    )
+
+
 def roc_auc(rows: Floats) -> float:
     """How often a positive row has the higher score than a negative one, ties half; [0, 1], chance
     is 0.5. rows: (n, 2) of score and 0 or 1. NaN where one kind is missing."""

@@ -6,17 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.explanations import DATA, FILE, RATIONALES, area, correlation, measure, rationales
+from bench.explanations import DATA, FILE, RATIONALES, correlation, measure, rationales
 from services.worker import local
 from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
-
-
-def test_an_area_is_one_for_what_is_told_apart_and_half_for_ties() -> None:
-    assert area([0.9, 0.8], [0.1, 0.2, 0.3]) == 1
-    assert area([0.1], [0.9]) == 0
-    assert area([0.5, 0.5], [0.5]) == 0.5
-    assert area([0.2, 0.6], [0.4]) == 0.5
 
 
 def test_a_correlation_of_too_little_is_none() -> None:

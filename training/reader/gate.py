@@ -25,13 +25,12 @@ from shared.models import ports
 from shared.models.catalogue.catalogue import Catalogue
 from shared.readers.model import DISCLOSED, LABELS, Reading, ask
 from shared.readers.verdict import SURE, VerdictText, read_verdicts
-from shared.statistics.wilson import wilson
+from shared.statistics.wilson import Z_95, wilson
 from shared.text.normalized import normalize
 from training.reader.rows import FOLDER, ReaderRow, read_rows
 
 TESTS = FOLDER / "test"
 UNREAD = "unread"
-NORMAL = 1.959964  # the quantile of a 95 % interval
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ COLUMNS: dict[Reading, Callable[[list[Read], Get], str]] = {
 def _share(count: int, of: int) -> str:
     if not of:
         return "none"
-    low, high = wilson(count / of, of, NORMAL)
+    low, high = wilson(count / of, of, Z_95)
     return f"{count} of {of} ({count / of:.3f}, {low:.3f} to {high:.3f})"
 
 

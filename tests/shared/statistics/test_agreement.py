@@ -11,6 +11,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
 
 from shared.statistics.agreement import (
+    auc_of_groups,
     coincidences,
     interval_alpha,
     nominal_alpha,
@@ -72,6 +73,7 @@ def test_the_area_agrees_with_scikit_learn(seed: int) -> None:
     scores = random.integers(8, size=60) / 8  # with ties
     rows = np.stack([scores, (first > 0).astype(float)], axis=1)
     assert roc_auc(rows) == pytest.approx(roc_auc_score(first > 0, scores))
+    assert auc_of_groups(scores[first > 0], scores[first <= 0]) == roc_auc(rows)
 
 
 def test_what_nothing_tells_is_undefined() -> None:
