@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from services.ice.cost import cost, server_cost
-from services.ice.quotations import Located, Spans
 from services.ice.report import (
     Aspect,
     IceAttributedSpan,
     IceBatchReport,
     IceBatchReportRequest,
     IceResult,
+    IceSpan,
     NullKind,
     Operator,
     RowKind,
@@ -50,9 +50,27 @@ MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
 Method = MethodName | AttributionMethod
 Methods = Method | Annotated[tuple[Method, ...], Field(min_length=1, max_length=8)]
 Values = Annotated[tuple[IceAttributedSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
+Quotation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Budget = Annotated[float, Field(gt=0, le=1)]
 PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Label100 = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+MOST_QUOTATIONS = 200
+
+
+def _check_quotations(given: tuple[IceSpan | str, ...]) -> tuple[IceSpan | str, ...]:
+    if sum(isinstance(item, str) for item in given) > MOST_QUOTATIONS:
+        raise ValueError(f"at most {MOST_QUOTATIONS:,} quotations")
+    return given
+
+
+Spans = (
+    Annotated[
+        tuple[IceSpan | Quotation, ...],
+        Field(min_length=1, max_length=MAX_TEXT),
+        AfterValidator(_check_quotations),
+    ]
+    | Quotation
+)
 
 
 class IceNamedExplanation(Message):
@@ -120,7 +138,7 @@ class IceRequest(LanguageRequest):
         "strings; their size is fixed. A passage can be tested exactly in a text of about 20 words "
         "or more, 40 where `alternative` is `two-sided`",
     )
-    explanations: Annotated[tuple[IceNamedExplanation, ...], Input, Located] = Field(
+    explanations: Annotated[tuple[IceNamedExplanation, ...], Input] = Field(
         default=(), max_length=8, description="more explanations of your own, by name"
     )
     human: Annotated[Spans | None, Input] = Field(
@@ -288,7 +306,7 @@ class IceRequest(LanguageRequest):
         named = [spans for one in self.explanations for spans in (one.attributions, one.rationale)]
         for spans in (self.attributions, self.rationale, self.human, *named):
             for span in spans or ():
-                if span.end > lengths[span.of]:
+                if isinstance(span, IceSpan) and span.end > lengths[span.of]:
                     raise ValueError(f"a span ends at {span.end}, behind the end of its {span.of}")
         return self
 

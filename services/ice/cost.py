@@ -13,12 +13,12 @@ from functools import partial
 from math import comb
 from typing import TYPE_CHECKING
 
+from services.ice.report import IceSpan
 from shared.contracts.calls import AttributionMethod
 from shared.contracts.request_cost import Reduction, Size, Work, words_of
 
 if TYPE_CHECKING:
     from services.ice.contract import IceRequest
-    from services.ice.quotations import Spans
     from services.ice.report import Operator
 
 WORD = re.compile(r"[^ \t\r\n]+")
@@ -234,13 +234,15 @@ def _explanations_with_values(request: IceRequest) -> list[object]:
     return [*request.methods, *([request.attributions] if request.attributions else []), *named]
 
 
-def _fixed_rationales(request: IceRequest) -> Iterator[Spans]:
-    if request.rationale:
-        yield request.rationale
-    yield from (one.rationale for one in request.explanations if one.rationale)
+def _fixed_rationales(request: IceRequest) -> Iterator[list[IceSpan]]:
+    """The rationales of spans; where quotations stand is not known yet."""
+    for given in (request.rationale, *(one.rationale for one in request.explanations)):
+        spans = [span for span in given or () if isinstance(span, IceSpan)]
+        if spans and len(spans) == len(given or ()):
+            yield spans
 
 
-def _words_inside(request: IceRequest, spans: Spans, read: int) -> tuple[int, int]:
+def _words_inside(request: IceRequest, spans: Sequence[IceSpan], read: int) -> tuple[int, int]:
     """Words that the spans touch, and words that they do not, of what is surely read."""
     text = request.text[: _characters_read(request, read)]
     covered = bytearray(len(text))

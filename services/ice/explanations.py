@@ -8,17 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.ice.contract import PREDICTED, IceRequest, Method, Values, label
+from services.ice.contract import PREDICTED, IceRequest, Method, Spans, Values, label
 from services.ice.kernel import Floats
-from services.ice.quotations import Spans
-from services.ice.report import TEXTS, IceAttributedSpan, IceSpan, Of
+from services.ice.quotations import QuotationMissing, locate
+from services.ice.report import TEXTS, IceAttributedSpan, Of
 from services.ice.variants import VARIANTS, IceVariant, Subset
 from services.ice.words import WordReading
 from shared.contracts.calls import AttributionMethod, Attributions, Example, Tokens
 from shared.contracts.errors import BadInput, DegenerateInput
 from shared.contracts.messages import ModelKind
 from shared.process.cached import cached_property
-from shared.text.language import find_language, requested_language
+from shared.text.language import Obstacle, find_language, requested_language
 
 Positions = tuple[int, ...]  # of tokens in the example
 
@@ -210,7 +210,25 @@ def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -
     return values
 
 
-def marked_tokens(tokenized: TokenizedInput, spans: Sequence[IceSpan], pointer: str) -> Subset:
+def missing_quotation(request: IceRequest) -> Obstacle | None:
+    """Return the first quotation of an explanation that is not in the text.
+
+    Raises BadInput if `human` has such a quotation, since it is no part of what is tested.
+    """
+    try:
+        locate(request.human or (), request)
+    except QuotationMissing as error:
+        raise BadInput(str(error), pointer="/human") from None
+    named = [(f"explanation {n}: ", one.rationale) for n, one in enumerate(request.explanations, 1)]
+    for name, spans in [("", request.rationale), *named]:
+        try:
+            locate(spans or (), request)
+        except QuotationMissing as error:
+            return Obstacle("quote-not-found", f"{name}{error}")
+    return None
+
+
+def marked_tokens(tokenized: TokenizedInput, spans: Spans, pointer: str) -> Subset:
     """Places of the tokens that share a character with a span. DegenerateInput where none does."""
     found = span_tokens(tokenized, spans)
     if not found:
@@ -219,9 +237,9 @@ def marked_tokens(tokenized: TokenizedInput, spans: Sequence[IceSpan], pointer: 
     return found
 
 
-def span_tokens(tokenized: TokenizedInput, spans: Sequence[IceSpan]) -> Subset:
+def span_tokens(tokenized: TokenizedInput, spans: Spans) -> Subset:
     """Places of the eligible tokens that share a character with a span."""
     hit = np.zeros(len(tokenized.eligible), dtype=bool)
-    for span in spans:
+    for span in locate(spans, tokenized.request):
         hit |= tokenized.span_overlap(span.start, span.end, span.of) > 0
     return tuple(np.flatnonzero(hit).tolist())

@@ -23,7 +23,7 @@ from services.ice.comparison import (
 )
 from services.ice.contract import CONTRACT, PREDICTED, IceRequest
 from services.ice.experiment import Experiment, Trial
-from services.ice.explanations import TokenizedInput, span_tokens
+from services.ice.explanations import TokenizedInput, missing_quotation, span_tokens
 from services.ice.input_distance import (
     Fluency,
     calibration_warnings,
@@ -115,11 +115,13 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
-        """Of the model alone: ICE has no rules that read a text, but rows of words need words."""
+        """Check that quotations are in the text, rows of words have words, and the model knows the
+        language. ICE has no rules that read a text."""
         whole = "\n".join(filter(None, (request.text, request.text_pair)))
         text = find_language(whole, requested_language(request))
         asked = (model_languages(request),)
-        return model_coverage(request, Languages(text=text), asked, (words_missing(request),))
+        unread = (missing_quotation(request), words_missing(request))
+        return model_coverage(request, Languages(text=text), asked, unread)
 
     def undefined(self, request: IceRequest, collected: Collected) -> IceResult:
         return IceResult(

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import get_args
 
 from services.ice.contract import IceRequest, MethodName
+from services.ice.quotations import locate
 from services.ice.report import (
     IceCausalReading,
     IceComparison,
@@ -366,7 +367,7 @@ def human(request: IceRequest | None) -> tuple[Marked, ...]:
 def _human_marks(request: IceRequest, of: Of) -> list[Mark]:
     return [
         Mark(span.start, span.end, "human", "marked by people")
-        for span in request.human or ()
+        for span in locate(request.human or (), request)
         if span.of == of
     ]
 

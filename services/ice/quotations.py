@@ -1,9 +1,8 @@
-"""Rationales that quote: strings of the text become spans of it, before anything is validated.
+"""Finds the spans of quotations in a text.
 
 A quotation is found as it stands; else word for word, whatever its case, its blanks and its
-punctuation; else so in the normalised text, without HTML and wrapped lines. Of one that occurs
-several times each mention stands for the next occurrence. Linear in text and quotations; pydantic
-only.
+punctuation; else so in the normalised text, without HTML and wrapped lines. Each mention of a
+quotation stands for its next occurrence. Linear in text and quotations.
 """
 
 from __future__ import annotations
@@ -11,24 +10,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, count, islice
-from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
-
+from services.ice.contract import IceRequest, Spans
 from services.ice.report import TEXTS, IceSpan, Of
-from shared.contracts.messages import MAX_TEXT
 from shared.process.cached import cached_property
 from shared.text.normalized import NormalizedText, normalize
 
-Quotation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Place = tuple[int, int]  # half-open character offsets
-MOST_QUOTATIONS = 200
-WANTED = (
-    "give spans, {start, end} in characters of the text, or quotations of it as strings; places of "
-    "tokens are not known before a model reads it"
-)
 _WORD = re.compile(
     r"""[^\s!-/:-@\[-`{-~\u00a1\u00ab\u00b7\u00bb\u00bf\u2010-\u203a\u3001-\u3011\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+"""
 )
@@ -129,72 +119,34 @@ def _find_all(text: str, wanted: str, shared: int = 0) -> Iterator[int]:
         at = text.find(wanted, at + max(1, len(wanted) - shared))
 
 
-def _resolve_spans(value: Any, info: ValidationInfo) -> Any:
-    """Spans of what is quoted; what is no quotation stays as it is. Raises ValueError."""
-    given = [value] if isinstance(value, str) else value
-    if not isinstance(given, list | tuple):
-        raise ValueError(WANTED)
-    if any(not isinstance(one, str | dict | IceSpan) for one in given):
-        raise ValueError(WANTED)
-    if not any(isinstance(one, str) for one in given) or "text" not in info.data:
-        return tuple(given)  # strict validation takes no list for one any more
-    return tuple(_spans(given, {of: info.data.get(of) or "" for of in TEXTS}))
+class QuotationMissing(ValueError):
+    """A quotation is not in the text. The message has its position, not its words."""
 
 
-def _spans(given: Sequence[Any], texts: dict[Of, str]) -> list[Any]:
-    if sum(isinstance(one, str) for one in given) > MOST_QUOTATIONS:
-        raise ValueError(f"at most {MOST_QUOTATIONS:,} quotations")
-    searched = {of: _TextSearch(text) for of, text in texts.items()}
-    before: Counter[str] = Counter()
-    found = []
-    for number, one in enumerate(given, 1):
-        if not isinstance(one, str):
-            found.append(one)
+def locate(given: Spans, request: IceRequest) -> list[IceSpan]:
+    """Return the spans, with those of quotations in their place. Raises QuotationMissing."""
+    items = (given,) if isinstance(given, str) else given
+    texts = {of: _TextSearch(getattr(request, of) or "") for of in TEXTS}
+    mentions: Counter[str] = Counter()
+    spans = []
+    for number, item in enumerate(items, 1):
+        if isinstance(item, IceSpan):
+            spans.append(item)
             continue
-        found.append(_span(one, before[one], searched, f"quotation {number} of {len(given)}"))
-        before[one] += 1
-    return found
+        span = _locate_mention(item, mentions[item], texts)
+        if span is None:
+            times = f" {mentions[item] + 1} times" if mentions[item] else ""
+            raise QuotationMissing(f"quotation {number} of {len(items)} is not in the text{times}")
+        spans.append(span)
+        mentions[item] += 1
+    return spans
 
 
-def _span(quotation: str, occurrence: int, searched: dict[Of, _TextSearch], name: str) -> IceSpan:
-    if not quotation.strip():
-        raise ValueError(f"{name} is empty")
-    for of, text in searched.items():
-        place = text.find(quotation, occurrence)
+def _locate_mention(
+    quotation: str, occurrence: int, texts: Mapping[Of, _TextSearch]
+) -> IceSpan | None:
+    for of, text in texts.items():
+        place = text.find(quotation, occurrence) if quotation.strip() else None
         if place is not None:
             return IceSpan(start=place[0], end=place[1], of=of)
-    often = "" if occurrence == 0 else f" {occurrence + 1} times"
-    raise ValueError(f"quote-not-found: {name} does not stand in the text{often}, word for word")
-
-
-def _resolve_nested(value: Any, info: ValidationInfo) -> Any:
-    """The same in named explanations, which do not know the text themselves."""
-    if not isinstance(value, list | tuple):
-        return value
-    return tuple(_of_explanation(number, one, info) for number, one in enumerate(value, 1))
-
-
-def _of_explanation(number: int, given: Any, info: ValidationInfo) -> Any:
-    if not isinstance(given, dict):
-        return given
-    found = {name: tuple(own) if isinstance(own, list) else own for name, own in given.items()}
-    if given.get("rationale") is not None:
-        try:
-            found["rationale"] = _resolve_spans(given["rationale"], info)
-        except ValueError as error:
-            raise ValueError(f"explanation {number}: {error}") from None
-    return found
-
-
-Spans = Annotated[
-    tuple[IceSpan, ...],
-    Field(min_length=1, max_length=MAX_TEXT),
-    BeforeValidator(
-        _resolve_spans,
-        json_schema_input_type=Annotated[
-            tuple[IceSpan | Quotation, ...], Field(min_length=1, max_length=MAX_TEXT)
-        ]
-        | Quotation,
-    ),
-]
-Located = BeforeValidator(_resolve_nested)
+    return None

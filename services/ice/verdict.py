@@ -190,14 +190,23 @@ def _same_trial(one: IceTest, other: IceTest) -> bool:
 
 
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
+    "quote-not-in-text": "quotation not in the text",
     "worse-than-random": "random words serve better",
 }
+IN_TEXT = "quotations-in-text"
 BEATS = "beats-random-rationales"
 NOTHING = "There is nothing to compare the rationale with."
 
 
 def finding(report: IceResult) -> Finding:
-    """Return the verdict, by the first explanation at its first budget under the first operator."""
+    """Return the verdict, by the first explanation at its first budget under the first operator.
+
+    If a quotation is not in the text, nothing is tested, and that is the problem.
+    """
+    missing = [reason.detail for reason in report.reasons if reason.code == "quote-not-found"]
+    if missing:
+        check = failed(IN_TEXT, "quote-not-in-text", f"{missing[0].capitalize()}.")
+        return conclude([check], {BEATS})
     return conclude([_beats(report)], {BEATS})
 
 

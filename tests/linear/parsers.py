@@ -38,6 +38,7 @@ from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import detect_language
 from services.hlv import prompts as answers
 from services.ice.contract import IceRequest
+from services.ice.explanations import missing_quotation
 from services.sor import likeness
 from services.sor.contract import SorRequest
 from services.sor.parsing import parse_statements
@@ -157,10 +158,7 @@ def quoting(text: str) -> Any:
     """Quotations of the text, as it stands and in other letters."""
     half = text[len(text) // 2 :]
     body = {"text": without_halves(text), "rationale": [half, half.swapcase(), text[:9] * 9]}
-    try:
-        return IceRequest.model_validate(body)
-    except ValidationError as error:
-        return error
+    return missing_quotation(IceRequest.model_validate(body))
 
 
 def sor(post: str, statement: str, policy: str | None = None, language: str = "auto") -> Any:
