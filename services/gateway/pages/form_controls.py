@@ -170,7 +170,7 @@ def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
     if (maps := _maps(name, kinds, is_basic)) is not None:
         return replace(maps, says=says)
     for kind in kinds:
-        if get_origin(kind) is not tuple or len(kinds) != 1:
+        if get_origin(kind) is not tuple or {*kinds} - {kind, str}:
             continue
         [held] = _union_types(get_args(kind)[0])[:1]
         if get_origin(held) is Literal:
