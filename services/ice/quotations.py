@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, count, islice
 
 from services.ice.contract import IceRequest, Spans
-from services.ice.report import TEXTS, IceSpan, Of
+from services.ice.report import TEXTS, IceSpan
 from shared.process.cached import cached_property
 from shared.text.normalized import NormalizedText, normalize
 
@@ -126,27 +126,19 @@ class QuotationMissing(ValueError):
 def locate(given: Spans, request: IceRequest) -> list[IceSpan]:
     """Return the spans, with those of quotations in their place. Raises QuotationMissing."""
     items = (given,) if isinstance(given, str) else given
-    texts = {of: _TextSearch(getattr(request, of) or "") for of in TEXTS}
+    texts = {of: getattr(request, of) or "" for of in TEXTS}
+    searches = {of: _TextSearch(text) for of, text in texts.items()}
     mentions: Counter[str] = Counter()
     spans = []
     for number, item in enumerate(items, 1):
         if isinstance(item, IceSpan):
             spans.append(item)
             continue
-        span = _locate_mention(item, mentions[item], texts)
-        if span is None:
+        places = ((of, search.find(item, mentions[item])) for of, search in searches.items())
+        of, place = next((found for found in places if found[1]), ("text", None))
+        if place is None or not texts[of][slice(*place)].strip():
             times = f" {mentions[item] + 1} times" if mentions[item] else ""
             raise QuotationMissing(f"quotation {number} of {len(items)} is not in the text{times}")
-        spans.append(span)
+        spans.append(IceSpan(start=place[0], end=place[1], of=of))
         mentions[item] += 1
     return spans
-
-
-def _locate_mention(
-    quotation: str, occurrence: int, texts: Mapping[Of, _TextSearch]
-) -> IceSpan | None:
-    for of, text in texts.items():
-        place = text.find(quotation, occurrence) if quotation.strip() else None
-        if place is not None:
-            return IceSpan(start=place[0], end=place[1], of=of)
-    return None

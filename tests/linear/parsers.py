@@ -157,8 +157,10 @@ def json_of_a_request(text: str) -> Any:
 def quoting(text: str) -> Any:
     """Quotations of the text, as it stands and in other letters."""
     half = text[len(text) // 2 :]
-    body = {"text": without_halves(text), "rationale": [half, half.swapcase(), text[:9] * 9]}
-    return missing_quotation(IceRequest.model_validate(body))
+    rationale = (half, half.swapcase(), text[:9] * 9)
+    return missing_quotation(
+        IceRequest.model_construct(text=without_halves(text), rationale=rationale)
+    )
 
 
 def sor(post: str, statement: str, policy: str | None = None, language: str = "auto") -> Any:
