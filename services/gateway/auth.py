@@ -135,7 +135,9 @@ def check_access(connection: Connection, asked: JobRequest, tenant: str) -> None
         named = [] if asked.against is None else [("/against", asked.against)]
         named += [(f"/further/{place}", one) for place, one in enumerate(asked.further)]
         for place, other in named:
-            batch_lines.check_tenant(connection, tenant, other.batch, other.jobs or (), place=place)
+            batch_lines.check_tenant(
+                connection, tenant, other.batch, other.jobs or (), prefix=place
+            )
         if asked.judged is not None and asked.judged.queue is not None:
             review_queues.check_tenant(connection, tenant, asked.judged.queue)
 

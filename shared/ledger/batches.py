@@ -272,8 +272,8 @@ def seconds_per_line(connection: Connection, tenant: str, metric: str) -> float 
         .subquery()
     )
     median = func.percentile_cont(0.5).within_group(recent.c.seconds)
-    found = connection.execute(select(median)).scalar_one()
-    return None if found is None else float(found)
+    seconds = connection.execute(select(median)).scalar_one()
+    return None if seconds is None else float(seconds)
 
 
 def cancel(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:

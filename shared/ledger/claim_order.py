@@ -92,17 +92,17 @@ def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
     order = _turns(waiting)
     tenants = select(func.count(waiting.c.tenant)).scalar_subquery()
     share = func.greatest(1, func.div(COUNT, func.greatest(1, tenants)).cast(Integer))
-    own = (
+    of_tenant = (
         select(jobs.c.id)
         .where(*_fresh(queue), jobs.c.tenant == order.c.tenant)
         .order_by(jobs.c.id)
         .limit(share)
         .with_for_update(skip_locked=True)
     )
-    fresh = lateral(own, name="next_jobs")
+    fresh = lateral(of_tenant, name="next_jobs")
     fair = select(fresh.c.id).select_from(order.join(fresh, true())).limit(COUNT)
-    found = lost.limit(COUNT).with_for_update(skip_locked=True).subquery("lost")
-    either = select(found.c.id).union_all(select(fair.subquery("fair").c.id)).limit(COUNT)
+    expired = lost.limit(COUNT).with_for_update(skip_locked=True).subquery("lost")
+    either = select(expired.c.id).union_all(select(fair.subquery("fair").c.id)).limit(COUNT)
     return func.array(either.scalar_subquery())
 
 
@@ -158,9 +158,9 @@ def _turns(waiting: CTE) -> Subquery:
 
 def _tenants(queue: MetricQueue) -> CTE:
     """Select the tenants with a fresh job in this queue, with one index lookup each."""
-    found = select(_first_tenant(queue).label("tenant")).cte("waiting", recursive=True)
-    after = _first_tenant(queue, jobs.c.tenant > found.c.tenant)
-    return found.union_all(select(after).where(found.c.tenant.is_not(None)))
+    tenants = select(_first_tenant(queue).label("tenant")).cte("waiting", recursive=True)
+    after = _first_tenant(queue, jobs.c.tenant > tenants.c.tenant)
+    return tenants.union_all(select(after).where(tenants.c.tenant.is_not(None)))
 
 
 def _first_tenant(queue: MetricQueue, *after: ColumnElement[bool]) -> ScalarSelect[Any]:

@@ -78,7 +78,7 @@ def encode_json(value: Any) -> str:
     text = json.dumps(value)
     if "\\u0000" not in text and "\\ud" not in text:
         return text
-    return ESCAPED.sub(lambda found: found[1] or "\\ufffd", text)
+    return ESCAPED.sub(lambda match: match[1] or "\\ufffd", text)
 
 
 def _rests(_connection: Any, record: ConnectionPoolEntry) -> None:

@@ -100,8 +100,8 @@ def claim(
     queue whose turn it is, instead of exactly that job.
     """
     terms = ClaimTerms(lease, max_attempts)
-    found = claim_free(connection, job_id, terms, turn)
-    return found or claim_suspect(connection, job_id, terms)
+    claimed = claim_free(connection, job_id, terms, turn)
+    return claimed or claim_suspect(connection, job_id, terms)
 
 
 def claim_free(
@@ -118,15 +118,15 @@ def claim_free(
 
 
 def claim_several(
-    connection: Connection, named: Sequence[str], terms: ClaimTerms, turn: ClaimOrder
+    connection: Connection, job_ids: Sequence[str], terms: ClaimTerms, turn: ClaimOrder
 ) -> list[Claim]:
     """Claim jobs with one statement for first messages about these jobs of one queue.
 
     Return at most as many claims as messages; a message that is left over uses `claim`.
     """
     values = {
-        ALL_NAMED.key: list(named),
-        COUNT.key: len(named),
+        ALL_NAMED.key: list(job_ids),
+        COUNT.key: len(job_ids),
         LEASE.key: terms.lease,
         MOST.key: terms.max_attempts,
         SERVED.key: list(turn.served),
@@ -273,9 +273,12 @@ def _fence(claim: Claim) -> tuple[Any, ...]:
 
 
 def _finish(
-    connection: Connection, claim: Claim, statement: ReturningUpdate[Any], told: Mapping[str, Any]
+    connection: Connection,
+    claim: Claim,
+    statement: ReturningUpdate[Any],
+    document: Mapping[str, Any],
 ) -> bool:
-    values = {NAMED.key: claim.job_id, ATTEMPT.key: claim.attempt, TOLD.key: told}
+    values = {NAMED.key: claim.job_id, ATTEMPT.key: claim.attempt, TOLD.key: document}
     row = connection.execute(statement, values).one_or_none()
     if row is None:
         return False
@@ -321,8 +324,8 @@ def next_claim(metric: str, batch: bool, *, again: bool) -> ReturningUpdate[Any]
 @lru_cache(maxsize=64)
 def next_claims(metric: str, batch: bool) -> ReturningUpdate[Any]:
     """Return the update that claims the next jobs of this queue."""
-    found = next_jobs(MetricQueue(metric, batch))
-    return _claim_where(jobs.c.id == any_(found), *FREE).returning(UNSYNCED)
+    job_ids = next_jobs(MetricQueue(metric, batch))
+    return _claim_where(jobs.c.id == any_(job_ids), *FREE).returning(UNSYNCED)
 
 
 def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
@@ -340,10 +343,10 @@ def _several_successes() -> ReturningUpdate[Any]:
     """Return the update. It waits for no lock, so these updates and renewals never wait for each
     other."""
     unnested = func.unnest(IDS, ATTEMPTS, RESULTS)
-    told = unnested.table_valued("id", "attempt", "result", name="told").render_derived()
+    successes = unnested.table_valued("id", "attempt", "result", name="told").render_derived()
     mine = (
-        select(jobs.c.id, told.c.result)
-        .join(told, and_(jobs.c.id == told.c.id, jobs.c.attempts == told.c.attempt))
+        select(jobs.c.id, successes.c.result)
+        .join(successes, and_(jobs.c.id == successes.c.id, jobs.c.attempts == successes.c.attempt))
         .where(IS_RUNNING, OWES_NOTHING)
         .with_for_update(of=jobs, skip_locked=True, key_share=True)
         .cte("mine")

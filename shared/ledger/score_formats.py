@@ -70,8 +70,8 @@ class ScoreRecord:
     @property
     def ours(self) -> Json:
         """Return the measurement's properties under short names."""
-        known = {"job_id": self.job_id, **self.facts, "verdict": self.verdict}
-        return {name: value for name, value in known.items() if value is not None}
+        properties = {"job_id": self.job_id, **self.facts, "verdict": self.verdict}
+        return {name: value for name, value in properties.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,9 @@ def log_record(record: ScoreRecord) -> Json:
         "severityNumber": SEVERITY_INFO,
         "severityText": "INFO",
         "eventName": EVENT_NAME,
-        "attributes": [_attribute(key, one) for key, one in attributes.items() if one is not None],
+        "attributes": [
+            _attribute(key, item) for key, item in attributes.items() if item is not None
+        ],
         **{name: value for name, value in ids.items() if value is not None},
     }
 
@@ -162,13 +164,13 @@ def langfuse_score(record: ScoreRecord) -> Json:
     target = {"sessionId": trace.session_id}
     if trace.trace_id:
         target = {"traceId": trace.trace_id, "observationId": trace.span_id}
-    told = {"comment": record.explanation or None, **target}
+    optional = {"comment": record.explanation or None, **target}
     more = {} if record.error_type is None else {"error_type": record.error_type}
     return {
         "id": f"{record.job_id}{line}-{name}",
         "name": name,
         **value,
-        **{key: one for key, one in told.items() if one is not None},
+        **{key: value for key, value in optional.items() if value is not None},
         "metadata": record.ours | more,
     }
 
@@ -176,13 +178,13 @@ def langfuse_score(record: ScoreRecord) -> Json:
 def phoenix_annotation(record: ScoreRecord) -> Json:
     """An annotation of a span; one of the same span, name and identifier is updated."""
     label = "failed" if record.error_type is not None else record.label
-    told = {"score": record.score, "label": label, "explanation": record.explanation or None}
+    values = {"score": record.score, "label": label, "explanation": record.explanation or None}
     more = {} if record.error_type is None else {"error_type": record.error_type}
     return {
         "span_id": record.trace.span_id,
         "name": record.name,
         "annotator_kind": "LLM" if record.by_language_model else "CODE",
-        "result": {name: value for name, value in told.items() if value is not None},
+        "result": {name: value for name, value in values.items() if value is not None},
         "identifier": record.job_id,
         "metadata": record.ours | more,
     }

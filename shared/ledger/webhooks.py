@@ -212,10 +212,10 @@ def make_endpoint(
     """
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"webhook-endpoints {tenant}", 0))
     connection.execute(select(turn))
-    known = select(*SHOWN).where(endpoints.c.tenant == tenant, endpoints.c.key == key)
-    if key is not None and (row := connection.execute(known).one_or_none()) is not None:
-        shown = {name: one for name, one in values.items() if name in row._fields}
-        if any(getattr(row, name) != one for name, one in shown.items()):
+    existing = select(*SHOWN).where(endpoints.c.tenant == tenant, endpoints.c.key == key)
+    if key is not None and (row := connection.execute(existing).one_or_none()) is not None:
+        shown = {name: value for name, value in values.items() if name in row._fields}
+        if any(getattr(row, name) != value for name, value in shown.items()):
             raise KeyReused("the first request with this key had another body", pointer="")
         return _endpoint(row)
     count = select(func.count()).select_from(endpoints).where(endpoints.c.tenant == tenant)

@@ -65,16 +65,20 @@ class CachedFunction(Generic[Asked, Value]):
         self._lock = Lock()
         update_wrapper(self, compute)
 
-    def __call__(self, *asked: Asked.args, **named: Asked.kwargs) -> Value:
+    def __call__(self, *args: Asked.args, **kwargs: Asked.kwargs) -> Value:
         """Return the cached value, or compute it."""
-        key = (asked, tuple(named.items()))
+        key = (args, tuple(kwargs.items()))
         with self._lock:
             held = self._kept.get(key)
         if held is not None:
             return held[0]
-        value = self._compute(*asked, **named)
-        texts = sum(getsizeof(one) for one in (*asked, *named.values()) if isinstance(one, str))
-        weight = ENTRY_BYTES + texts + self._weigh(value, *asked, **named)
+        value = self._compute(*args, **kwargs)
+        texts = sum(
+            getsizeof(argument)
+            for argument in (*args, *kwargs.values())
+            if isinstance(argument, str)
+        )
+        weight = ENTRY_BYTES + texts + self._weigh(value, *args, **kwargs)
         with self._lock, suppress(ValueError):  # larger than the cache
             self._kept[key] = value, weight
         return value

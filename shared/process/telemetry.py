@@ -119,15 +119,15 @@ def request_id() -> str | None:
 
 
 @contextmanager
-def of_request(found: str | None) -> Iterator[None]:
+def of_request(request_id: str | None) -> Iterator[None]:
     """Assign logs, traces and jobs in the block to this request; None: unknown."""
-    if found is None:
+    if request_id is None:
         yield
         return
-    trace.get_current_span().set_attribute("touchstone.request_id", found)
-    token = _request_id.set(found)
+    trace.get_current_span().set_attribute("touchstone.request_id", request_id)
+    token = _request_id.set(request_id)
     try:
-        with log_context(request_id=found):
+        with log_context(request_id=request_id):
             yield
     finally:
         _request_id.reset(token)

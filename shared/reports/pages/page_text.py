@@ -149,9 +149,9 @@ def _fill(length: int, tokens: Sequence[Warm]) -> Iterator[Warm]:
     before = Warm(0, 0)
     for token in tokens:
         if before.end < token.start:
-            same = token.level if token.level == before.level else 0
+            level = token.level if token.level == before.level else 0
             outlined = token.outlined and before.outlined
-            yield Warm(before.end, token.start, same, outlined)
+            yield Warm(before.end, token.start, level, outlined)
         yield token
         before = token
     if before.end < length:
