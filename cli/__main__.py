@@ -22,13 +22,13 @@ HTTP and come with its client: pip install path/to/sdk
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; 0 if all went well."""
-    given = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:] if arguments is None else arguments
     commands = {"bench": bench, "keys": keys, "models": models_command.main, "reader": reader}
-    if not given or given[0] not in commands:
-        is_help = given in (["-h"], ["--help"])
+    if not words or words[0] not in commands:
+        is_help = words in (["-h"], ["--help"])
         (sys.stdout if is_help else sys.stderr).write(USAGE)
         return 0 if is_help else 2
-    return commands[given[0]](given[1:])
+    return commands[words[0]](words[1:])
 
 
 def bench(arguments: list[str]) -> int:

@@ -68,12 +68,12 @@ class LocalService:
         """Status and JSON of an answer to a request that waits for its job's end."""
         try:
             contract = _at(method, path)
-            found = self._job(contract, self._read(contract, body))
+            job = self._job(contract, self._read(contract, body))
         except _Invalid as error:
             return _encoded(error.problem["status"], to_public(error.problem, None))
         except ScoringError as error:
             return _encoded(error.status, to_public(problem(error), None))
-        return _encoded(200, job_json(found))
+        return _encoded(200, job_json(job))
 
     def _read(self, contract: ServiceContract, body: bytes) -> JobRequest:
         try:
@@ -82,16 +82,16 @@ class LocalService:
             detail = f"the body is not JSON: {error}"
             raise _Invalid(invalid([{"loc": (), "type": "json", "msg": detail}], None)) from None
         try:
-            asked = parse_strict(contract.request, body, decoded)
+            body_request = parse_strict(contract.request, body, decoded)
         except ValidationError as error:
             raise _Invalid(validation_problem(error, decoded)) from None
-        with as_checked(contract, asked) as (checked, request):
+        with as_checked(contract, body_request) as (checked, request):
             self._catalogue.check_request(checked, request.model, request)
             settings().work_limit.check(self._catalogue.work(checked, request))
-        return asked
+        return body_request
 
-    def _job(self, contract: ServiceContract, asked: JobRequest) -> Job:
-        request = asked.model_dump(mode="json")
+    def _job(self, contract: ServiceContract, job_request: JobRequest) -> Job:
+        request = job_request.model_dump(mode="json")
         began = datetime.now(UTC)
         claim = _claim(request)
         end = ending(contract, service(contract.name).score, claim)
@@ -115,9 +115,9 @@ class LocalService:
 class _Invalid(Exception):
     """A request that is not what its contract asks for."""
 
-    def __init__(self, found: Problem) -> None:
-        super().__init__(found["detail"])
-        self.problem = found
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem["detail"])
+        self.problem = problem
 
 
 def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
@@ -125,10 +125,10 @@ def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
     if device is None:
         return catalogue
     moved = tuple(
-        one.model_validate(one.model_dump(exclude_unset=True) | {"device": device})
-        if one.device == "auto" and not one.is_served
-        else one
-        for one in catalogue.entries
+        entry.model_validate(entry.model_dump(exclude_unset=True) | {"device": device})
+        if entry.device == "auto" and not entry.is_served
+        else entry
+        for entry in catalogue.entries
     )
     return replace(catalogue, entries=moved)
 
@@ -139,9 +139,9 @@ def _at(method: str, path: str) -> ServiceContract:
         if method == "POST" and contract.path == path:
             return contract
     if method == "POST" and path.startswith(SCORES):
-        known = ", ".join(sorted(metrics()))
+        names = ", ".join(sorted(metrics()))
         raise NotThere(
-            f"there is no metric {path.removeprefix(SCORES)!r}; there are: {known}",
+            f"there is no metric {path.removeprefix(SCORES)!r}; there are: {names}",
             pointer="/metric",
         )
     raise NotThere(f"{method} {path} needs a service; Local() computes single requests")

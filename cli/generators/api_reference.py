@@ -16,9 +16,9 @@ OURS = "touchstone_"
 METHODS = ("get", "post", "patch", "delete")
 
 
-def reference_page(written: str, modules: Mapping[str, ast.Module]) -> Iterator[str]:
+def reference_page(introduction: str, modules: Mapping[str, ast.Module]) -> Iterator[str]:
     """written: what says that the page is made. modules: name → tree, of the service's code."""
-    yield f"# Routes, events, counters\n\n{written}"
+    yield f"# Routes, events, counters\n\n{introduction}"
     yield "`/docs` and `docs/openapi.json` describe the fields of requests and responses.\n\n"
     yield "## Routes\n\n"
     yield "| route | does | scope |\n|---|---|---|\n"

@@ -19,7 +19,7 @@ LIMITS = {"operations": 45, "schemas": 400, "bytes": 645_000}
 
 def counts(description: Mapping[str, Any]) -> dict[str, int]:
     """Return the number of operations, schemas and bytes."""
-    methods = (one for path in description["paths"].values() for one in path)
+    methods = (name for path in description["paths"].values() for name in path)
     compact = json.dumps(description, ensure_ascii=False, separators=(",", ":"))
     return {
         "operations": sum(method in METHODS for method in methods),
@@ -30,10 +30,10 @@ def counts(description: Mapping[str, Any]) -> dict[str, int]:
 
 def main() -> int:
     """Print the counts; return 1 if one is above its limit."""
-    found = counts(json.loads(DESCRIPTION.read_text("utf-8")))
-    for name, count in found.items():
+    numbers = counts(json.loads(DESCRIPTION.read_text("utf-8")))
+    for name, count in numbers.items():
         sys.stdout.write(f"{name}: {count:,} of {LIMITS[name]:,}\n")
-    return int(any(count > LIMITS[name] for name, count in found.items()))
+    return int(any(count > LIMITS[name] for name, count in numbers.items()))
 
 
 if __name__ == "__main__":

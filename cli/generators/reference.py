@@ -132,11 +132,11 @@ def errors() -> dict[str, type[ScoringError]]:
             is_entry = module.name.endswith("__main__") or ".migrations" in module.name
             if not is_entry and not module.name.startswith(HEAVY):
                 importlib.import_module(module.name)
-    found: dict[str, type[ScoringError]] = {}
+    kinds: dict[str, type[ScoringError]] = {}
     for kind in _tree(ScoringError):
         if kind.__module__.startswith(("services.", "shared.")):
-            found.setdefault(kind.slug, kind)
-    return dict(sorted(found.items()))
+            kinds.setdefault(kind.slug, kind)
+    return dict(sorted(kinds.items()))
 
 
 def _tree(kind: type[ScoringError]) -> Iterator[type[ScoringError]]:
@@ -170,13 +170,13 @@ def _example() -> dict[str, Any]:
 
 def _entry(slug: str, kind: type[ScoringError]) -> str:
     cause = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
-    made = {"type": TYPE_BASE + slug, "status": kind.status}
-    says = {True: "yes", False: "no", None: "perhaps"}[can_retry(made)]
+    problem = {"type": TYPE_BASE + slug, "status": kind.status}
+    says = {True: "yes", False: "no", None: "perhaps"}[can_retry(problem)]
     if issubclass(kind, QuotaExceeded):
         says = f"yes for {_join_names(RATES)}; no for others"
     return (
         f'## <a id="{slug}"></a>`{slug}`\n\n'
-        f"Status {kind.status}, `{kind_of(made)}`. Retry: {says}.\n\n"
+        f"Status {kind.status}, `{kind_of(problem)}`. Retry: {says}.\n\n"
         f"{cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
     )
 
@@ -211,8 +211,8 @@ def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
     variable = variable_of(name, field)
     if not field.description:
         raise ValueError(f"{variable} has no description")
-    known = kind.model_json_schema(mode="validation")["properties"]
-    schema = known.get(str(field.validation_alias or name)) or known[name]
+    properties = kind.model_json_schema(mode="validation")["properties"]
+    schema = properties.get(str(field.validation_alias or name)) or properties[name]
     readers = {"`touchstone`"} if kind is CommandSettings else readers_of(name) or EVERY
     cells = (
         f"`{variable}`",
@@ -256,12 +256,14 @@ def _default(field: FieldInfo) -> str:
 
 def readers_of(name: str) -> set[str]:
     """The processes whose modules read this setting."""
-    wanted = {name} | {made for made, uses in _properties().items() if name in uses}
-    found: set[str] = set()
-    for module, read in _settings_by_module().items():
-        if wanted & read:
-            found |= _processes(module)
-    return found
+    accessors = {name} | {
+        property_name for property_name, uses in _properties().items() if name in uses
+    }
+    processes: set[str] = set()
+    for module, names in _settings_by_module().items():
+        if accessors & names:
+            processes |= _processes(module)
+    return processes
 
 
 @cache
@@ -315,28 +317,28 @@ def _processes(module: str) -> frozenset[str]:
         return frozenset()
     if package == "shared.worker":
         return frozenset({WORKERS})
-    found: set[str] = set()
+    processes: set[str] = set()
     seen, look = {module}, [module]
     while look:
         for importer in _importers().get(look.pop(), set()) - seen:
             seen.add(importer)
             if not importer.startswith("shared."):
-                found |= _processes(importer)
+                processes |= _processes(importer)
             else:
                 look.append(importer)
-    return frozenset(found)
+    return frozenset(processes)
 
 
 @cache
 def _importers() -> dict[str, set[str]]:
     """module, or a name in it → the modules that import it."""
-    found: dict[str, set[str]] = {}
+    importers: dict[str, set[str]] = {}
     for module, tree in _modules().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
-                for name in (node.module, *(f"{node.module}.{one.name}" for one in node.names)):
-                    found.setdefault(name, set()).add(module)
-    return found
+                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    importers.setdefault(name, set()).add(module)
+    return importers
 
 
 if __name__ == "__main__":

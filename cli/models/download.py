@@ -25,7 +25,7 @@ LINE_SECONDS = 5.0  # between two lines of one file
 PIECE_BYTES = 4_194_304
 
 
-def download_model(entry: ModelEntry, chosen: Settings, *, pickles: bool = False) -> Path:
+def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = False) -> Path:
     """All files of a hub model, whole and as the hub says they are; their folder.
 
     pickles: its pickled weights where it has no safetensors, for `convert` alone.
@@ -33,7 +33,7 @@ def download_model(entry: ModelEntry, chosen: Settings, *, pickles: bool = False
     """
     token = secret("HF_TOKEN")
     key = token.get_secret_value() if token else None
-    with Hub(chosen.hub, key) as hub:
+    with Hub(settings.hub, key) as hub:
         repository = hub.repository(entry.location, entry.commit or "")
     if not repository.has_safetensors and not (pickles and PICKLE in repository.files):
         raise CommandError(
@@ -42,7 +42,7 @@ def download_model(entry: ModelEntry, chosen: Settings, *, pickles: bool = False
         )
     patterns = PATTERNS if repository.has_safetensors else (*PATTERNS, PICKLE)
     for file in select_files(repository.files, patterns):
-        _fetch(entry, file, chosen.hub, key)
+        _fetch(entry, file, settings.hub, key)
     folder = hub_folder(entry.location, entry.commit or "")
     for path in changed_files(folder):
         path.resolve().unlink()
@@ -53,8 +53,8 @@ def download_model(entry: ModelEntry, chosen: Settings, *, pickles: bool = False
 
 def select_files(files: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
     """The small ones first: what is wrong with them is known before the weights travel."""
-    chosen = [file for file in files if any(fnmatch(file, pattern) for pattern in patterns)]
-    return sorted(chosen, key=lambda file: (file.endswith((".safetensors", ".bin")), file))
+    selected = [file for file in files if any(fnmatch(file, pattern) for pattern in patterns)]
+    return sorted(selected, key=lambda file: (file.endswith((".safetensors", ".bin")), file))
 
 
 def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
@@ -112,9 +112,9 @@ def _lines(label: str) -> Any:
 def progress(label: str, done: int, total: int | None, seconds: float) -> str:
     """`hate model.safetensors: 120 of 440 MB, 31.0 MB/s, 10 s left`."""
     rate = done / seconds if seconds > 0 else 0.0
-    said = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
+    amount = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
     left = f", {(total - done) / rate:.0f} s left" if total and rate else ""
-    return f"{label}: {said}, {rate / 1e6:.1f} MB/s{left}\n"
+    return f"{label}: {amount}, {rate / 1e6:.1f} MB/s{left}\n"
 
 
 def changed_files(folder: Path) -> Iterator[Path]:

@@ -34,7 +34,7 @@ def toml(value: Value) -> str:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, tuple):
         return "[" + ", ".join(map(toml, value)) + "]"
-    return "{ " + ", ".join(f"{toml(name)} = {toml(one)}" for name, one in value.items()) + " }"
+    return "{ " + ", ".join(f"{toml(name)} = {toml(entry)}" for name, entry in value.items()) + " }"
 
 
 def append(file: Path, text: str) -> None:
@@ -88,12 +88,12 @@ def _place(lines: list[str], name: str) -> tuple[int, int]:
     for start, after in zip(heads, [*heads[1:], len(lines)], strict=True):
         tables = (number for number in range(start + 1, after) if TABLE.match(lines[number]))
         end = next(tables, after)
-        said = [lines[number] for number in range(start, end) if _key(lines[number]) == "name"]
+        names = [lines[number] for number in range(start, end) if _key(lines[number]) == "name"]
         sources = [number for number in range(start, end) if _key(lines[number]) == "source"]
         if (
             sources
-            and said
-            and said[0].partition("=")[2].partition("#")[0].strip()
+            and names
+            and names[0].partition("=")[2].partition("#")[0].strip()
             in (
                 toml(name),
                 f"'{name}'",

@@ -51,16 +51,18 @@ class Hub:
 
     def repository(self, name: str, revision: str) -> Repository:
         """What a branch, tag or commit is: its full commit and its files."""
-        found = self._get(name, f"/api/models/{name}/revision/{quote(revision, safe='')}").json()
-        files = tuple(str(one["rfilename"]) for one in found.get("siblings") or ())
-        return Repository(name, str(found["sha"]), files)
+        description = self._get(
+            name, f"/api/models/{name}/revision/{quote(revision, safe='')}"
+        ).json()
+        files = tuple(str(file["rfilename"]) for file in description.get("siblings") or ())
+        return Repository(name, str(description["sha"]), files)
 
     def file(self, repository: Repository, path: str) -> bytes | None:
         """A small file's content; None where there is none."""
         if path not in repository.files:
             return None
-        place = f"/{repository.name}/resolve/{repository.commit}/{quote(path)}"
-        content = self._get(repository.name, place).content
+        location = f"/{repository.name}/resolve/{repository.commit}/{quote(path)}"
+        content = self._get(repository.name, location).content
         if len(content) > MOST_BYTES:
             raise CommandError(f"{repository.name}: {path} is too large to be read")
         return content
@@ -69,10 +71,10 @@ class Hub:
         """The newest pull request whose files are safetensors; None: there is none."""
         listed = self._get(name, f"/api/models/{name}/refs?include_prs=1").json()
         requests = sorted(listed.get("pullRequests") or (), key=_number, reverse=True)
-        for one in requests[:CONVERSIONS]:
-            found = self.repository(name, str(one["ref"]))
-            if found.has_safetensors:
-                return found
+        for pull_request in requests[:CONVERSIONS]:
+            repository = self.repository(name, str(pull_request["ref"]))
+            if repository.has_safetensors:
+                return repository
         return None
 
     def _get(self, repository: str, path: str) -> httpx.Response:

@@ -46,9 +46,9 @@ class Backups:
         source, root = _place(files)
         _check_mounted(source, root, files)
         sizes = _sizes(source, root, FILE)
-        names, kept = sorted(sizes), _sizes(self._system, self._path("files"), FILE)
+        names, stored = sorted(sizes), _sizes(self._system, self._path("files"), FILE)
         for name in names:
-            if kept.get(name) != sizes[name]:
+            if stored.get(name) != sizes[name]:
                 with suppress(FileNotFoundError):  # deleted meanwhile
                     _copy(source, f"{root}/{name}", self._system, self._path(f"files/{name}"))
         _check_mounted(source, root, files)
@@ -82,10 +82,10 @@ class Backups:
             raise ValueError(f"{name!r} is not the name of a backup")
         self._system.get_file(self._path(name), str(dump))
         target, root = _place(files)
-        kept = _sizes(self._system, self._path("files"), FILE)
-        there = _sizes(target, root, FILE)
-        for file in sorted(kept.keys() & self._listed(name)):
-            if there.get(file) != kept[file]:  # a batch file never changes
+        stored = _sizes(self._system, self._path("files"), FILE)
+        present = _sizes(target, root, FILE)
+        for file in sorted(stored.keys() & self._listed(name)):
+            if present.get(file) != stored[file]:  # a batch file never changes
                 _copy(self._system, self._path(f"files/{file}"), target, f"{root}/{file}")
         if _is_folder(files):  # the restored database says that the folder has been made
             target.makedirs(f"{root}/{INCOMING}", exist_ok=True)
@@ -137,8 +137,8 @@ def _copy(
     source: fsspec.AbstractFileSystem, path: str, target: fsspec.AbstractFileSystem, to: str
 ) -> None:
     try:
-        with source.open(path, "rb") as read, target.open(to, "wb") as written:
-            shutil.copyfileobj(read, written)
+        with source.open(path, "rb") as reader, target.open(to, "wb") as writer:
+            shutil.copyfileobj(reader, writer)
     except BaseException:
         with suppress(OSError):  # a part of a file must not count as the file
             target.rm_file(to)

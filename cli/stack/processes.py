@@ -44,29 +44,29 @@ class ServiceNames:
 
 
 def service_processes(
-    servers: dict[str, str], chosen: Settings, port: int, served: ServiceNames
+    servers: dict[str, str], settings: Settings, port: int, served: ServiceNames
 ) -> list[Child]:
     """Return all processes in the order of their start.
 
     servers: environment variables with the addresses of Redis, PostgreSQL and the files.
     """
-    probe = Probe(f"http://{chosen.host}:{port}", obeyed=False)
+    probe = Probe(f"http://{settings.host}:{port}", obeyed=False)
     gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=probe)
-    base = [gateway, _process_with_health("scheduler", servers, chosen)]
+    base = [gateway, _process_with_health("scheduler", servers, settings)]
     if not served.separate:
-        return [*base, _process_with_health("worker", servers, chosen, *served.names)]
+        return [*base, _process_with_health("worker", servers, settings, *served.names)]
     asking = servers | {"TOUCHSTONE_BINDING": "queue"}
     names = served.names or list(contracts())
-    return [*base, *(_process_with_health("worker", asking, chosen, name) for name in names)]
+    return [*base, *(_process_with_health("worker", asking, settings, name) for name in names)]
 
 
 def _process_with_health(
-    name: str, servers: dict[str, str], chosen: Settings, *arguments: str
+    name: str, servers: dict[str, str], settings: Settings, *arguments: str
 ) -> Child:
     """Return a process that answers probes on a separate port."""
     port = free_port()
     environment = servers | {"TOUCHSTONE_METRICS_PORT": str(port)}
-    probe = Probe(f"http://{chosen.metrics_host}:{port}")
+    probe = Probe(f"http://{settings.metrics_host}:{port}")
     return _module(name, environment, *arguments, probe=probe)
 
 

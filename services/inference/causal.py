@@ -90,19 +90,19 @@ def with_categories(
     model: what it writes with, and its tokenizer. least: label → P from which its entry
     decides it.
     """
-    tables = [one.prompt.table if one.prompt else None for one in readings]
+    tables = [item.prompt.table if item.prompt else None for item in readings]
     generation, encoder = model
     drafts = {
-        place: GeneratedText(reading.tokens.ids, encoder, prompt_generator(0, 0))
-        for place, reading in enumerate(readings)
-        if is_written(tables[place]) and judged[place].unread is None and not reading.reasons
+        index: GeneratedText(reading.tokens.ids, encoder, prompt_generator(0, 0))
+        for index, reading in enumerate(readings)
+        if is_written(tables[index]) and judged[index].unread is None and not reading.reasons
     }
     generation.finish(list(drafts.values()), GREEDY)
-    found = [with_only_category(*one, least) for one in zip(judged, tables, strict=True)]
-    for place, draft in drafts.items():
-        named = named_categories(tables[place], draft.text)
-        found[place] = judged[place].model_copy(update={"categories": named})
-    return found
+    results = [with_only_category(*pair, least) for pair in zip(judged, tables, strict=True)]
+    for index, draft in drafts.items():
+        categories = named_categories(tables[index], draft.text)
+        results[index] = judged[index].model_copy(update={"categories": categories})
+    return results
 
 
 class LocalLanguageModel(LocalWriter):
@@ -168,41 +168,43 @@ class LocalLanguageModel(LocalWriter):
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
         if any(reading.reasons for reading in self._reader.read(examples)):
-            return [np.array(one.unwrap()) for one in self.judgements(examples)]
-        asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
-        return [rows[0] for rows in self.judge_rows(asked)]
+            return [np.array(judgement.unwrap()) for judgement in self.judgements(examples)]
+        requests = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
+        return [rows[0] for rows in self.judge_rows(requests)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass, and the share of the text that was read."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read(examples)
-        asked = [self._to_be_read(reading) for reading in readings]
+        variants = [self._to_be_read(reading) for reading in readings]
         futures = [
-            self._batcher.submit(share_prefix(list(_rows_of(one.reading, [one.ids], whole=True))))
-            for several in asked
-            for one in several
+            self._batcher.submit(
+                share_prefix(list(_rows_of(variant.reading, [variant.ids], whole=True)))
+            )
+            for several in variants
+            for variant in several
         ]
         answers = iter(wait_all(futures))
         done = []
-        for example, reading, several in zip(examples, readings, asked, strict=True):
+        for example, reading, several in zip(examples, readings, variants, strict=True):
             share = reading.tokens.read_share(example)
-            each = [_judgement(one.reading, next(answers), share) for one in several]
-            own = average(each, "verbalizers") if reading.reasons else each[0]
+            parts = [_judgement(variant.reading, next(answers), share) for variant in several]
+            result = average(parts, "verbalizers") if reading.reasons else parts[0]
             brought = reading.prompt if example.prompt else None
-            known = {"read_share": share, "prompt_sha256": brought and brought.sha256}
-            done.append(own.model_copy(update=known))
-        places = [place for place, one in enumerate(examples) if one.categories]
-        if not places:
+            fields = {"read_share": share, "prompt_sha256": brought and brought.sha256}
+            done.append(result.model_copy(update=fields))
+        indices = [index for index, example in enumerate(examples) if example.categories]
+        if not indices:
             return done
         model = self._generation, self._encoder
-        found = with_categories(
-            [readings[place] for place in places],
-            [done[place] for place in places],
+        judgements = with_categories(
+            [readings[index] for index in indices],
+            [done[index] for index in indices],
             model,
             self.use.thresholds,
         )
-        for place, one in zip(places, found, strict=True):
-            done[place] = one
+        for index, judgement in zip(indices, judgements, strict=True):
+            done[index] = judgement
         return done
 
     def _to_be_read(self, reading: CausalReading) -> list[Reasoned]:
@@ -210,13 +212,13 @@ class LocalLanguageModel(LocalWriter):
             return self._reasoner.reasoned(reading, reading.prompt)
         return [Reasoned(reading, reading.row(Row()))]
 
-    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
+    def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities; rows with a common beginning read it once."""
         with measure_stage(self.use.name, "tokenize"):
-            readings = self._whole_rows([one.example for one in asked])
+            readings = self._whole_rows([request.example for request in requests])
             groups = [
-                share_prefix(list(_rows_of(reading, map(reading.row, one.rows))))
-                for reading, one in zip(readings, asked, strict=True)
+                share_prefix(list(_rows_of(reading, map(reading.row, request.rows))))
+                for reading, request in zip(readings, requests, strict=True)
             ]
         futures = [self._batcher.submit(group) for group in groups]
         return [
@@ -224,9 +226,9 @@ class LocalLanguageModel(LocalWriter):
             for reading, answers in zip(readings, wait_all(futures), strict=True)
         ]
 
-    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+    def judge_words(self, requests: Sequence[WordRows]) -> list[WordJudgements]:
         """For each example P of its variations in words, each read as the string that it is."""
-        return judged_words(self, asked, self.mask_text)
+        return judged_words(self, requests, self.mask_text)
 
     def _whole_rows(self, examples: Sequence[Example]) -> list[CausalReading]:
         """Raises BadInput where the label follows a reasoning: a variation would have another."""
@@ -254,10 +256,10 @@ class LocalLanguageModel(LocalWriter):
                     for reading, target in zip(readings, targets, strict=True)
                 ]
                 with device_run(self.use.name):
-                    found = ExampleBatch(self._causal, readings, tokens).values(
+                    arrays = ExampleBatch(self._causal, readings, tokens).values(
                         method, self._budget
                     )
-                return [answer(values) for values in found]
+                return [answer(values) for values in arrays]
         return [
             self._attribute(example, target, method)
             for example, target in zip(examples, targets, strict=True)
@@ -265,10 +267,10 @@ class LocalLanguageModel(LocalWriter):
 
     def _attribute(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
         reading = self._whole_rows([example])[0]
-        place = column(reading.labels, target)
+        index = column(reading.labels, target)
         if method.name == "lime":
-            return by_lime(self, example, reading.tokens, place, method)
-        inside = CausalInside(self._causal, reading, place)
+            return by_lime(self, example, reading.tokens, index, method)
+        inside = CausalInside(self._causal, reading, index)
         with device_run(self.use.name):
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
@@ -290,9 +292,9 @@ def _rows_of(
 def _judgement(reading: CausalReading, answers: list[Floats], read_share: float) -> Judgement:
     """Of one row: P as `_probabilities` has it, unless the labels have next to no mass."""
     if reading.single:
-        [own] = answers
-        answers = [own[:-1]]
-        mass = float(np.exp(np.logaddexp.reduce(own[:-1]) - own[-1]))
+        [values] = answers
+        answers = [values[:-1]]
+        mass = float(np.exp(np.logaddexp.reduce(values[:-1]) - values[-1]))
     else:
         mass = float(np.exp(np.logaddexp.reduce([answer.sum() for answer in answers])))
     row = _probabilities(reading, answers)[0]
@@ -311,8 +313,8 @@ def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
     scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.label_tokens))
     if len(reading.label_tokens) > len(reading.labels):
         ends = list(accumulate(map(len, reading.strings)))
-        own = np.split(scores, ends[:-1], axis=1)
-        scores = np.stack([np.logaddexp.reduce(several, axis=1) for several in own], axis=1)
+        by_label = np.split(scores, ends[:-1], axis=1)
+        scores = np.stack([np.logaddexp.reduce(several, axis=1) for several in by_label], axis=1)
     return softmax(scores)
 
 
@@ -339,8 +341,10 @@ class CausalInside:
         """(T, d) word embeddings, without positions."""
         model = self.causal.model
         with torch.no_grad():
-            found: Tensor = model.get_input_embeddings()(torch.tensor(ids, device=model.device))
-        return found
+            embeddings: Tensor = model.get_input_embeddings()(
+                torch.tensor(ids, device=model.device)
+            )
+        return embeddings
 
     def target(self, embeddings: Tensor) -> Tensor:
         """(N,) float32: the logit of the label's token, or its sequence's log-probability."""
@@ -398,20 +402,20 @@ class Reasoner:
         return [self._after(reading, prompt, draft) for draft in drafts]
 
     def _after(self, reading: CausalReading, prompt: LabelPrompt, draft: GeneratedText) -> Reasoned:
-        written = draft.text.rstrip()
-        opened = prompt.opens_reasoning or OPENS in written
+        reasoning = draft.text.rstrip()
+        opened = prompt.opens_reasoning or OPENS in reasoning
         end = f"\n{CLOSES}\n\n" if opened else "\n"
         context = TokenContext(
-            written + end + prompt.table.answer_prefix,
+            reasoning + end + prompt.table.answer_prefix,
             special=False,
-            inserted=(InputSpan("text", 0, len(written)),),
+            inserted=(InputSpan("text", 0, len(reasoning)),),
         )
         tail = tuple(token.id for token in self.encoder.tokens(context))
         strings = self.reader.strings(context, prompt.verbalizers)
-        most = max(len(one) for several in strings for one in several)
+        most = max(len(string) for several in strings for string in several)
         room = self.longest - len(reading.tokens.ids) - most + 1
         tail = tail[-room:]  # read in pieces it may be longer than it was written
-        own = CausalReading(
+        answer_reading = CausalReading(
             reading.tokens, reading.labels, strings, reading.vocabulary, reading.first, prompt
         )
-        return Reasoned(own, reading.tokens.ids + tail)
+        return Reasoned(answer_reading, reading.tokens.ids + tail)

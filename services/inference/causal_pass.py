@@ -111,27 +111,30 @@ class CausalPass:
             )
             if rows[0].followed:
                 tokens = self._tensor([row.followed for row in rows])
-                found = self.readout.token_logprobs(states, tokens)
-                return list(found.double().cpu().numpy())
+                logprobs = self.readout.token_logprobs(states, tokens)
+                return list(logprobs.double().cpu().numpy())
             return self._candidates(states[:, -1], rows)
 
     def _candidates(self, states: torch.Tensor, rows: list[CausalRow]) -> list[Floats]:
         union = sorted({token for row in rows for token in row.candidates})
         logits = self.readout.token_logits(states, self._tensor(union)).double().cpu().numpy()
-        place = {token: number for number, token in enumerate(union)}
-        found = [
-            logits[number, [place[token] for token in row.candidates]]
+        position = {token: number for number, token in enumerate(union)}
+        candidates = [
+            logits[number, [position[token] for token in row.candidates]]
             for number, row in enumerate(rows)
         ]
         if not rows[0].whole:
-            return found
+            return candidates
         totals = self.readout.total(states).double().cpu().numpy()
-        return [np.append(own, total) for own, total in zip(found, totals, strict=True)]
+        return [
+            np.append(row_logits, total)
+            for row_logits, total in zip(candidates, totals, strict=True)
+        ]
 
     def longest_cached(self, tokens: Ids) -> Ids:
         """The longest cached prefix that these tokens begin with; empty: none."""
-        known = [one for one in list(self._prefixes) if tokens[: len(one)] == one]
-        return max(known, key=len, default=())
+        matching = [prefix for prefix in list(self._prefixes) if tokens[: len(prefix)] == prefix]
+        return max(matching, key=len, default=())
 
     def forget_prefixes(self) -> None:
         """None is cached any more."""
@@ -156,15 +159,15 @@ class CausalPass:
 
     @torch.no_grad()
     def _read_prefix(self, prefix: Ids, *, continued: bool = False) -> Any:
-        known, past = self._beginning(prefix) if continued and self.plain_cache else (0, None)
-        ids = self._tensor([prefix[known:]])
+        length, past = self._beginning(prefix) if continued and self.plain_cache else (0, None)
+        ids = self._tensor([prefix[length:]])
         answer = self.model.base_model(input_ids=ids, past_key_values=past, use_cache=True)
         return answer.past_key_values
 
     def _beginning(self, prefix: Ids) -> tuple[int, Any]:
         """The longest beginning of it that a cached prefix has too: how many tokens, keys and
         values. Its last token is left to be read."""
-        shared = {one: common_length((one, prefix[:-1])) for one in self._prefixes}
+        shared = {prefix: common_length((prefix, prefix[:-1])) for prefix in self._prefixes}
         best = max(shared, key=shared.__getitem__, default=())
         if shared.get(best, 0) < LEAST_PREFIX:
             return 0, None
@@ -197,9 +200,9 @@ class Readout:
         if not isinstance(self._head, torch.nn.Linear):
             return False
         ids = torch.tensor([[0, 1, 2]], device=self._model.device)
-        own = self._model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[:, -1:]
+        logits = self._model(input_ids=ids, use_cache=False, logits_to_keep=1).logits[:, -1:]
         hidden = self._model.base_model(input_ids=ids, use_cache=False).last_hidden_state
-        return torch.equal(own, self._head(hidden[:, -1:]))
+        return torch.equal(logits, self._head(hidden[:, -1:]))
 
     def states(self, keep: int, **inputs: Any) -> tuple[Tensor, Any]:
         """((N, keep, d) hidden states or (N, keep, V) logits of the last positions, cache)."""
@@ -228,16 +231,18 @@ class Readout:
         """(N, K) natural log-probability of each token (N, K), from (N, K, d or V) states."""
         flat = states.flatten(0, 1)
         total: Tensor | None = None
-        own = torch.zeros(len(flat), device=flat.device)
-        wanted = tokens.flatten()
+        target_logits = torch.zeros(len(flat), device=flat.device)
+        targets = tokens.flatten()
         for block in self._blocks(flat):  # never all logits of all positions at once
             logits = self.token_logits(flat, block)
             total = _with(total, logits)
-            here = (wanted >= block[0]) & (wanted <= block[-1])
-            place = (wanted - block[0]).clamp(0, len(block) - 1)
-            own = own + torch.where(here, logits.gather(1, place[:, None])[:, 0], 0.0)
+            in_block = (targets >= block[0]) & (targets <= block[-1])
+            offset = (targets - block[0]).clamp(0, len(block) - 1)
+            target_logits = target_logits + torch.where(
+                in_block, logits.gather(1, offset[:, None])[:, 0], 0.0
+            )
         assert total is not None  # noqa: S101 - a vocabulary has tokens
-        return (own - total).clamp(max=0).reshape(tokens.shape)
+        return (target_logits - total).clamp(max=0).reshape(tokens.shape)
 
     def total(self, states: Tensor) -> Tensor:
         """(N,) float32 logsumexp of the whole vocabulary's logits, from (N, d or V) states."""

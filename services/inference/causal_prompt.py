@@ -121,7 +121,7 @@ class LabelPrompt:
     def _render_template(self) -> str:
         """The prompt with slots in place of what users send."""
         slots = {name: f"\ue000{name}\ue001" for name in self._slots}
-        turns = [{"role": one.role, "content": one.render(slots)} for one in self._turns]
+        turns = [{"role": turn.role, "content": turn.render(slots)} for turn in self._turns]
         filled = self._rendered(turns) if self._is_chat else raw_text(self._turns, slots)
         if self.reasons:  # its prefix follows the reasoning
             return filled
@@ -160,12 +160,12 @@ class CausalReading:
     @property
     def verbalizers(self) -> tuple[Ids, ...]:
         """(L,) tokens of each label's first verbalizer, at least one: what attributions explain."""
-        return tuple(own[0] for own in self.strings)
+        return tuple(strings[0] for strings in self.strings)
 
     @property
     def label_tokens(self) -> tuple[Ids, ...]:
         """(S,) tokens of every verbalizer, label by label."""
-        return tuple(tokens for own in self.strings for tokens in own)
+        return tuple(tokens for strings in self.strings for tokens in strings)
 
     @property
     def single(self) -> bool:
@@ -204,28 +204,36 @@ class CausalReader:
 
     def _read_cached(self, example: Example) -> CausalReading:
         template = example.template
-        asked = template and (template.prefix, template.suffix, *template.verbalizers.items())
-        own = example.prompt and example.prompt.model_dump_json(exclude_unset=True)
-        key = example.text, example.text_pair, example.language, asked, own
+        template_key = template and (
+            template.prefix,
+            template.suffix,
+            *template.verbalizers.items(),
+        )
+        prompt_key = example.prompt and example.prompt.model_dump_json(exclude_unset=True)
+        key = example.text, example.text_pair, example.language, template_key, prompt_key
         with self._alone:
-            known = self._read_before.get(key)
-        if known is not None:
-            return known
-        found = self._read(example)
+            cached = self._read_before.get(key)
+        if cached is not None:
+            return cached
+        reading = self._read(example)
         with self._alone:
-            self._read_before[key] = found
+            self._read_before[key] = reading
             while len(self._read_before) > REMEMBERED:
                 self._read_before.popitem(last=False)
-        return found
+        return reading
 
     def _read(self, example: Example) -> CausalReading:
         prompt = self.prompt_of(example) if example.template is None else None
         context, verbalizers = self._build_context(example, prompt)
-        read = self._encoder.tokens(context)
+        tokens = self._encoder.tokens(context)
         strings = self.strings(context, verbalizers)
-        room = self._weights.longest - max(len(one) for own in strings for one in own) + 1
+        room = (
+            self._weights.longest
+            - max(len(string) for of_label in strings for string in of_label)
+            + 1
+        )
         room -= prompt.table.reasoning_tokens if prompt and prompt.reasons else 0
-        placed = [_to_place(token, context) for token in read]
+        placed = [_to_place(token, context) for token in tokens]
         fitting = _cut(placed, room)
         if len(fitting) < len(placed) and self._weights.overlong == "refuse":
             raise BadInput(
@@ -249,20 +257,20 @@ class CausalReader:
             raise BadInput(NOT_ALLOWED.format(self._weights.use.name), pointer="/prompt")
         key = example.prompt.model_dump_json(exclude_unset=True)
         with self._alone:
-            known = self._prompts.get(key)
-        if known is None:
+            prompt = self._prompts.get(key)
+        if prompt is None:
             try:
                 table = override_table(self._weights.prompt, example.prompt)
-                known = LabelPrompt(
+                prompt = LabelPrompt(
                     table or PromptTable(), self._weights.tokenizer, self._weights.task
                 )
             except ValueError as error:
                 raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
         with self._alone:
-            self._prompts[key] = known
+            self._prompts[key] = prompt
             while len(self._prompts) > MOST_PROMPTS:
                 self._prompts.popitem(last=False)
-        return known
+        return prompt
 
     def _build_context(
         self, example: Example, prompt: LabelPrompt | None
@@ -276,8 +284,8 @@ class CausalReader:
                 pointer="/template",
             )
         if template is None and prompt is not None:
-            made = prompt.render(example)
-            context = TokenContext(made.text, made.special, made.inserted)
+            rendered = prompt.render(example)
+            context = TokenContext(rendered.text, rendered.special, rendered.inserted)
             return context, prompt.verbalizers
         if example.text_pair is not None or template is None:
             raise BadInput(
@@ -287,7 +295,7 @@ class CausalReader:
         begin = len(template.prefix)
         inserted = InputSpan("text", begin, begin + len(example.text))
         whole = template.prefix + example.text + template.suffix
-        verbalizers = {label: (written,) for label, written in template.verbalizers.items()}
+        verbalizers = {label: (word,) for label, word in template.verbalizers.items()}
         return TokenContext(whole, inserted=(inserted,)), verbalizers
 
     def strings(
@@ -295,20 +303,20 @@ class CausalReader:
     ) -> tuple[tuple[Ids, ...], ...]:
         """(L,) of each label its verbalizers' tokens. Raises BadInput where the model cannot tell
         two labels apart."""
-        found: dict[Ids, str] = {}
+        labels: dict[Ids, str] = {}
         for label, several in verbalizers.items():
-            for written in several:
-                ids = tuple(token.id for token in self._encoder.completion_tokens(context, written))
-                other = found.get(ids)
+            for word in several:
+                ids = tuple(token.id for token in self._encoder.completion_tokens(context, word))
+                other = labels.get(ids)
                 if not ids or other not in (None, label):
                     has = f"the same tokens as for {other!r}" if ids else "no tokens"
                     raise BadInput(
                         f"the verbalizer of {label!r} has {has}", pointer="/template/verbalizers"
                     )
-                found[ids] = label
-        _check_no_prefix(found)
+                labels[ids] = label
+        _check_no_prefix(labels)
         return tuple(
-            tuple(ids for ids, owner in found.items() if owner == label) for label in verbalizers
+            tuple(ids for ids, owner in labels.items() if owner == label) for label in verbalizers
         )
 
     def _tokens(self, placed: Sequence[Placed], *, truncated: bool) -> Tokens:
@@ -326,10 +334,10 @@ class CausalReader:
         )
 
 
-def _check_no_prefix(found: Mapping[Ids, str]) -> None:
+def _check_no_prefix(labels: Mapping[Ids, str]) -> None:
     """Raises BadInput where what is read for one label is the beginning of another's."""
-    for ids, label in found.items():
-        for longer, other in found.items():
+    for ids, label in labels.items():
+        for longer, other in labels.items():
             if label != other and len(longer) > len(ids) and longer[: len(ids)] == ids:
                 raise BadInput(
                     f"label-tokens-clash: the verbalizer of {label!r} begins that of {other!r}",
@@ -340,12 +348,12 @@ def _check_no_prefix(found: Mapping[Ids, str]) -> None:
 def _to_place(token: EncodedToken, context: TokenContext) -> Placed:
     if token.special:
         return token, "special", None, None
-    inked = (place for place in range(token.start, token.end) if not context.text[place].isspace())
+    inked = (index for index in range(token.start, token.end) if not context.text[index].isspace())
     first = next(inked, token.start)
-    for one in context.inserted:
-        if one.start <= first < one.end:
-            start, end = max(token.start, one.start), min(token.end, one.end)
-            return token, one.part, start - one.start, end - one.start
+    for span in context.inserted:
+        if span.start <= first < span.end:
+            start, end = max(token.start, span.start), min(token.end, span.end)
+            return token, span.part, start - span.start, end - span.start
     return token, "template", None, None
 
 
@@ -356,4 +364,4 @@ def _cut(placed: list[Placed], room: int) -> list[Placed]:
     if excess > len(of_text):
         raise BadInput(f"the template is too long: {room} tokens are read", pointer="/template")
     gone = set(of_text[len(of_text) - max(0, excess) :])
-    return [one for place, one in enumerate(placed) if place not in gone]
+    return [token for index, token in enumerate(placed) if index not in gone]

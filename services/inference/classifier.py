@@ -126,8 +126,8 @@ class LocalClassifier:
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """For each example (L,) calibrated probabilities in [0, 1], of sum 1."""
-        asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
-        return [rows[0] for rows in self.judge_rows(asked)]
+        requests = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
+        return [rows[0] for rows in self.judge_rows(requests)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass, and the share of the text that was read.
@@ -138,56 +138,56 @@ class LocalClassifier:
         with measure_stage(self.use.name, "tokenize"):
             rows, shares = self._encode_rows(examples)
         different: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
-        places = [
+        indices = [
             different.setdefault((tuple(row.ids), tuple(row.segments)), len(different))
             for row in rows
         ]
-        logits = self._logits([EncoderRow(*one) for one in different])[places]
-        found = read_labels(logits, self._mapping, self._weights.temperature)
-        judged = of_head(found.probabilities, found.mass, self.labels)
+        logits = self._logits([EncoderRow(*item) for item in different])[indices]
+        outputs = read_labels(logits, self._mapping, self._weights.temperature)
+        judged = of_head(outputs.probabilities, outputs.mass, self.labels)
         return [
-            one if share == 1 else one.model_copy(update={"read_share": share})
-            for one, share in zip(judged, shares, strict=True)
+            judgement if share == 1 else judgement.model_copy(update={"read_share": share})
+            for judgement, share in zip(judged, shares, strict=True)
         ]
 
     def _encode_rows(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
         """For each example its row and the share of it that is read. Offsets take time: of plain
         texts they are found only where the row is as long as rows may be."""
-        if any(one.text_pair is not None or one.template or one.prompt for one in examples):
+        if any(item.text_pair is not None or item.template or item.prompt for item in examples):
             readings = self._reader.read(examples)
             shares = [
                 reading.tokens.read_share(example)
                 for reading, example in zip(readings, examples, strict=True)
             ]
             return [reading.row(Row()) for reading in readings], shares
-        ids = self._reader.ids([one.text for one in examples], cut=True)
-        full = [place for place, own in enumerate(ids) if len(own) >= self._weights.longest]
-        cut = self._reader.read([examples[place] for place in full]) if full else []
+        ids = self._reader.ids([item.text for item in examples], cut=True)
+        full = [index for index, row in enumerate(ids) if len(row) >= self._weights.longest]
+        cut = self._reader.read([examples[index] for index in full]) if full else []
         shares = [1.0] * len(ids)
-        for place, reading in zip(full, cut, strict=True):
-            shares[place] = reading.tokens.read_share(examples[place])
-        return [EncoderRow(own) for own in ids], shares
+        for index, reading in zip(full, cut, strict=True):
+            shares[index] = reading.tokens.read_share(examples[index])
+        return [EncoderRow(row) for row in ids], shares
 
-    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
+    def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities of its variations, calibrated unless asked raw."""
         with measure_stage(self.use.name, "tokenize"):
-            readings = self._reader.read([one.example for one in asked])
+            readings = self._reader.read([request.example for request in requests])
             rows = [
                 reading.row(row)
-                for reading, one in zip(readings, asked, strict=True)
-                for row in one.rows
+                for reading, request in zip(readings, requests, strict=True)
+                for row in request.rows
             ]
         logits = self._logits(rows)
-        ends = list(accumulate(len(one.rows) for one in asked))
+        ends = list(accumulate(len(request.rows) for request in requests))
         parts = np.split(logits, ends[:-1]) if ends else []
         return [
-            self._labelled(own, calibrated=one.calibrated)
-            for own, one in zip(parts, asked, strict=True)
+            self._labelled(part, calibrated=request.calibrated)
+            for part, request in zip(parts, requests, strict=True)
         ]
 
-    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+    def judge_words(self, requests: Sequence[WordRows]) -> list[WordJudgements]:
         """For each example P of its variations in words, each read as the string that it is."""
-        return judged_words(self, asked, self.mask_text)
+        return judged_words(self, requests, self.mask_text)
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
@@ -202,11 +202,11 @@ class LocalClassifier:
             for example, target in zip(examples, targets, strict=True)
         ]
 
-    def _attribute(self, example: Example, place: int, method: AttributionMethod) -> Attributions:
+    def _attribute(self, example: Example, index: int, method: AttributionMethod) -> Attributions:
         reading = self._reader.read([example])[0]
         if method.name == "lime":
-            return by_lime(self, example, reading.tokens, place, method)
-        score = LabelScore(self._mapping, place)
+            return by_lime(self, example, reading.tokens, index, method)
+        score = LabelScore(self._mapping, index)
         inside = EncoderInside(self._weights.model, self._lock, reading, score, self._attending)
         with device_run(self.use.name):
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
@@ -326,8 +326,8 @@ class EncoderInside:
         """(T, d) word embeddings, without positions."""
         table = self.model.get_input_embeddings()
         with torch.no_grad():
-            found: Tensor = table(torch.tensor(ids, device=self.model.device))
-        return found
+            embeddings: Tensor = table(torch.tensor(ids, device=self.model.device))
+        return embeddings
 
     def target(self, embeddings: Tensor) -> Tensor:
         """(N,) the label's score in float32, before the temperature."""
@@ -357,21 +357,21 @@ class EncoderInside:
         return more
 
 
-def label_logit(logits: Tensor, mapping: LabelMapping, place: int) -> Tensor:
+def label_logit(logits: Tensor, mapping: LabelMapping, label: int) -> Tensor:
     """(N,) the score of a label that attributions explain, from (N, K) raw logits.
 
     softmax: logsumexp of its outputs, so that of a single one its raw logit; sigmoid: the logit of
     its combined probability; of a complement the negative of the other's.
     """
-    columns = list(mapping.columns.values())[place]
-    if not columns:
-        return -label_logit(logits, mapping, 1 - place)
-    own = logits[:, list(columns)].float()
-    if len(columns) == 1:
-        return own[:, 0]
+    indices = list(mapping.columns.values())[label]
+    if not indices:
+        return -label_logit(logits, mapping, 1 - label)
+    columns = logits[:, list(indices)].float()
+    if len(indices) == 1:
+        return columns[:, 0]
     if mapping.activation == "softmax":
-        return torch.logsumexp(own, dim=1)
+        return torch.logsumexp(columns, dim=1)
     if mapping.combine == "max":
-        return own.max(dim=1).values
-    none = -torch.nn.functional.softplus(own).sum(dim=1)  # log prod(1 - p)
+        return columns.max(dim=1).values
+    none = -torch.nn.functional.softplus(columns).sum(dim=1)  # log prod(1 - p)
     return torch.log(-torch.expm1(none)) - none

@@ -55,11 +55,11 @@ def response_types() -> Any:
 
 
 def _result_of(operation: Any) -> type[InferenceResult]:
-    named = operation.model_fields["operation"]
-    said = InferenceResult.model_fields["answer"].description
+    field = operation.model_fields["operation"]
+    description = InferenceResult.model_fields["answer"].description
     fields: Any = {
-        "operation": (named.annotation, ...),
-        "answer": (operation.answer.hint, Field(description=said)),
+        "operation": (field.annotation, ...),
+        "answer": (operation.answer.hint, Field(description=description)),
     }
     return create_model(
         f"Inference{operation.__name__}Result",
@@ -107,23 +107,25 @@ CONTRACT = ServiceContract(
 )
 
 
-def _examples(asked: Any, reads: int) -> Sequence[Work]:
-    return _work("examples", "/ask/examples", [_tokens(one, reads) for one in asked.examples])
+def _examples(request: Any, reads: int) -> Sequence[Work]:
+    return _work(
+        "examples", "/ask/examples", [_tokens(example, reads) for example in request.examples]
+    )
 
 
-def _rows(asked: Any, reads: int) -> Sequence[Work]:
+def _rows(request: Any, reads: int) -> Sequence[Work]:
     """A row with few tokens kept is short; any row costs a little."""
     tokens: list[int] = []
-    for rows in asked.asked:
+    for rows in request.asked:
         whole = _tokens(rows.example, reads)
         tokens += [whole if row.kept is None else max(1, len(row.kept)) for row in rows.rows]
     return _of_rows(tokens)
 
 
-def _word_rows(asked: Any, reads: int) -> Sequence[Work]:
+def _word_rows(request: Any, reads: int) -> Sequence[Work]:
     """A word is a token at least, as far as the model reads."""
     tokens: list[int] = []
-    for rows in asked.asked:
+    for rows in request.asked:
         most = min(reads, max(1, len(rows.words)))
         tokens += [
             most if row.kept is None else min(most, max(1, len(row.kept))) for row in rows.rows
@@ -140,28 +142,28 @@ def _of_rows(tokens: Sequence[int]) -> Sequence[Work]:
     return (Work((rows,), unit="rows of one request", seconds_each=SECONDS_A_ROW, most=MOST),)
 
 
-def _attributions(asked: Any, reads: int) -> Sequence[Work]:
-    method: AttributionMethod = asked.method
+def _attributions(request: Any, reads: int) -> Sequence[Work]:
+    method: AttributionMethod = request.method
     name, passes = {
         "lime": ("samples", method.samples),
         "integrated_gradients": ("steps", method.steps),
     }.get(method.name, ("passes", 1))
-    tokens = sum(_tokens(one, reads) for one in asked.examples)
+    tokens = sum(_tokens(example, reads) for example in request.examples)
     sizes = (
-        Size("`examples`", len(asked.examples), "/ask/examples"),
+        Size("`examples`", len(request.examples), "/ask/examples"),
         Size(f"`{name}`", passes, None if name == "passes" else f"/ask/method/{name}", least=10),
-        Size("tokens of an example", tokens / len(asked.examples)),
+        Size("tokens of an example", tokens / len(request.examples)),
     )
     return (Work(sizes),)
 
 
-def _texts(asked: Any, reads: int) -> Sequence[Work]:
-    return _work("texts", "/ask/texts", [min(reads, words_of(text)) for text in asked.texts])
+def _texts(request: Any, reads: int) -> Sequence[Work]:
+    return _work("texts", "/ask/texts", [min(reads, words_of(text)) for text in request.texts])
 
 
-def _prompts(asked: Any, _reads: int) -> Sequence[Work]:
-    completions = sum(map(words_of, getattr(asked, "completions", ())))
-    tokens = [_of_prompt(prompt) for prompt in asked.prompts]
+def _prompts(request: Any, _reads: int) -> Sequence[Work]:
+    completions = sum(map(words_of, getattr(request, "completions", ())))
+    tokens = [_of_prompt(prompt) for prompt in request.prompts]
     return _work("prompts", "/ask/prompts", [*tokens[1:], tokens[0] + completions])
 
 

@@ -17,9 +17,9 @@ from shared.contracts.calls import Completion, WrittenToken
 CUT_CHARACTER = "\ufffd"  # what the first bytes of a character decode to
 
 
-def prompt_generator(seed: int, place: int) -> torch.Generator:
+def prompt_generator(seed: int, number: int) -> torch.Generator:
     """The generator of prompt number `place`: independent of every other prompt."""
-    state = np.random.SeedSequence([seed, place]).generate_state(1, np.uint64)[0]
+    state = np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(state >> np.uint64(1)))
 
 
@@ -68,14 +68,14 @@ class GeneratedText:
         self._decode()
         self._spans.append((before, len(self.text)))
         reach = before - max(map(len, stop), default=0)
-        found = [self.text.find(string, max(0, reach)) for string in stop]
-        ends = [place for place in found if place >= 0]
+        positions = [self.text.find(string, max(0, reach)) for string in stop]
+        ends = [position for position in positions if position >= 0]
         if ends:
             cut = min(ends)
-            kept = sum(start < cut for start, _ in self._spans)
+            count = sum(start < cut for start, _ in self._spans)
             self.text = self.text[:cut]
-            self._ids, self._logprobs = self._ids[:kept], self._logprobs[:kept]
-            self._spans = [(start, min(end, cut)) for start, end in self._spans[:kept]]
+            self._ids, self._logprobs = self._ids[:count], self._logprobs[:count]
+            self._spans = [(start, min(end, cut)) for start, end in self._spans[:count]]
             self.finish = "stop"
 
     def end(self, why: Literal["stop", "length"]) -> None:
@@ -100,8 +100,8 @@ class GeneratedText:
 
     def _decode(self, *, whatever: bool = False) -> None:
         """Only the last tokens are decoded, after those before them, which decide on spaces."""
-        known = self._encoder.text(self._ids[self._context : self._read])
+        before = self._encoder.text(self._ids[self._context : self._read])
         more = self._encoder.text(self._ids[self._context :])
-        if len(more) > len(known) and (whatever or not more.endswith(CUT_CHARACTER)):
-            self.text += more[len(known) :]
+        if len(more) > len(before) and (whatever or not more.endswith(CUT_CHARACTER)):
+            self.text += more[len(before) :]
             self._context, self._read = self._read, len(self._ids)

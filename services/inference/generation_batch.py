@@ -46,10 +46,16 @@ class GenerationBatch(Generic[Owner]):
         """`longest`: tokens that the model reads. `alone`: nobody may join."""
         self.drafts: list[Draft[Owner]] = []
         self._causal, self._longest, self._alone = causal, longest, alone
-        named = causal.model.generation_config.eos_token_id
-        if named is None:
-            named = causal.model.config.eos_token_id
-        self._ends = set(named if isinstance(named, list) else [] if named is None else [named])
+        end_tokens = causal.model.generation_config.eos_token_id
+        if end_tokens is None:
+            end_tokens = causal.model.config.eos_token_id
+        self._ends = set(
+            end_tokens
+            if isinstance(end_tokens, list)
+            else []
+            if end_tokens is None
+            else [end_tokens]
+        )
         self._past: Any = None
         self._mask = torch.empty(0, 0)  # (N, T) 0 where a cached position is none of its text's
         self._ids = torch.empty(0, 1)  # (N, 1) tokens that are read next
@@ -64,11 +70,11 @@ class GenerationBatch(Generic[Owner]):
         """Read these texts so far, and write the next token of each; those that it finished."""
         beginner = _Reading(self._causal, [draft.text.ids for draft in drafts])
         logits = beginner.read()
-        chosen = self._draw(drafts, logits)
+        tokens = self._draw(drafts, logits)
         if not self.drafts:
-            self._past, self._mask, self._ids = beginner.past, beginner.mask, chosen
+            self._past, self._mask, self._ids = beginner.past, beginner.mask, tokens
         else:
-            self._join(beginner.past, beginner.mask, chosen)
+            self._join(beginner.past, beginner.mask, tokens)
         self.drafts += drafts
         return self._remove(lambda draft: draft.text.finish is not None)
 
@@ -88,9 +94,9 @@ class GenerationBatch(Generic[Owner]):
     def _draw(self, drafts: Sequence[Draft[Owner]], logits: Tensor) -> Tensor:
         """(N, 1) tokens, written into their drafts."""
         uniforms = torch.tensor([draft.text.uniform() for draft in drafts], dtype=torch.float64)
-        chosen = _draw_each(logits, [draft.sampling for draft in drafts], uniforms)
-        own = logits.log_softmax(dim=1).gather(1, chosen[:, None])[:, 0].tolist()
-        for draft, token, logprob in zip(drafts, chosen.tolist(), own, strict=True):
+        tokens = _draw_each(logits, [draft.sampling for draft in drafts], uniforms)
+        logprobs = logits.log_softmax(dim=1).gather(1, tokens[:, None])[:, 0].tolist()
+        for draft, token, logprob in zip(drafts, tokens.tolist(), logprobs, strict=True):
             text = draft.text
             if token in self._ends:
                 text.end("stop")
@@ -98,7 +104,7 @@ class GenerationBatch(Generic[Owner]):
                 text.add(token, logprob, draft.sampling.stop)
             if text.written >= draft.sampling.max_tokens or text.length >= self._longest:
                 text.end("length")
-        return chosen[:, None]
+        return tokens[:, None]
 
     def _join(self, past: Any, mask: Tensor, ids: Tensor) -> None:
         """These keys and values, (M, ..., U, d), below ours, the shorter padded on the left."""
@@ -112,10 +118,10 @@ class GenerationBatch(Generic[Owner]):
     def _remove(self, is_over: Callable[[Draft[Owner]], bool]) -> list[Draft[Owner]]:
         """Those that were there and are over."""
         over = [draft for draft in self.drafts if is_over(draft)]
-        left = [place for place, draft in enumerate(self.drafts) if not is_over(draft)]
+        remaining = [index for index, draft in enumerate(self.drafts) if not is_over(draft)]
         if over:
-            self.drafts = [self.drafts[place] for place in left]
-            self._select(left)
+            self.drafts = [self.drafts[index] for index in remaining]
+            self._select(remaining)
         return over
 
     def _select(self, left: list[int]) -> None:
@@ -155,9 +161,9 @@ class _Reading:
         if not self._causal.plain_cache:
             return ()
         length = min(common_length(self._texts), min(map(len, self._texts)) - 1)
-        known = self._causal.longest_cached(self._texts[0][:length])
-        if len(known) >= max(LEAST_SHARED, length // 2):
-            return known
+        cached = self._causal.longest_cached(self._texts[0][:length])
+        if len(cached) >= max(LEAST_SHARED, length // 2):
+            return cached
         shared = len(self._texts) > 1 and length >= LEAST_SHARED
         return self._texts[0][:length] if shared else ()
 
@@ -191,15 +197,15 @@ def _left(values: Tensor, width: int, dim: int) -> Tensor:
 
 def _draw_each(logits: Tensor, samplings: Sequence[Sampling], uniforms: Tensor) -> Tensor:
     """(N,) tokens: rows that are drawn alike together."""
-    chosen = torch.empty(len(samplings), dtype=torch.long, device=logits.device)
+    tokens = torch.empty(len(samplings), dtype=torch.long, device=logits.device)
 
-    def alike(place: int) -> tuple[float, float]:
-        return samplings[place].temperature, samplings[place].top_p
+    def alike(index: int) -> tuple[float, float]:
+        return samplings[index].temperature, samplings[index].top_p
 
     for _, group in groupby(sorted(range(len(samplings)), key=alike), alike):
-        places = list(group)
-        chosen[places] = draw(logits[places], samplings[places[0]], uniforms[places])
-    return chosen
+        indices = list(group)
+        tokens[indices] = draw(logits[indices], samplings[indices[0]], uniforms[indices])
+    return tokens
 
 
 def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor) -> Tensor:

@@ -75,7 +75,9 @@ class GenerationQueue:
         if not texts:
             return
         call = PendingTexts(len(texts), party())
-        drafts = [Draft(text, sampling, call) for text in sorted(texts, key=lambda one: one.length)]
+        drafts = [
+            Draft(text, sampling, call) for text in sorted(texts, key=lambda text: text.length)
+        ]
         with self._something:
             self._waiting.setdefault(call.party, deque()).extend(drafts)
             if self._thread is None or not self._thread.is_alive():
@@ -115,25 +117,25 @@ class GenerationQueue:
     def _joining(self) -> list[TextDraft]:
         """Those that begin now: of a party as many as it has room for, unless more of it wait and
         the room is so small that it pays to wait for more."""
-        there = Counter(one.owner.party for batch in self._batches for one in batch.drafts)
-        found: list[TextDraft] = []
+        running = Counter(draft.owner.party for batch in self._batches for draft in batch.drafts)
+        joining: list[TextDraft] = []
         with self._something:
             self._forget()
             rooms = {
                 whom: room
                 for whom, drafts in self._waiting.items()
-                if (room := TOGETHER - there[whom]) >= min(JOINED, len(drafts))
+                if (room := TOGETHER - running[whom]) >= min(JOINED, len(drafts))
             }
-            while rooms and there.total() + len(found) < self._most:
+            while rooms and running.total() + len(joining) < self._most:
                 whom = self._turns.next(rooms)
                 if whom is None:
                     break
-                found.append(self._waiting[whom].popleft())
+                joining.append(self._waiting[whom].popleft())
                 rooms[whom] -= 1
                 if not (rooms[whom] and self._waiting[whom]):
                     del rooms[whom]
             self._forget()
-        return found
+        return joining
 
     def _forget(self) -> None:
         """Those that nobody waits for."""
@@ -148,7 +150,7 @@ class GenerationQueue:
     ) -> None:
         """One pass for these drafts."""
         drafts = list(drafts)
-        whom = min((draft.owner.party for draft in drafts), key=lambda one: one.batch)
+        whom = min((draft.owner.party for draft in drafts), key=lambda party: party.batch)
         try:
             with acting_for(whom):
                 finished = work()
@@ -161,7 +163,7 @@ class GenerationQueue:
 
     def _split(self, batch: TextBatch, drafts: Sequence[TextDraft], error: Exception) -> None:
         """Each caller's texts go on alone; where they are one caller's, it gets the error."""
-        self._batches = [one for one in self._batches if one is not batch]
+        self._batches = [other for other in self._batches if other is not batch]
         if isinstance(error, torch.OutOfMemoryError) and len(drafts) > 1:
             self._halve(drafts)
             return
@@ -172,9 +174,9 @@ class GenerationQueue:
         for owner in owners:
             if owner.future.done():
                 continue
-            own = [draft for draft in drafts if draft.owner is owner]
-            owner.end(sum(draft.text.finish is not None for draft in own))
-            if growing := [draft for draft in own if draft.text.finish is None]:
+            drafts_of_owner = [draft for draft in drafts if draft.owner is owner]
+            owner.end(sum(draft.text.finish is not None for draft in drafts_of_owner))
+            if growing := [draft for draft in drafts_of_owner if draft.text.finish is None]:
                 alone: TextBatch = GenerationBatch(self._causal, self._longest, alone=True)
                 self._batches.append(alone)
                 self._run(alone, growing, partial(alone.add, growing))
@@ -185,20 +187,20 @@ class GenerationQueue:
             if draft.text.finish is not None:
                 draft.owner.end(1)
         growing = [draft for draft in drafts if draft.text.finish is None]
-        kept = growing[: max(1, len(drafts) // 2)]
+        first_half = growing[: max(1, len(drafts) // 2)]
         self._most = max(1, min(self._most, len(drafts)) // 2)
         with self._something:
-            for draft in reversed(growing[len(kept) :]):
+            for draft in reversed(growing[len(first_half) :]):
                 self._waiting.setdefault(draft.owner.party, deque()).appendleft(draft)
-        if kept:
+        if first_half:
             alone: TextBatch = GenerationBatch(self._causal, self._longest, alone=True)
             self._batches.append(alone)
-            self._run(alone, kept, partial(alone.add, kept))
+            self._run(alone, first_half, partial(alone.add, first_half))
 
 
 def _advance(batch: TextBatch) -> Iterable[TextDraft]:
     """Who waits for no answer leaves; the others' next token; those that it finished."""
-    batch.drop({one.owner for one in batch.drafts if one.owner.future.done()})
+    batch.drop({draft.owner for draft in batch.drafts if draft.owner.future.done()})
     return batch.step() if batch.drafts else ()
 
 

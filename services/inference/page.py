@@ -23,8 +23,8 @@ def answer(request: InferenceRequest | None, report: InferenceResult) -> Respons
 
 def _subjects(request: InferenceRequest) -> tuple[str, ...]:
     for name in ("examples", "texts", "prompts"):
-        if (given := getattr(request.ask, name, None)) is not None:
-            return tuple(map(_text, given)) if isinstance(given, Sequence) else ()
+        if (subjects := getattr(request.ask, name, None)) is not None:
+            return tuple(map(_text, subjects)) if isinstance(subjects, Sequence) else ()
     return ()
 
 

@@ -52,9 +52,9 @@ class ServerWatch:
         """Ask those that can be reached what they can do, where nobody knows it any more; whoever
         asked, all processes call the model alike."""
         for entry in self._catalogue.entries:
-            known = self._states.get(entry.name) if entry.is_served else None
+            state = self._states.get(entry.name) if entry.is_served else None
             is_due = monotonic() >= self._record_due.get(entry.name, 0.0)
-            if known is None or known.state not in ANSWERING or not is_due:
+            if state is None or state.state not in ANSWERING or not is_due:
                 continue
             self._record_due[entry.name] = monotonic() + WELL_SECONDS
             with suppress(RedisError):  # the next time will do
@@ -63,12 +63,12 @@ class ServerWatch:
 
     def _read_record(self, entry: ModelEntry) -> None:
         """A classification server whose outputs nobody can read fails all its jobs."""
-        found = server_records.read().get(entry.name)
+        record = server_records.read().get(entry.name)
         self._unusable.pop(entry.name, None)
-        if entry.scheme == "classify" and found is not None and found.abilities.error is not None:
-            self._unusable[entry.name] = (found.entry, found.abilities.error)
-        known = self._states.get(entry.name)
-        if known is not None and known.state in ANSWERING:
+        if entry.scheme == "classify" and record is not None and record.abilities.error is not None:
+            self._unusable[entry.name] = (record.entry, record.abilities.error)
+        state = self._states.get(entry.name)
+        if state is not None and state.state in ANSWERING:
             self._set_answering(entry)
 
     def _set_answering(self, entry: ModelEntry) -> None:

@@ -30,12 +30,14 @@ Ids = tuple[int, ...]
 
 def selected_positions(row: Row, length: int) -> Ids:
     """Which of an example's `length` tokens stay, ascending. Raises BadInput for others."""
-    kept = tuple(range(length)) if row.kept is None else row.kept
-    if any(a >= b for a, b in pairwise(kept)):
+    positions = tuple(range(length)) if row.kept is None else row.kept
+    if any(a >= b for a, b in pairwise(positions)):
         raise BadInput("the kept positions must ascend", pointer="/rows")
-    if kept and kept[-1] >= length:
-        raise BadInput(f"position {kept[-1]} of an example of {length} tokens", pointer="/rows")
-    return kept
+    if positions and positions[-1] >= length:
+        raise BadInput(
+            f"position {positions[-1]} of an example of {length} tokens", pointer="/rows"
+        )
+    return positions
 
 
 def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
@@ -76,22 +78,22 @@ class EncoderReading:
     def row(self, row: Row) -> EncoderRow:
         """One variation. Raises BadInput where it has no token, or names one that is not there."""
         ids = replace_ids(self.tokens.ids, row, self.vocabulary)
-        kept = selected_positions(row, len(ids))
-        if not kept:
+        positions = selected_positions(row, len(ids))
+        if not positions:
             if self.nothing:
                 return EncoderRow(self.nothing)
             raise BadInput("a row keeps no token", pointer="/rows")
-        segments = [self.segments[place] for place in kept] if self.segments else ()
-        return EncoderRow([ids[place] for place in kept], segments)
+        segments = [self.segments[position] for position in positions] if self.segments else ()
+        return EncoderRow([ids[position] for position in positions], segments)
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[range]:
     """Places of texts that are tokenized at once: few enough that others soon have their turn."""
     begin = size = 0
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         if size and size + len(text) > PORTION_CHARACTERS:
-            yield range(begin, place)
-            begin, size = place, 0
+            yield range(begin, index)
+            begin, size = index, 0
         size += len(text)
     yield range(begin, len(texts))
 
@@ -115,13 +117,13 @@ class EncoderReader:
         if not texts:
             return []
         limit = {"truncation": True, "max_length": self._longest} if cut else {}
-        written = list(texts)
+        inputs = list(texts)
         if self._has_input:
-            written = [self._sides.of(Example(text=text))[0].text for text in texts]
+            inputs = [self._sides.of(Example(text=text))[0].text for text in texts]
         rows: list[list[int]] = []
-        for some in _chunks(written):
+        for chunk in _chunks(inputs):
             with self._lock:
-                encoded = self._tokenizer([written[n] for n in some], verbose=False, **limit)
+                encoded = self._tokenizer([inputs[n] for n in chunk], verbose=False, **limit)
             if cut:
                 self._check_length(encoded.encodings or ())
             rows += [ids or list(self._nothing) for ids in encoded["input_ids"]]
@@ -142,31 +144,31 @@ class EncoderReader:
         if any(example.prompt is not None for example in examples):
             raise BadInput("an encoder takes no prompt", pointer="/prompt")
         sides = [self._sides.of(example) for example in examples]
-        found: dict[int, EncoderReading] = {}
+        readings: dict[int, EncoderReading] = {}
         for paired in (False, True):  # one call of the tokenizer each
-            places = [place for place, one in enumerate(sides) if (len(one) > 1) is paired]
-            own = [sides[place] for place in places]
-            encodings = self._encode(own)
-            readings = map(self._reading, encodings, own)
-            found |= zip(places, readings, strict=True)
-        return [found[place] for place in range(len(examples))]
+            indices = [index for index, parts in enumerate(sides) if (len(parts) > 1) is paired]
+            group = [sides[index] for index in indices]
+            encodings = self._encode(group)
+            of_group = map(self._reading, encodings, group)
+            readings |= zip(indices, of_group, strict=True)
+        return [readings[index] for index in range(len(examples))]
 
     def _encode(self, sides: Sequence[tuple[Side, ...]]) -> list[Any]:
         if not sides:
             return []
-        found: list[Any] = []
-        for some in _chunks(["".join(side.text for side in own) for own in sides]):
-            own = [sides[n] for n in some]
-            columns = [[side.text for side in column] for column in zip(*own, strict=True)]
+        encodings: list[Any] = []
+        for some in _chunks(["".join(side.text for side in example) for example in sides]):
+            part = [sides[n] for n in some]
+            columns = [[side.text for side in column] for column in zip(*part, strict=True)]
             with self._lock:
                 encoded = self._tokenizer(
                     *columns, verbose=False, truncation=True, max_length=self._longest
                 )
             if not encoded.encodings:
                 raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
-            found += encoded.encodings
-        self._check_length(found)
-        return found
+            encodings += encoded.encodings
+        self._check_length(encodings)
+        return encodings
 
     def _reading(self, encoding: Any, sides: Sequence[Side]) -> EncoderReading:
         has_segments = "token_type_ids" in self._tokenizer.model_input_names
@@ -197,8 +199,8 @@ def _empty_ids(tokenizer: Any) -> Ids:
     one."""
     if tokenizer("", verbose=False)["input_ids"]:
         return ()
-    named = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
-    return tuple(token for token in named if token is not None)[:1]
+    tokens = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
+    return tuple(token for token in tokens if token is not None)[:1]
 
 
 def mask_text(tokenizer: Any) -> str | None:
@@ -254,24 +256,24 @@ class Encoder:
 
         Nothing at all becomes the token that begins (else: ends) a text, if there is one.
         """
-        made: list[EncodedToken] = []
+        tokens: list[EncodedToken] = []
         # special tokens that a user sent are read in pieces, so that nobody can close a turn
         inside = {
-            place + 1
-            for one in context.inserted
-            for place in self._special_positions(context.text, one)
+            position + 1
+            for span in context.inserted
+            for position in self._special_positions(context.text, span)
         }
         cuts = [0, *sorted(inside), len(context.text)]
         for start, end in pairwise(cuts):
-            read = self._encoded(context.text[start:end], start, context.special and start == 0)
-            while end < len(context.text) and read[-1].special:  # it ends no text here
-                read.pop()
-            made += read
-        while len(made) > 1 and made[-1].special:
-            made.pop()
-        if not made and not self.first:
+            encoded = self._encoded(context.text[start:end], start, context.special and start == 0)
+            while end < len(context.text) and encoded[-1].special:  # it ends no text here
+                encoded.pop()
+            tokens += encoded
+        while len(tokens) > 1 and tokens[-1].special:
+            tokens.pop()
+        if not tokens and not self.first:
             raise BadInput("the model cannot read an empty text", pointer="/text")
-        return made or [EncodedToken(self.first[0], 0, 0, special=True)]
+        return tokens or [EncodedToken(self.first[0], 0, 0, special=True)]
 
     def _encoded(self, text: str, begin: int, special: bool) -> list[EncodedToken]:
         with self._alone:
@@ -285,13 +287,16 @@ class Encoder:
 
     def _special_positions(self, text: str, within: InputSpan) -> Iterator[int]:
         for token in self._special_tokens:
-            place = text.find(token, max(0, within.start - len(token) + 1))
-            while 0 <= place < within.end:
-                yield place
-                place = text.find(token, place + 1)
+            position = text.find(token, max(0, within.start - len(token) + 1))
+            while 0 <= position < within.end:
+                yield position
+                position = text.find(token, position + 1)
 
     def completion_tokens(
-        self, context: TokenContext, written: str, read: list[EncodedToken] | None = None
+        self,
+        context: TokenContext,
+        completion: str,
+        prompt_tokens: list[EncodedToken] | None = None,
     ) -> list[EncodedToken]:
         """The tokens that `written` adds after the context; offsets into `written`.
 
@@ -299,14 +304,14 @@ class Encoder:
         Where its beginning would merge with the context's end, it is read by itself instead: the
         model was asked with the context's own tokens.
         """
-        before = self.tokens(context) if read is None else read
-        whole = self.tokens(replace(context, text=context.text + written))
+        before = self.tokens(context) if prompt_tokens is None else prompt_tokens
+        whole = self.tokens(replace(context, text=context.text + completion))
         if [token.id for token in whole[: len(before)]] == [token.id for token in before]:
             shift, added = len(context.text), whole[len(before) :]
         elif len(context.text) == 0:  # the context is the first token alone
             shift, added = 0, [token for token in whole if not token.special]
         else:
-            shift, added = 0, self.tokens(TokenContext(written, special=False))
+            shift, added = 0, self.tokens(TokenContext(completion, special=False))
         return [
             EncodedToken(token.id, max(0, token.start - shift), max(0, token.end - shift))
             for token in added
@@ -331,10 +336,10 @@ class Encoder:
     def text(self, ids: Sequence[int]) -> str:
         """Tokens as a string, special ones left out."""
         with self._alone:
-            found: str = self._tokenizer.decode(
+            text: str = self._tokenizer.decode(
                 list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
             )
-        return found
+        return text
 
 
 def _user_spans(text: str, turns: Sequence[Turn]) -> Iterator[InputSpan]:
@@ -342,10 +347,10 @@ def _user_spans(text: str, turns: Sequence[Turn]) -> Iterator[InputSpan]:
     are plain text there. A template may trim them; of one that it changes, nothing is known."""
     begin = 0
     for turn in turns:
-        own = turn.content.strip()
-        place = text.find(own, begin)
-        if place < 0:
+        content = turn.content.strip()
+        start = text.find(content, begin)
+        if start < 0:
             continue
-        begin = place + len(own)
+        begin = start + len(content)
         if turn.role == "user":
-            yield InputSpan("text", place, begin)
+            yield InputSpan("text", start, begin)

@@ -25,8 +25,8 @@ def coincidences(counts: Floats) -> Floats:
     values = counts.sum(axis=1)
     several = values > 1
     pairs = counts[:, :, None] * counts[:, None, :]
-    same = np.arange(counts.shape[1])
-    pairs[:, same, same] -= counts
+    diagonal = np.arange(counts.shape[1])
+    pairs[:, diagonal, diagonal] -= counts
     weights = np.divide(1.0, values - 1, out=np.zeros_like(values), where=several)
     size = counts.shape[1] ** 2
     return np.asarray((pairs * weights[:, None, None]).reshape(len(counts), size))

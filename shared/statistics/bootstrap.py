@@ -78,8 +78,8 @@ def macro_roots(
     weights: (S,) of mean 1.
     """
     drawn = [
-        _shift_and_error(f"{name}/{place}", rows, mean, how)
-        for place, (rows, mean) in enumerate(zip(strata, means, strict=True))
+        _shift_and_error(f"{name}/{number}", rows, mean, how)
+        for number, (rows, mean) in enumerate(zip(strata, means, strict=True))
     ]
     pairs = list(zip(weights, drawn, strict=True))
     squares = [(weight * error) ** 2 for weight, (_, error) in pairs]
@@ -95,8 +95,8 @@ def _shift_and_error(
     """((resamples,) mean* - mean, (resamples,) se*)."""
     sums, sizes = rows.sums(about=mean), rows.sizes
     shifts, errors = [], []
-    for places in how.drawn(how.first_name(name, rows), rows.count):
-        parts, weights = sums[places], None if rows.single else sizes[places]
+    for indices in how.drawn(how.first_name(name, rows), rows.count):
+        parts, weights = sums[indices], None if rows.single else sizes[indices]
         counts = float(rows.count) if weights is None else weights.sum(axis=1)
         shift = parts.sum(axis=1) / counts
         parts -= shift[:, None] if weights is None else weights * shift[:, None]

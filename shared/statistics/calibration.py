@@ -69,8 +69,8 @@ def calibration(predicted: Floats, labels: Floats, seed: int = 0) -> Calibration
 
 def equal_width(predicted: Floats) -> Integers:
     """(n,) bin of each probability: (0, 1/15], (1/15, 2/15], ...; 0 in the first."""
-    places = np.ceil(predicted * BINS).astype(np.int64) - 1
-    return np.clip(places, 0, BINS - 1)
+    bins = np.ceil(predicted * BINS).astype(np.int64) - 1
+    return np.clip(bins, 0, BINS - 1)
 
 
 def equal_mass(predicted: Floats) -> Integers:
@@ -91,13 +91,13 @@ def floor_draws(
     order = np.argsort(bins, kind="stable")
     ordered = predicted[order]
     starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
-    found = []
+    floors = []
     at_once = max(1, AT_ONCE // predicted.size)
     for start in range(0, draws, at_once):
         count = min(at_once, draws - start)
         gaps = (random.random((count, predicted.size)) < ordered) - ordered
-        found.append(np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1) / predicted.size)
-    return np.concatenate(found)
+        floors.append(np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1) / predicted.size)
+    return np.concatenate(floors)
 
 
 def l2_debiased(bins: Integers, predicted: Floats, labels: Floats) -> float:
@@ -115,11 +115,11 @@ def excess_interval(
     """Percentile ends of `excess` over resampled clusters, each with a floor of its own, less the
     resamples' bias: they hold the noise of the sample beside their own, and an error only grows.
     """
-    found = _resampled_excess([predicted], labels, keys, how)
-    if found is None:
+    resampled = _resampled_excess([predicted], labels, keys, how)
+    if resampled is None:
         return None
     value = calibration(predicted, labels, how.seed).excess
-    low, high = np.quantile(_center(found[:, 0], value), [how.tail, 1 - how.tail])
+    low, high = np.quantile(_center(resampled[:, 0], value), [how.tail, 1 - how.tail])
     return float(low), float(high)
 
 
@@ -137,12 +137,12 @@ def excess_change(
     first: Floats, second: Floats, labels: Floats, keys: list[str] | None, how: Resampling
 ) -> ExcessChange:
     """Two (n,) forecasts of the same (n,) labels, by the same resamples and the same generator."""
-    values = [calibration(one, labels, how.seed).excess for one in (first, second)]
-    found = _resampled_excess([first, second], labels, keys, how)
+    values = [calibration(forecast, labels, how.seed).excess for forecast in (first, second)]
+    resampled = _resampled_excess([first, second], labels, keys, how)
     value = values[0] - values[1]
-    if found is None:
+    if resampled is None:
         return ExcessChange(value, None, None, None)
-    changes = _center(found[:, 0] - found[:, 1], value)
+    changes = _center(resampled[:, 0] - resampled[:, 1], value)
     low, high = np.quantile(changes, [how.tail, 1 - how.tail])
     beyond = min(np.count_nonzero(changes <= 0), np.count_nonzero(changes >= 0))
     p = min(1.0, 2 * (1 + int(beyond)) / (1 + changes.size))
@@ -160,18 +160,18 @@ def _resampled_excess(
     if groups < 2:
         return None
     members = np.split(order, np.flatnonzero(np.diff(codes)) + 1)
-    found: list[float] = []
-    for block, places in enumerate(how.drawn("excess", groups)):
-        for number, drawn in enumerate(places.tolist()):
-            rows = np.concatenate([members[group] for group in drawn])
+    excesses: list[float] = []
+    for block, indices in enumerate(how.drawn("excess", groups)):
+        for number, clusters in enumerate(indices.tolist()):
+            rows = np.concatenate([members[group] for group in clusters])
             key = ("floors", groups, block, number)  # the same for each forecast
-            own = labels[rows]
+            drawn_labels = labels[rows]
             for predicted in forecasts:
                 bins = equal_width(predicted[rows])
                 random = generator(how.seed, *key)
                 floor = floor_draws(predicted[rows], bins, INNER_DRAWS, random).mean()
-                found.append(binned_error(bins, own - predicted[rows]) - float(floor))
-    return np.array(found, dtype=np.float64).reshape(-1, len(forecasts))
+                excesses.append(binned_error(bins, drawn_labels - predicted[rows]) - float(floor))
+    return np.array(excesses, dtype=np.float64).reshape(-1, len(forecasts))
 
 
 def _center(resampled: Floats, value: float) -> Floats:

@@ -24,18 +24,18 @@ def label_counts(pairs: Sequence[tuple[int, int]], labels: int) -> Floats:
 
     pairs: (gold, predicted), from 0 to C - 1."""
     rows = np.zeros((len(pairs), labels, COUNTS))
-    for place, (gold, predicted) in enumerate(pairs):
-        rows[place, gold, 0] = gold == predicted
-        rows[place, gold, 1] = 1
-        rows[place, predicted, 2] = 1
+    for row, (gold, predicted) in enumerate(pairs):
+        rows[row, gold, 0] = gold == predicted
+        rows[row, gold, 1] = 1
+        rows[row, predicted, 2] = 1
     return rows.reshape(len(pairs), labels * COUNTS)
 
 
 def macro_f1(sums: Floats) -> Floats:
     """(B,) mean F1 of the labels that there are, [0, 1], of (B, 3 C) counts; NaN of none."""
-    found = label_f1(sums)
-    there = np.isfinite(found)
-    return _divided(np.where(there, found, 0.0).sum(axis=1), there.sum(axis=1).astype(float))
+    scores = label_f1(sums)
+    defined = np.isfinite(scores)
+    return _divided(np.where(defined, scores, 0.0).sum(axis=1), defined.sum(axis=1).astype(float))
 
 
 def label_f1(sums: Floats) -> Floats:

@@ -63,15 +63,15 @@ class Clustered:
 
     def sums(self, about: float = 0.0) -> Floats:
         """(G,) of the values' differences from `about`."""
-        found = np.bincount(self.codes, weights=self.values - about, minlength=self.count)
-        return found.astype(np.float64)
+        sums = np.bincount(self.codes, weights=self.values - about, minlength=self.count)
+        return sums.astype(np.float64)
 
 
 def clustered(values: Sequence[float] | Floats, keys: Sequence[str] | None = None) -> Clustered:
     """keys: the cluster of each row, as long as `values`; None: each row is one of its own."""
-    found = finite(values)
-    order, codes = in_order(found[:, None], keys)
-    return Clustered(found[order], codes)
+    rows = finite(values)
+    order, codes = in_order(rows[:, None], keys)
+    return Clustered(rows[order], codes)
 
 
 def in_order(rows: Floats, keys: Sequence[str] | None) -> tuple[Integers, Integers]:
@@ -89,10 +89,10 @@ def in_order(rows: Floats, keys: Sequence[str] | None) -> tuple[Integers, Intege
 
 def finite(values: Sequence[float] | Floats) -> Floats:
     """As floats. Raises ValueError for one that is NaN or infinite."""
-    found = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(found).all():
+    numbers = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(numbers).all():
         raise ValueError("values must be finite")
-    return found
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -176,6 +176,6 @@ def run_places(starts: Integers, sizes: Integers) -> Integers:
 def without_repeats(rows: Sequence[Hashable]) -> tuple[list[int], int]:
     """(places of the first of equal rows, in order; how many repeat another)."""
     first: dict[Hashable, int] = {}
-    for place, row in enumerate(rows):
-        first.setdefault(row, place)
+    for index, row in enumerate(rows):
+        first.setdefault(row, index)
     return list(first.values()), len(rows) - len(first)

@@ -43,8 +43,8 @@ class MeanTest:
     @property
     def p_value(self) -> float | None:
         """The larger of both."""
-        known = [p for p in (self.p_t, self.p_randomization) if p is not None]
-        return max(known, default=None)
+        p_values = [p for p in (self.p_t, self.p_randomization) if p is not None]
+        return max(p_values, default=None)
 
 
 def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "mean") -> MeanTest:
@@ -52,17 +52,17 @@ def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "me
 
     No rows: undefined. One cluster: p is 1. All equal the hypothesis: p is 1.
     """
-    found = spread(rows)
-    if found is None:
+    summary = spread(rows)
+    if summary is None:
         return MeanTest(None, None, None, 0, 0)
     p_flips = sign_flip_p(rows.sums(about=hypothesis), rows.sizes, seed, name)
-    if found.se is None:
-        return MeanTest(None, 1.0, 1.0, found.rows, found.clusters)
-    if found.se == 0:
-        return MeanTest(None, p_flips, p_flips, found.rows, found.clusters)
-    t = (found.mean - hypothesis) / found.se
-    p = max(float(2 * stats.t.sf(abs(t), found.equal_clusters - 1)), LEAST_P)
-    return MeanTest(t, p, p_flips, found.rows, found.clusters)
+    if summary.se is None:
+        return MeanTest(None, 1.0, 1.0, summary.rows, summary.clusters)
+    if summary.se == 0:
+        return MeanTest(None, p_flips, p_flips, summary.rows, summary.clusters)
+    t = (summary.mean - hypothesis) / summary.se
+    p = max(float(2 * stats.t.sf(abs(t), summary.equal_clusters - 1)), LEAST_P)
+    return MeanTest(t, p, p_flips, summary.rows, summary.clusters)
 
 
 def sign_flip_p(sums: Floats, sizes: Floats, seed: int, name: str) -> float:
@@ -114,11 +114,11 @@ def _patterns(groups: int, random: np.random.Generator) -> Iterator[NDArray[np.u
             count = min(PATTERNS_AT_ONCE, FLIPS - start)
             yield np.frombuffer(random.bytes(count * width), np.uint8).reshape(count, width)
         return
-    found = np.empty(0, np.int64)
-    while found.size < FLIPS:
-        more = np.concatenate([found, random.integers(1, 2**groups, size=FLIPS, dtype=np.int64)])
-        found = more[np.sort(np.unique(more, return_index=True)[1])]
-    yield found[:FLIPS].astype("<i8").view(np.uint8).reshape(FLIPS, BYTE)
+    patterns = np.empty(0, np.int64)
+    while patterns.size < FLIPS:
+        more = np.concatenate([patterns, random.integers(1, 2**groups, size=FLIPS, dtype=np.int64)])
+        patterns = more[np.sort(np.unique(more, return_index=True)[1])]
+    yield patterns[:FLIPS].astype("<i8").view(np.uint8).reshape(FLIPS, BYTE)
 
 
 def _signed_sums(patterns: NDArray[np.uint8], values: Floats) -> Floats:
@@ -128,8 +128,8 @@ def _signed_sums(patterns: NDArray[np.uint8], values: Floats) -> Floats:
     signs = 1.0 - 2.0 * _bits(np.arange(2**BYTE), BYTE)
     table = (signs[:, None, :] * padded.reshape(1, -1, BYTE)).sum(axis=2).T  # (G / 8, 256)
     flat = np.ascontiguousarray(table).ravel()
-    places = patterns + np.arange(table.shape[0], dtype=np.int32)[None, :] * 2**BYTE
-    return np.asarray(np.take(flat, places).sum(axis=1))
+    indices = patterns + np.arange(table.shape[0], dtype=np.int32)[None, :] * 2**BYTE
+    return np.asarray(np.take(flat, indices).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -188,8 +188,8 @@ def omnibus_z(win_rates: Floats, draws: Sequence[int], keys: Keys = None) -> flo
         return None
     variances = np.array([chance_sd(count) ** 2 for count in draws])
     if keys is not None:
-        own, spreads = clustered(win_rates, keys), clustered(variances, keys)
-        win_rates, variances = own.sums() / own.sizes, spreads.sums() / spreads.sizes
+        rates, spreads = clustered(win_rates, keys), clustered(variances, keys)
+        win_rates, variances = rates.sums() / rates.sizes, spreads.sums() / spreads.sizes
     return float(np.sum(win_rates - 0.5) / math.sqrt(math.fsum(variances)))
 
 

@@ -49,21 +49,21 @@ class Components:
 
         seeds: over how many null seeds it is averaged. None where nothing varies.
         """
-        own = self.variances["text"]
+        of_text = self.variances["text"]
         error = sum(
             variance / (seeds if name == "residual" else 1)
             for name, variance in self.variances.items()
             if "text:" in name or name == "residual"
         )
-        return own / (own + error) if own + error > 0 else None
+        return of_text / (of_text + error) if of_text + error > 0 else None
 
-    def seeds_for(self, wanted: float = 0.8, most: int = 10_000) -> int | None:
+    def seeds_for(self, target: float = 0.8, most: int = 10_000) -> int | None:
         """The fewest null seeds that reach this generalisability; None where none do."""
         for seeds in range(1, most + 1):
             reached = self.generalisability(seeds)
             if reached is None:
                 return None
-            if reached >= wanted:
+            if reached >= target:
                 return seeds
         return None
 
@@ -113,8 +113,8 @@ class CrossedValues:
     def effect(self, names: tuple[str, ...]) -> Floats:
         """Of one factor, or what two have together beyond their own; shaped to be added."""
         axes = [self.factors.index(name) for name in names]
-        others = tuple(axis for axis in range(self.values.ndim) if axis not in axes)
-        effect = self.values.mean(axis=others, keepdims=True) - self.values.mean()
+        other_axes = tuple(axis for axis in range(self.values.ndim) if axis not in axes)
+        effect = self.values.mean(axis=other_axes, keepdims=True) - self.values.mean()
         for name in names if len(names) == 2 else ():
             effect = effect - self.effect((name,))
         return np.asarray(effect)
@@ -155,11 +155,11 @@ def jackknife_ends(
     whole = of(values)
     if count < 3 or whole is None:
         return None
-    left = [of(np.delete(values, place, axis=0)) for place in range(count)]
-    known = np.array([one for one in left if one is not None])
-    if known.size < count:
+    left = [of(np.delete(values, index, axis=0)) for index in range(count)]
+    defined = np.array([estimate for estimate in left if estimate is not None])
+    if defined.size < count:
         return None
-    error = math.sqrt((count - 1) / count * float(np.sum((known - known.mean()) ** 2)))
+    error = math.sqrt((count - 1) / count * float(np.sum((defined - defined.mean()) ** 2)))
     half = float(stats.t.isf((1 - confidence) / 2, count - 1)) * error
     return whole - half, whole + half
 
@@ -176,9 +176,9 @@ class Variances:
     seed: float
 
     @classmethod
-    def of(cls, found: Components) -> Variances:
+    def of(cls, components: Components) -> Variances:
         """Of a difference that is averaged over the design's operators."""
-        by, operators = found.variances, found.levels["operator"]
+        by, operators = components.variances, components.levels["operator"]
         return cls(
             adapter=by["adapter"] + by["adapter:operator"] / operators,
             text=by["text"] + by["text:adapter"] + by["text:operator"] / operators,
@@ -207,12 +207,12 @@ def survival_observed(
     adapters, texts = finite(differences).shape
     if adapters < 2 or texts < 2:
         return None
-    kept, pairs = 0, 0
+    surviving, pairs = 0, 0
     for _ in range(splits):
         order = random.permutation(texts)
         first = np.sign(differences[:, order[: texts // 2]].mean(axis=1))
         second = np.sign(differences[:, order[texts // 2 :]].mean(axis=1))
-        same = (first[:, None] == second[None, :]) & (first[:, None] != 0)
-        kept += int(same.sum() - np.trace(same))
+        matches = (first[:, None] == second[None, :]) & (first[:, None] != 0)
+        surviving += int(matches.sum() - np.trace(matches))
         pairs += adapters * (adapters - 1)
-    return kept / pairs
+    return surviving / pairs

@@ -40,14 +40,14 @@ def others(
     space: Placements, observed: Places, random: np.random.Generator, first: int
 ) -> Iterator[Places]:
     """As `placed`, without the observed one."""
-    return (found for found in placed(space, random, first) if found != observed)
+    return (places for places in placed(space, random, first) if places != observed)
 
 
 def _shuffled(space: Placements, random: np.random.Generator) -> Places:
     """A uniform one."""
     if isinstance(space, Product):
         pairs = zip(space.parts, space.members, strict=True)
-        return tuple(sorted(own[p] for part, own in pairs for p in _shuffled(part, random)))
+        return tuple(sorted(members[p] for part, members in pairs for p in _shuffled(part, random)))
     if not isinstance(space, Runs):
         return space.at(next(distinct_below(space.count, random)))
     gaps = space.units - sum(space.lengths) + 1
@@ -70,12 +70,12 @@ def distinct_below(count: int, random: np.random.Generator) -> Iterator[int]:
     """Uniform integers below `count`, of any size, each once: without end unless all are drawn."""
     bits = (count - 1).bit_length()
     width = (bits + 7) // 8
-    seen: set[int] = set()
-    while len(seen) < count:
-        found = int.from_bytes(random.bytes(width), "little") >> (8 * width - bits)
-        if found < count and found not in seen:
-            seen.add(found)
-            yield found
+    drawn: set[int] = set()
+    while len(drawn) < count:
+        number = int.from_bytes(random.bytes(width), "little") >> (8 * width - bits)
+        if number < count and number not in drawn:
+            drawn.add(number)
+            yield number
 
 
 Choice = Callable[[Sequence[int]], Places]  # a ranking → the subset of it, ascending
@@ -93,9 +93,9 @@ class Rankings:
         self._units = units
         self._blocks: list[NDArray[np.uint32]] = []  # (BLOCK, units) each
 
-    def __getitem__(self, place: int) -> Places:
+    def __getitem__(self, index: int) -> Places:
         """The ranking at this place, the units from the first to the last."""
-        number, row = divmod(place, BLOCK)
+        number, row = divmod(index, BLOCK)
         while number >= len(self._blocks):
             keys = self._random.random((BLOCK, self._units))
             self._blocks.append(np.argsort(keys, axis=1, kind="stable").astype(np.uint32))
@@ -106,7 +106,7 @@ class Rankings:
         more than `most` besides one. space: of the subsets."""
         if space.count - 1 <= most:
             return map(space.at, range(space.count))
-        return _once((choice(self[place]) for place in count()), set())
+        return _once((choice(self[index]) for index in count()), set())
 
 
 def first_units(size: int) -> Choice:
@@ -114,23 +114,23 @@ def first_units(size: int) -> Choice:
     return lambda ranking: tuple(sorted(ranking[:size]))
 
 
-def first_of_strata(labels: Sequence[str], taken: Mapping[str, int]) -> Choice:
+def first_of_strata(labels: Sequence[str], sizes: Mapping[str, int]) -> Choice:
     """Of each stratum as many units as rank highest. labels: the stratum of each unit."""
 
-    def chosen(ranking: Sequence[int]) -> Places:
-        left, found = dict(taken), list[int]()
+    def choose(ranking: Sequence[int]) -> Places:
+        left, units = dict(sizes), list[int]()
         for unit in ranking:
             if left.get(labels[unit], 0):
                 left[labels[unit]] -= 1
-                found.append(unit)
-        return tuple(sorted(found))
+                units.append(unit)
+        return tuple(sorted(units))
 
-    return chosen
+    return choose
 
 
 def _once(placed: Iterable[Places], seen: set[Places]) -> Iterator[Places]:
     """Those that were not seen, each once."""
-    for one in placed:
-        if one not in seen:
-            seen.add(one)
-            yield one
+    for places in placed:
+        if places not in seen:
+            seen.add(places)
+            yield places

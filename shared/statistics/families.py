@@ -28,10 +28,10 @@ def standardised(scores: Floats, *, both_sides: bool) -> Floats:
 
     Mean and sd over all M + 1. 0 where a test's scores do not differ.
     """
-    found = finite(scores)
-    mean, sd = found.mean(axis=1, keepdims=True), found.std(axis=1, keepdims=True)
-    flat = sd <= NO_SPREAD * np.maximum(np.abs(found).max(axis=1, keepdims=True), 1e-300)
-    distances = np.where(flat, 0.0, (found - mean) / np.where(flat, 1.0, sd))
+    values = finite(scores)
+    mean, sd = values.mean(axis=1, keepdims=True), values.std(axis=1, keepdims=True)
+    flat = sd <= NO_SPREAD * np.maximum(np.abs(values).max(axis=1, keepdims=True), 1e-300)
+    distances = np.where(flat, 0.0, (values - mean) / np.where(flat, 1.0, sd))
     return np.abs(distances) if both_sides else distances
 
 
@@ -49,11 +49,11 @@ def max_t(scores: Floats, *, both_sides: bool = True) -> Floats:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjusted p-values, in the order given, each at least as large as it was, at most 1."""
-    found = finite(p_values)
-    order = np.argsort(found, kind="stable")
-    multiplied = found[order] * np.arange(found.size, 0, -1)
-    adjusted = np.empty_like(found)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(multiplied)) if found.size else found
+    values = finite(p_values)
+    order = np.argsort(values, kind="stable")
+    multiplied = values[order] * np.arange(values.size, 0, -1)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(multiplied)) if values.size else values
     return [float(p) for p in adjusted]
 
 
@@ -66,10 +66,10 @@ def holm_over_families(families: Sequence[Sequence[float]]) -> list[list[float]]
     least = [min(family, default=1.0) for family in families]
     adjusted = [list[float]() for _ in families]
     floor = 0.0
-    for place in sorted(range(len(families)), key=lambda one: least[one]):
-        factor = sum(other >= least[place] for other in least)
-        adjusted[place] = [min(1.0, max(floor, factor * p)) for p in families[place]]
-        floor = min(adjusted[place], default=floor)
+    for index in sorted(range(len(families)), key=lambda number: least[number]):
+        factor = sum(other >= least[index] for other in least)
+        adjusted[index] = [min(1.0, max(floor, factor * p)) for p in families[index]]
+        floor = min(adjusted[index], default=floor)
     return adjusted
 
 

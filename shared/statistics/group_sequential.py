@@ -43,7 +43,7 @@ class GroupSequential:
     def __post_init__(self) -> None:
         if not len(self.looks) == len(self.yes_up_to) == len(self.no_from) + 1:
             raise ValueError("every look has its bounds")
-        if any(one < 1 for one in np.diff([0, *self.looks])):
+        if any(step < 1 for step in np.diff([0, *self.looks])):
             raise ValueError("looks ascend from 1")
 
     @property
@@ -66,8 +66,8 @@ class GroupSequential:
 
     def yes_rate(self, beat_rate: float | None) -> float:
         """How often the answer is "yes". beat_rate: as in `outcomes`."""
-        found = self.outcomes(beat_rate)
-        return sum(mass for outcome, mass in found.items() if self._is_yes(outcome))
+        outcomes = self.outcomes(beat_rate)
+        return sum(mass for outcome, mass in outcomes.items() if self._is_yes(outcome))
 
     def mean_draws(self, beat_rate: float | None) -> float:
         """How many draws the test takes on average. beat_rate: as in `outcomes`."""
@@ -121,13 +121,16 @@ class GroupSequential:
     def _p_values(self) -> Mapping[Outcome, float]:
         masses = self._masses
 
-        def place(outcome: Outcome) -> tuple[bool, int, int]:
+        def extremeness(outcome: Outcome) -> tuple[bool, int, int]:
             yes = self._is_yes(outcome)
             return not yes, outcome[0] if yes else -outcome[0], outcome[1]
 
-        ranked = sorted(masses, key=place)  # the most extreme first
+        ranked = sorted(masses, key=extremeness)  # the most extreme first
         sums = np.cumsum([masses[outcome] for outcome in ranked])
-        return {one: min(1.0, round(float(p), DIGITS)) for one, p in zip(ranked, sums, strict=True)}
+        return {
+            outcome: min(1.0, round(float(p), DIGITS))
+            for outcome, p in zip(ranked, sums, strict=True)
+        }
 
     def _is_yes(self, outcome: Outcome) -> bool:
         draws, count = outcome
@@ -139,20 +142,20 @@ class GroupSequential:
         beat_rate: the share of random scores that the observed one beats, ties none; None: it is
         itself a random one.
         """
-        found: dict[Outcome, float] = {}
+        outcomes: dict[Outcome, float] = {}
         going, drawn = np.ones(1), 0  # P(the test goes on with s draws that reach it), by s
         for look, draws in enumerate(self.looks):
-            for made in range(drawn, draws):
-                counts = np.arange(made + 1)
-                reach = (counts + 1) / (made + 2) if beat_rate is None else 1 - beat_rate
+            for number in range(drawn, draws):
+                counts = np.arange(number + 1)
+                reach = (counts + 1) / (number + 2) if beat_rate is None else 1 - beat_rate
                 going = np.append(going * (1 - reach), 0.0) + np.append(0.0, going * reach)
             drawn = draws
             no_from = 0 if draws == self.most else self.no_from[look]
             for count in np.flatnonzero(going):
                 if count >= no_from or count <= self.yes_up_to[look]:
-                    found[draws, int(count)] = float(going[count])
+                    outcomes[draws, int(count)] = float(going[count])
                     going[count] = 0.0
-        return found
+        return outcomes
 
 
 @lru_cache(maxsize=256)
@@ -161,10 +164,10 @@ def looks_up_to(most: int) -> GroupSequential:
 
     The last look says "yes" as often as `LEVEL` still allows.
     """
-    kept = [place for place, look in enumerate(LOOKS) if look < most]
-    looks = (*(LOOKS[place] for place in kept), most)
-    no_from = tuple(NO_FROM[place] for place in kept)
-    yes_up_to = tuple(YES_UP_TO[place] for place in kept)
+    indices = [index for index, look in enumerate(LOOKS) if look < most]
+    looks = (*(LOOKS[index] for index in indices), most)
+    no_from = tuple(NO_FROM[index] for index in indices)
+    yes_up_to = tuple(YES_UP_TO[index] for index in indices)
     rule = GroupSequential(looks, no_from, (*yes_up_to, -1))
     masses, spent, last = rule.outcomes(None), rule.size, -1
     for count in range(most + 1):

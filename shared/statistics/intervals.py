@@ -79,15 +79,15 @@ def share(
     rows, left_out = known(values, keys)
     if not np.isin(rows.values, (0.0, 1.0)).all():
         raise ValueError("a share is of zeros and ones")
-    made = _described(rows, left_out)
-    if made.value is None or rows.count < 2:
-        return made
+    estimate = _described(rows, left_out)
+    if estimate.value is None or rows.count < 2:
+        return estimate
     groups = rows.equal_count
     quantile = stats.norm.isf(how.tail) if rows.single else stats.t.isf(how.tail, groups - 1)
-    low, high = wilson(made.value, made.effective, float(quantile))
-    least = detectable(math.sqrt(0.25 / made.effective), groups, how.confidence)
+    low, high = wilson(estimate.value, estimate.effective, float(quantile))
+    least = detectable(math.sqrt(0.25 / estimate.effective), groups, how.confidence)
     least = _within(least, (0.0, 1.0))
-    return replace(made, low=low, high=high, detectable=least, method="wilson")
+    return replace(estimate, low=low, high=high, detectable=least, method="wilson")
 
 
 def mean(
@@ -103,34 +103,36 @@ def mean(
     """
     how = how or Resampling()
     rows, left_out = known(values, keys)
-    made = _described(rows, left_out)
-    if made.value is None or made.se is None:
-        return made
-    value, error, groups = made.value, made.se, rows.equal_count
+    estimate = _described(rows, left_out)
+    if estimate.value is None or estimate.se is None:
+        return estimate
+    value, error, groups = estimate.value, estimate.se, rows.equal_count
     if error == 0:
         ends = _ends_of_equal(value, groups, bounds, how.tail)
-        return _with_ends(made, ends, "studentised")
+        return _with_ends(estimate, ends, "studentised")
     least = _within(detectable(error, groups, how.confidence), bounds)
-    made = replace(made, detectable=least)
+    estimate = replace(estimate, detectable=least)
     if groups < VERY_FEW:
         half = float(stats.t.isf(how.tail, groups - 1)) * error
-        return _with_ends(made, _cut(value - half, value + half, bounds), "t")
+        return _with_ends(estimate, _cut(value - half, value + half, bounds), "t")
     ends = root_ends(value, error, studentised_roots(name, rows, value, how), how.tail)
-    return _with_ends(made, _cut(*_bounded(ends, made, bounds, how.tail), bounds), "studentised")
+    return _with_ends(
+        estimate, _cut(*_bounded(ends, estimate, bounds, how.tail), bounds), "studentised"
+    )
 
 
 def _bounded(
-    ends: tuple[float, float], made: IntervalEstimate, bounds: Bounds, tail: float
+    ends: tuple[float, float], estimate: IntervalEstimate, bounds: Bounds, tail: float
 ) -> tuple[float, float]:
     """An end is infinite where too many resamples have no spread (a few rows differ from all
     others). Of a quantity with a range Wilson's stands there: no values in that range with this
     mean spread more than its two ends."""
     (low, high), (least, most) = ends, bounds
-    if least is None or most is None or made.value is None:
+    if least is None or most is None or estimate.value is None:
         return ends
     width = most - least
     quantile = float(stats.norm.isf(tail))
-    below, above = wilson((made.value - least) / width, made.effective, quantile)
+    below, above = wilson((estimate.value - least) / width, estimate.effective, quantile)
     return (
         low if math.isfinite(low) else least + width * below,
         high if math.isfinite(high) else least + width * above,
@@ -149,38 +151,38 @@ def macro(
     strata: the values of each, and their clusters. weights: of each, >= 0; None: equal.
     """
     how = how or Resampling()
-    found = [known(*one) for one in strata]
-    parts = [rows for rows, _ in found if rows.rows]
-    held = np.array([rows.rows > 0 for rows, _ in found], dtype=np.bool_)
-    shares = (np.ones(len(strata)) if weights is None else np.array(weights))[held]
+    groups = [known(*part) for part in strata]
+    clustered = [rows for rows, _ in groups if rows.rows]
+    present = np.array([rows.rows > 0 for rows, _ in groups], dtype=np.bool_)
+    shares = (np.ones(len(strata)) if weights is None else np.array(weights))[present]
     if shares.size:
         if not (np.isfinite(shares).all() and shares.min() >= 0 and shares.sum() > 0):
             raise ValueError("weights are at least 0, and not all 0")
         shares = shares / shares.mean()
-    each = [_described(rows, 0) for rows in parts]
-    means = [one.value for one in each if one.value is not None]
-    made = IntervalEstimate(
+    parts = [_described(rows, 0) for rows in clustered]
+    means = [part.value for part in parts if part.value is not None]
+    estimate = IntervalEstimate(
         float(np.mean(shares * means)) if means else None,
-        rows=sum(one.rows for one in each),
-        clusters=sum(one.clusters for one in each),
-        effective=sum(one.effective for one in each),
-        left_out=sum(missing for _, missing in found),
-        warnings=tuple(dict.fromkeys(warning for one in each for warning in one.warnings)),
+        rows=sum(part.rows for part in parts),
+        clusters=sum(part.clusters for part in parts),
+        effective=sum(part.effective for part in parts),
+        left_out=sum(missing for _, missing in groups),
+        warnings=tuple(dict.fromkeys(warning for part in parts for warning in part.warnings)),
     )
-    errors = [one.se for one in each if one.se is not None]
-    if made.value is None or len(errors) < len(each):
-        return made
+    errors = [part.se for part in parts if part.se is not None]
+    if estimate.value is None or len(errors) < len(parts):
+        return estimate
     error = float(np.sqrt(np.sum(np.square(shares * errors)))) / len(errors)
-    made = replace(made, se=error)
-    groups = sum(rows.equal_count for rows in parts)
+    estimate = replace(estimate, se=error)
+    count = sum(rows.equal_count for rows in clustered)
     if error == 0:
-        ends = _ends_of_equal(made.value or 0.0, groups, bounds, how.tail)
-        return _with_ends(made, ends, "studentised")
-    least = _within(detectable(error, groups, how.confidence), bounds)
-    made = replace(made, detectable=least)
-    roots = macro_roots(name, parts, means, shares, how)
-    ends = _cut(*root_ends(made.value or 0.0, error, roots, how.tail), bounds)
-    return _with_ends(made, ends, "studentised")
+        ends = _ends_of_equal(estimate.value or 0.0, count, bounds, how.tail)
+        return _with_ends(estimate, ends, "studentised")
+    least = _within(detectable(error, count, how.confidence), bounds)
+    estimate = replace(estimate, detectable=least)
+    roots = macro_roots(name, clustered, means, shares, how)
+    ends = _cut(*root_ends(estimate.value or 0.0, error, roots, how.tail), bounds)
+    return _with_ends(estimate, ends, "studentised")
 
 
 def ratio(
@@ -188,20 +190,22 @@ def ratio(
 ) -> IntervalEstimate:
     """A function of the sums over (n, K) rows: shares of sums, pooled errors, R²."""
     how = how or Resampling()
-    ordered, codes, made = _of_rows(rows, lambda some: float(of(some.sum(axis=0)[None])[0]), keys)
-    groups = made.clusters
-    if made.value is None or groups < 2:
-        return made
+    ordered, codes, estimate = _of_rows(
+        rows, lambda some: float(of(some.sum(axis=0)[None])[0]), keys
+    )
+    groups = estimate.clusters
+    if estimate.value is None or groups < 2:
+        return estimate
     sums = np.zeros((groups, rows.shape[1]))
     np.add.at(sums, codes, ordered)
     drawn = np.concatenate(
         [
             # a column at a time to spare memory
-            of(np.stack([column[places].sum(axis=1) for column in sums.T], axis=1))
-            for places in how.drawn(name, groups)
+            of(np.stack([column[indices].sum(axis=1) for column in sums.T], axis=1))
+            for indices in how.drawn(name, groups)
         ]
     )
-    return _accelerated(made, drawn, of(sums.sum(axis=0) - sums), how)
+    return _accelerated(estimate, drawn, of(sums.sum(axis=0) - sums), how)
 
 
 def statistic(
@@ -213,16 +217,16 @@ def statistic(
     clusters (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5).
     """
     how = how or Resampling()
-    ordered, codes, made = _of_rows(rows, of, keys)
-    groups = made.clusters
-    if made.value is None or groups < 2:
-        return made
+    ordered, codes, estimate = _of_rows(rows, of, keys)
+    groups = estimate.clusters
+    if estimate.value is None or groups < 2:
+        return estimate
     sizes = np.bincount(codes)
     starts = np.cumsum(sizes) - sizes
     drawn = [
-        of(ordered[run_places(starts[chosen], sizes[chosen])])
-        for places in how.drawn(name, groups)
-        for chosen in places
+        of(ordered[run_places(starts[clusters], sizes[clusters])])
+        for indices in how.drawn(name, groups)
+        for clusters in indices
     ]
     left = []
     borders = np.append(starts, len(rows))
@@ -230,7 +234,7 @@ def statistic(
     for start, end in pairwise(edges.tolist()):
         how.check()
         left.append(of(np.delete(ordered, slice(start, end), axis=0)))
-    return _accelerated(made, np.array(drawn), np.array(left), how)
+    return _accelerated(estimate, np.array(drawn), np.array(left), how)
 
 
 def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, IntervalEstimate]:
@@ -264,8 +268,8 @@ def pearson(sums: Floats) -> Floats:
     of_x, of_y = xx - x * x / count, yy - y * y / count
     constant = np.minimum(of_x, of_y) <= FLAT * count
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (xy - x * y / count) / np.sqrt(of_x * of_y)
-    return np.where(constant, np.nan, np.clip(found, -1, 1))
+        r = (xy - x * y / count) / np.sqrt(of_x * of_y)
+    return np.where(constant, np.nan, np.clip(r, -1, 1))
 
 
 def median(
@@ -281,17 +285,17 @@ def median(
     how = how or Resampling()
     rows, left_out = known(values, keys)
     if not rows.single:
-        found = statistic(name, rows.values[:, None], lambda drawn: float(np.median(drawn)),
+        estimate = statistic(name, rows.values[:, None], lambda drawn: float(np.median(drawn)),
                           [f"{code:09d}" for code in rows.codes], how)  # fmt: skip
-        return replace(found, left_out=left_out)
+        return replace(estimate, left_out=left_out)
     value = float(np.median(rows.values)) if rows.rows else None
-    made = replace(_counted(value, rows.rows, rows.count), left_out=left_out)
+    estimate = replace(_counted(value, rows.rows, rows.count), left_out=left_out)
     below = int(stats.binom.ppf(how.tail, rows.rows, 0.5)) if rows.rows else 0
     if below < 1:
-        return made
+        return estimate
     ordered = np.sort(rows.values)  # rows with names of their own come in the order of these
     ends = float(ordered[below - 1]), float(ordered[rows.rows - below])
-    return _with_ends(made, ends, "order")
+    return _with_ends(estimate, ends, "order")
 
 
 def detectable(error: float, groups: float, confidence: float) -> float | None:
@@ -316,53 +320,57 @@ def _within(distance: float | None, bounds: Bounds) -> float | None:
 
 def known(values: Sequence[float | None] | Floats, keys: Keys = None) -> tuple[Clustered, int]:
     """The rows that have a value, by cluster, and how many have none."""
-    places = [place for place, value in enumerate(values) if value is not None]
-    own = [float(values[place] or 0.0) for place in places]
+    indices = [index for index, value in enumerate(values) if value is not None]
+    finite_values = [float(values[index] or 0.0) for index in indices]
     if keys is not None and len(keys) != len(values):
         raise ValueError("each row has one cluster")
-    own_keys = None if keys is None else [keys[place] for place in places]
-    return clustered(own, own_keys), len(values) - len(places)
+    own_keys = None if keys is None else [keys[index] for index in indices]
+    return clustered(finite_values, own_keys), len(values) - len(indices)
 
 
 def _described(rows: Clustered, left_out: int) -> IntervalEstimate:
     """A mean without its ends."""
-    found = spread(rows)
-    if found is None:
+    summary = spread(rows)
+    if summary is None:
         return IntervalEstimate(None, left_out=left_out)
     return IntervalEstimate(
-        found.mean,
-        rows=found.rows,
-        clusters=found.clusters,
-        effective=found.effective,
-        se=found.se,
+        summary.mean,
+        rows=summary.rows,
+        clusters=summary.clusters,
+        effective=summary.effective,
+        se=summary.se,
         left_out=left_out,
-        warnings=tuple(warnings(rows, found.effective)),
+        warnings=tuple(warnings(rows, summary.effective)),
     )
 
 
 def _counted(value: float | None, rows: int, groups: int) -> IntervalEstimate:
     """An estimate that is no mean: its clusters are what it rests on."""
-    found = []
+    warnings = []
     if groups == 1:
-        found.append("one cluster has no spread")
+        warnings.append("one cluster has no spread")
     elif 1 < groups < FEW:
-        found.append(f"intervals are approximate: {groups} clusters")
+        warnings.append(f"intervals are approximate: {groups} clusters")
     return IntervalEstimate(
-        value, rows=rows, clusters=groups, effective=float(groups), warnings=tuple(found)
+        value, rows=rows, clusters=groups, effective=float(groups), warnings=tuple(warnings)
     )
 
 
 def _accelerated(
-    made: IntervalEstimate, drawn: Floats, jackknife: Floats, how: Resampling
+    estimate: IntervalEstimate, drawn: Floats, jackknife: Floats, how: Resampling
 ) -> IntervalEstimate:
-    ends = bca_ends(made.value or 0.0, drawn, jackknife, how.tail)
+    ends = bca_ends(estimate.value or 0.0, drawn, jackknife, how.tail)
     if ends is None:
-        return replace(made, warnings=(*made.warnings, "no interval: resamples leave it undefined"))
+        return replace(
+            estimate, warnings=(*estimate.warnings, "no interval: resamples leave it undefined")
+        )
     if ends[1] - ends[0] <= FLAT * max(1.0, abs(ends[0])):  # which makes no number certain
-        return replace(made, warnings=(*made.warnings, "no interval: all resamples give the same"))
+        return replace(
+            estimate, warnings=(*estimate.warnings, "no interval: all resamples give the same")
+        )
     error = float(np.std(drawn, ddof=1))
-    least = detectable(error, made.clusters, how.confidence)
-    return replace(made, low=ends[0], high=ends[1], method="bca", se=error, detectable=least)
+    least = detectable(error, estimate.clusters, how.confidence)
+    return replace(estimate, low=ends[0], high=ends[1], method="bca", se=error, detectable=least)
 
 
 def _cut(low: float, high: float, bounds: Bounds) -> tuple[float | None, float | None]:
@@ -378,15 +386,15 @@ def _ends_of_equal(
 ) -> tuple[float | None, float | None]:
     """All clusters agree: as far as the truth can lie away, as for a share of 0 or 1."""
     least, most = bounds
-    kept = float(tail ** (1 / groups))
-    low = None if least is None else value - (1 - kept) * (value - least)
-    high = None if most is None else value + (1 - kept) * (most - value)
+    share = float(tail ** (1 / groups))
+    low = None if least is None else value - (1 - share) * (value - least)
+    high = None if most is None else value + (1 - share) * (most - value)
     return low, high
 
 
 def _with_ends(
-    made: IntervalEstimate, ends: tuple[float | None, float | None], method: Method
+    estimate: IntervalEstimate, ends: tuple[float | None, float | None], method: Method
 ) -> IntervalEstimate:
     missing = () if None not in ends else ("no interval: nothing bounds it",)
-    found = (*made.warnings, *missing)
-    return replace(made, low=ends[0], high=ends[1], method=method, warnings=found)
+    warnings = (*estimate.warnings, *missing)
+    return replace(estimate, low=ends[0], high=ends[1], method=method, warnings=warnings)

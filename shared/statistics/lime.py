@@ -28,8 +28,8 @@ def draws(samples: int, units: int, seed: int) -> Floats:
 def weights(masks: Floats) -> Floats:
     """(S,) w = exp(-D²/σ²)^½ with D = 1 - cos(mask, all ones) = 1 - √(share kept), σ = 0.25."""
     distance = 1 - np.sqrt(masks.mean(axis=1))
-    found: Floats = np.sqrt(np.exp(-(distance**2) / KERNEL_WIDTH**2))
-    return found
+    weights: Floats = np.sqrt(np.exp(-(distance**2) / KERNEL_WIDTH**2))
+    return weights
 
 
 def coefficients(masks: Floats, probabilities: Floats) -> Floats:

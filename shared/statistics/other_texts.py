@@ -37,8 +37,8 @@ def removal_standings(without: Floats) -> Floats:
 
     without: (M,) P without each placement, [0, 1]; higher standing = larger fall.
     """
-    kept = without.clip(LEAST_ODDS, 1 - LEAST_ODDS)
-    return standings(-np.log(kept / (1 - kept)))
+    p = without.clip(LEAST_ODDS, 1 - LEAST_ODDS)
+    return standings(-np.log(p / (1 - p)))
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class CalibratedP:
 
 
 def calibrated_p(
-    standing: float, others: int, words: int, reference: Sequence[OtherText]
+    standing: float, placements: int, words: int, reference: Sequence[OtherText]
 ) -> CalibratedP | None:
     """Return the p of one explanation; None where none can be had.
 
     standing: as `standings`. others: its placements besides the observed one. words: of its longest
     passage.
     """
-    stratum = next((ends for ends in STRATA if ends[0] <= others <= ends[1]), None)
+    stratum = next((ends for ends in STRATA if ends[0] <= placements <= ends[1]), None)
     if stratum is None:
         return None
     least, most = stratum

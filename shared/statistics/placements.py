@@ -77,8 +77,8 @@ class Words(Placements):
     def _groups(self) -> list[tuple[int, list[int]]]:
         """The words of each size, by size."""
         by_size: dict[int, list[int]] = {}
-        for place, size in enumerate(self.sizes):
-            by_size.setdefault(size, []).append(place)
+        for index, size in enumerate(self.sizes):
+            by_size.setdefault(size, []).append(index)
         return sorted(by_size.items())
 
     @cached_property
@@ -92,11 +92,11 @@ class Words(Placements):
         key = (group, words, tokens)
         if key not in self._known:
             self._known[key] = sum(
-                comb(len(self._groups[group][1]), taken)
+                comb(len(self._groups[group][1]), count)
                 * self._count_combinations(
-                    group + 1, words - taken, tokens - taken * self._groups[group][0]
+                    group + 1, words - count, tokens - count * self._groups[group][0]
                 )
-                for taken in self._valid_range(group, words, tokens)
+                for count in self._valid_range(group, words, tokens)
             )
         return self._known[key]
 
@@ -106,18 +106,18 @@ class Words(Placements):
 
     def at(self, rank: int) -> Places:
         _check(rank, self.count)
-        words, tokens, found = self.words, self.tokens, list[int]()
+        words, tokens, indices = self.words, self.tokens, list[int]()
         for group, (size, members) in enumerate(self._groups):
-            for taken in self._valid_range(group, words, tokens):
-                inside = comb(len(members), taken)
-                later = self._count_combinations(group + 1, words - taken, tokens - taken * size)
+            for count in self._valid_range(group, words, tokens):
+                inside = comb(len(members), count)
+                later = self._count_combinations(group + 1, words - count, tokens - count * size)
                 if rank < inside * later:
                     break
                 rank -= inside * later
-            own, rank = divmod(rank, later)
-            found += [members[place] for place in _combination(own, len(members), taken)]
-            words, tokens = words - taken, tokens - taken * size
-        return tuple(sorted(found))
+            here, rank = divmod(rank, later)
+            indices += [members[index] for index in _combination(here, len(members), count)]
+            words, tokens = words - count, tokens - count * size
+        return tuple(sorted(indices))
 
 
 @dataclass(frozen=True)
@@ -150,13 +150,13 @@ class Runs(Placements):
     def at(self, rank: int) -> Places:
         _check(rank, self.count)
         order, gaps = divmod(rank, self._gaps)
-        chosen = _combination(gaps, self._free + 1, len(self.lengths))
-        return self.place(_ordering(order, Counter(self.lengths)), chosen)
+        combination = _combination(gaps, self._free + 1, len(self.lengths))
+        return self.place(_ordering(order, Counter(self.lengths)), combination)
 
     def place(self, lengths: Sequence[int], gaps: Sequence[int]) -> Places:
         """The i-th run in gap `gaps[i]`: that many free units stand before it. gaps: ascending."""
         before = [0, *accumulate(lengths)]
-        starts = [gap + before[place] for place, gap in enumerate(gaps)]
+        starts = [gap + before[index] for index, gap in enumerate(gaps)]
         return _units(starts, lengths)
 
 
@@ -207,31 +207,31 @@ class Product(Placements):
 
     def at(self, rank: int) -> Places:
         _check(rank, self.count)
-        found: list[int] = []
+        units: list[int] = []
         for part, members in zip(reversed(self.parts), reversed(self.members), strict=True):
-            rank, own = divmod(rank, part.count)
-            found += [members[place] for place in part.at(own)]
-        return tuple(sorted(found))
+            rank, part_rank = divmod(rank, part.count)
+            units += [members[index] for index in part.at(part_rank)]
+        return tuple(sorted(units))
 
 
 def strata(labels: Sequence[str], observed: Places) -> Product:
     """As many units of each stratum as the observed has. labels: the stratum of each unit."""
-    taken = Counter(labels[place] for place in observed)
+    counts = Counter(labels[index] for index in observed)
     members = {
-        name: tuple(place for place, label in enumerate(labels) if label == name)
+        name: tuple(index for index, label in enumerate(labels) if label == name)
         for name in sorted(set(labels))
     }
-    parts = tuple(Subsets(len(own), taken[name]) for name, own in members.items())
+    parts = tuple(Subsets(len(indices), counts[name]) for name, indices in members.items())
     return Product(parts, tuple(members.values()))
 
 
 def runs_of(places: Places) -> list[tuple[int, int]]:
     """The maximal runs of ascending places, each as (first, behind the last)."""
-    found = []
+    runs = []
     for _, group in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0]):
-        run = [place for _, place in group]
-        found.append((run[0], run[-1] + 1))
-    return found
+        run = [index for _, index in group]
+        runs.append((run[0], run[-1] + 1))
+    return runs
 
 
 def overlap(first: Places, second: Places) -> float:
@@ -239,16 +239,16 @@ def overlap(first: Places, second: Places) -> float:
     return overlaps(first, [second])[0]
 
 
-def overlaps(observed: Places, others: Iterable[Places]) -> list[float]:
+def overlaps(observed: Places, placements: Iterable[Places]) -> list[float]:
     """`overlap` with each of the others."""
     ours, size = frozenset(observed), len(observed)
-    shared = ((len(ours.intersection(theirs)), len(theirs)) for theirs in others)
+    shared = ((len(ours.intersection(theirs)), len(theirs)) for theirs in placements)
     return [both / (size + their - both) if size or their else 0.0 for both, their in shared]
 
 
 def _units(starts: Sequence[int], lengths: Sequence[int]) -> Places:
     pairs = zip(starts, lengths, strict=True)
-    return tuple(place for start, length in pairs for place in range(start, start + length))
+    return tuple(unit for start, length in pairs for unit in range(start, start + length))
 
 
 def _check(rank: int, count: int) -> None:
@@ -256,22 +256,22 @@ def _check(rank: int, count: int) -> None:
         raise ValueError(f"there are {count} placements, and none of rank {rank}")
 
 
-def _combination(rank: int, units: int, size: int) -> Places:
+def _combination(rank: int, available: int, size: int) -> Places:
     """The subset of this rank in lexicographic order."""
-    _check(rank, comb(units, size))
-    found: list[int] = []
-    place, ways = 0, comb(units, size)  # of `size - len(found)` of the units from `place` on
-    while len(found) < size:
-        left, still = units - place, size - len(found)
+    _check(rank, comb(available, size))
+    units: list[int] = []
+    unit, ways = 0, comb(available, size)  # of `size - len(found)` of the units from `place` on
+    while len(units) < size:
+        left, still = available - unit, size - len(units)
         starting_here = ways * still // left
         if rank < starting_here:
-            found.append(place)
+            units.append(unit)
             ways = starting_here
         else:
             rank -= starting_here
             ways -= starting_here
-        place += 1
-    return tuple(found)
+        unit += 1
+    return tuple(units)
 
 
 def _orders(counted: Mapping[int, int]) -> int:
@@ -283,14 +283,14 @@ def _orders(counted: Mapping[int, int]) -> int:
 def _ordering(rank: int, counted: Counter[int]) -> tuple[int, ...]:
     """The order of this rank, smaller values first."""
     left = Counter(counted)
-    found = []
+    order = []
     ways = _orders(left)
     for still in range(sum(left.values()), 0, -1):
         values = sorted(value for value in left if left[value])
         ends = list(accumulate(ways * left[value] // still for value in values))
-        chosen = bisect_right(ends, rank)
-        rank -= ends[chosen - 1] if chosen else 0
-        ways = ways * left[values[chosen]] // still
-        left[values[chosen]] -= 1
-        found.append(values[chosen])
-    return tuple(found)
+        index = bisect_right(ends, rank)
+        rank -= ends[index - 1] if index else 0
+        ways = ways * left[values[index]] // still
+        left[values[index]] -= 1
+        order.append(values[index])
+    return tuple(order)

@@ -124,8 +124,8 @@ def histogram_of(values: Floats, bins: int = BINS) -> dict[str, Any] | None:
     low, high = float(np.min(values)), float(np.max(values))
     if low == high:
         return {"low": low, "high": high, "counts": (values.size,)}
-    places = ((values - low) / (high - low) * bins).astype(np.int64)
-    counts = np.bincount(places.clip(max=bins - 1), minlength=bins)
+    indices = ((values - low) / (high - low) * bins).astype(np.int64)
+    counts = np.bincount(indices.clip(max=bins - 1), minlength=bins)
     return {"low": low, "high": high, "counts": tuple(counts.tolist())}
 
 
@@ -138,8 +138,8 @@ def bin_counts(
     beyond it by the rounding of floats, belongs to the outer bin.
     """
     side: Literal["left", "right"] = "right" if closed == "left" else "left"
-    places = np.searchsorted(np.asarray(edges[1:-1]), values, side=side)
-    return tuple(np.bincount(places, minlength=len(edges) - 1).tolist())
+    indices = np.searchsorted(np.asarray(edges[1:-1]), values, side=side)
+    return tuple(np.bincount(indices, minlength=len(edges) - 1).tolist())
 
 
 def _ties(observed: float, null: Floats, tie: float) -> int:

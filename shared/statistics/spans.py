@@ -18,13 +18,13 @@ FOUND_FROM = 0.5  # intersection over union
 def merged(spans: Sequence[Span]) -> list[Span]:
     """The same characters as disjoint spans, in order; empty spans are left out. Spans that only
     touch stay two: they may be two marks."""
-    found: list[Span] = []
+    result: list[Span] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
-        if found and start < found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if result and start < result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            result.append((start, end))
+    return result
 
 
 def size(spans: Sequence[Span]) -> int:
@@ -34,14 +34,14 @@ def size(spans: Sequence[Span]) -> int:
 
 def overlap(first: Sequence[Span], second: Sequence[Span]) -> int:
     """Characters in spans of both."""
-    shared, place = 0, 0
-    others = merged(second)
+    shared, index = 0, 0
+    gold = merged(second)
     for start, end in merged(first):
-        while place < len(others) and others[place][1] <= start:
-            place += 1
-        at = place
-        while at < len(others) and others[at][0] < end:
-            shared += min(end, others[at][1]) - max(start, others[at][0])
+        while index < len(gold) and gold[index][1] <= start:
+            index += 1
+        at = index
+        while at < len(gold) and gold[at][0] < end:
+            shared += min(end, gold[at][1]) - max(start, gold[at][0])
             at += 1
     return shared
 
@@ -72,15 +72,15 @@ def span_f1(predicted: Sequence[Span], gold: Sequence[Span]) -> float | None:
     ours, theirs = merged(predicted), merged(gold)
     if not ours and not theirs:
         return None
-    precise = sum(any(_alike(one, other) for other in theirs) for one in ours)
-    recalled = sum(any(_alike(one, other) for other in ours) for one in theirs)
+    precise = sum(any(_alike(span, other) for other in theirs) for span in ours)
+    recalled = sum(any(_alike(span, other) for other in ours) for span in theirs)
     if not precise or not recalled:
         return 0.0
     precision, recall = precise / len(ours), recalled / len(theirs)
     return 2 * precision * recall / (precision + recall)
 
 
-def _alike(one: Span, other: Span) -> bool:
-    shared = min(one[1], other[1]) - max(one[0], other[0])
-    whole = max(one[1], other[1]) - min(one[0], other[0])
+def _alike(first: Span, second: Span) -> bool:
+    shared = min(first[1], second[1]) - max(first[0], second[0])
+    whole = max(first[1], second[1]) - min(first[0], second[0])
     return shared > 0 and shared / whole >= FOUND_FROM

@@ -37,15 +37,15 @@ class ThresholdEstimate:
     obstacle: str | None = None
 
 
-def best_threshold(scores: Floats, said: Floats) -> float:
+def best_threshold(scores: Floats, labels: Floats) -> float:
     """Halfway between two neighbouring scores, the lower end of all scores, or above all of them.
 
     scores: (n,); said: (n,) 0 or 1. Of thresholds that agree equally well the one in the middle (of
     two the lower). NaN where one kind is missing.
     """
-    values, places = np.unique(scores, return_inverse=True)
-    yes = np.bincount(places, weights=said, minlength=values.size)
-    no = np.bincount(places, weights=1 - said, minlength=values.size)
+    values, indices = np.unique(scores, return_inverse=True)
+    yes = np.bincount(indices, weights=labels, minlength=values.size)
+    no = np.bincount(indices, weights=1 - labels, minlength=values.size)
     if not yes.sum() or not no.sum():
         return float("nan")
     below = np.concatenate([[0.0], np.cumsum(no)]) / no.sum()  # specificity
@@ -92,8 +92,8 @@ def _decisions(name: str, rows: Floats, codes: Integers, groups: int, how: Resam
     with_yes = np.bincount(codes, weights=rows[:, 1], minlength=groups) > 0
     folds = np.empty(groups, dtype=np.int64)
     for kind in (False, True):
-        own = random.permutation(np.flatnonzero(with_yes == kind))
-        folds[own] = np.arange(own.size) % FOLDS
+        clusters = random.permutation(np.flatnonzero(with_yes == kind))
+        folds[clusters] = np.arange(clusters.size) % FOLDS
     decided = np.empty(len(rows))
     for fold in range(FOLDS):
         how.check()
@@ -109,13 +109,13 @@ def _ends(
     sizes = np.bincount(codes)
     starts = np.cumsum(sizes) - sizes
     drawn = []
-    for places in how.drawn(f"threshold {name}", groups):
-        for chosen in places:
-            taken = run_places(starts[chosen], sizes[chosen])
-            drawn.append(best_threshold(*rows[taken].T))
-    found = np.array(drawn)
-    known = found[np.isfinite(found)]
-    if known.size < (1 - how.tail) * found.size:
+    for indices in how.drawn(f"threshold {name}", groups):
+        for clusters in indices:
+            positions = run_places(starts[clusters], sizes[clusters])
+            drawn.append(best_threshold(*rows[positions].T))
+    thresholds = np.array(drawn)
+    finite = thresholds[np.isfinite(thresholds)]
+    if finite.size < (1 - how.tail) * thresholds.size:
         return None, None
-    low, high = np.quantile(known, [how.tail, 1 - how.tail])
+    low, high = np.quantile(finite, [how.tail, 1 - how.tail])
     return float(low), float(high)

@@ -71,13 +71,13 @@ class TrainingExample:
 Ask = Callable[[Sequence[TrainingExample]], Floats]  # examples to (N, L) logits
 
 
-def json_lines(path: Path, columns: set[str], what: str) -> list[dict[str, Any]]:
+def json_lines(path: Path, columns: set[str], contents: str) -> list[dict[str, Any]]:
     """The rows of this file. Raises ValueError where it has not these columns."""
     rows: list[dict[str, Any]] = [
         json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
     ]
     if not rows or any(not columns <= row.keys() for row in rows):
-        raise ValueError(f"{path}: not {what} by its columns")
+        raise ValueError(f"{path}: not {contents} by its columns")
     return rows
 
 
@@ -129,8 +129,8 @@ def split_by_group(
         key=lambda id_: hashlib.sha256(id_.encode()).digest(),
     )
     families = set(ordered[: round(len(ordered) * share)])
-    chosen = [example for example in listed if example.cluster in families]
-    return chosen, [example for example in listed if example.cluster not in families]
+    inside = [example for example in listed if example.cluster in families]
+    return inside, [example for example in listed if example.cluster not in families]
 
 
 def _split_by_label(
@@ -140,13 +140,13 @@ def _split_by_label(
     by_label: dict[str, list[TrainingExample]] = defaultdict(list)
     for example in examples:
         by_label[example.original_label].append(example)
-    chosen: list[TrainingExample] = []
-    others: list[TrainingExample] = []
+    inside: list[TrainingExample] = []
+    outside: list[TrainingExample] = []
     for label in sorted(by_label):
         some, rest = split_by_group(by_label[label], share)
-        chosen += some
-        others += rest
-    return chosen, others
+        inside += some
+        outside += rest
+    return inside, outside
 
 
 WEIGHTS = "adapter_model.safetensors"
@@ -159,7 +159,7 @@ def new_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
         model = AutoModelForSequenceClassification.from_pretrained(
             base_folder(),
             id2label=dict(enumerate(labels)),
-            label2id={label: place for place, label in enumerate(labels)},
+            label2id={label: index for index, label in enumerate(labels)},
             use_safetensors=True,
             local_files_only=True,
         )
@@ -239,9 +239,9 @@ def tokenize(
     pairs = [example.text_pair for example in examples if example.text_pair is not None]
     if pairs and len(pairs) != len(texts):
         raise ValueError("some examples are pairs of texts and some are not")
-    read = tokenizer(texts, pairs or None, truncation=True, max_length=longest)
-    ids = read["input_ids"]
-    segments = read.get("token_type_ids") or [[0] * len(row) for row in ids]
+    encoded = tokenizer(texts, pairs or None, truncation=True, max_length=longest)
+    ids = encoded["input_ids"]
+    segments = encoded.get("token_type_ids") or [[0] * len(row) for row in ids]
     return [TokenRow(*row) for row in zip(ids, segments, strict=True)]
 
 

@@ -59,26 +59,28 @@ def read_e5(path: Path) -> E5File:
     if block != BLOCK:
         raise ValueError(f"{path.name} has blocks of {block} numbers, not {BLOCK}")
     (size,) = struct.unpack_from("<Q", data, 64)
-    place = 72
-    starts = np.frombuffer(data, "<u4", count + 1, place).tolist()
-    place += 4 * (count + 1)
-    scores = np.frombuffer(data, "<f4", count, place).tolist()
-    place += 4 * count
-    pieces = [data[place + a : place + b].decode() for a, b in pairwise(starts)]
-    place += size
-    place += 8 + struct.unpack_from("<iI", data, place)[1]  # the normaliser's table: NFKC
-    (tensors,) = struct.unpack_from("<i", data, place)
-    place += 4
+    offset = 72
+    starts = np.frombuffer(data, "<u4", count + 1, offset).tolist()
+    offset += 4 * (count + 1)
+    scores = np.frombuffer(data, "<f4", count, offset).tolist()
+    offset += 4 * count
+    pieces = [data[offset + a : offset + b].decode() for a, b in pairwise(starts)]
+    offset += size
+    offset += 8 + struct.unpack_from("<iI", data, offset)[1]  # the normaliser's table: NFKC
+    (tensors,) = struct.unpack_from("<i", data, offset)
+    offset += 4
     held: dict[str, NDArray[Any]] = {}
     for _ in range(tensors):
-        (length,) = struct.unpack_from("<H", data, place)
-        name = data[place + 2 : place + 2 + length].decode()
-        kind, numbers, offset, bytes_ = struct.unpack_from("<BIQQ", data, place + 2 + length)
-        place += 2 + length + 21
+        (length,) = struct.unpack_from("<H", data, offset)
+        name = data[offset + 2 : offset + 2 + length].decode()
+        kind, numbers, start_of_tensor, bytes_ = struct.unpack_from(
+            "<BIQQ", data, offset + 2 + length
+        )
+        offset += 2 + length + 21
         held[name] = np.frombuffer(
             data,
             "<f4" if kind == 0 else "u1",
-            *((numbers, offset) if kind == 0 else (bytes_, offset)),
+            *((numbers, start_of_tensor) if kind == 0 else (bytes_, start_of_tensor)),
         )
     config = BertConfig(
         vocab_size=words,
@@ -161,17 +163,17 @@ class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
                 attention_mask = torch.ones_like(inputs_embeds[..., 0], dtype=torch.long)
             else:
                 attention_mask = torch.ones_like(input_ids)  # type: ignore[arg-type]  # either is given
-        read = self.bert(
+        output = self.bert(
             input_ids=input_ids,
             attention_mask=attention_mask,
             inputs_embeds=inputs_embeds,
             output_attentions=output_attentions,
         )
-        hidden = read.last_hidden_state
+        hidden = output.last_hidden_state
         weights = attention_mask[..., None].to(hidden.dtype)
         mean = (hidden * weights).sum(dim=1) / weights.sum(dim=1)
         return SequenceClassifierOutput(
-            logits=self.classifier(mean), attentions=getattr(read, "attentions", None)
+            logits=self.classifier(mean), attentions=getattr(output, "attentions", None)
         )
 
 

@@ -137,8 +137,8 @@ class MicroBatcher(Generic[Row, Answer]):
             return call.future
         with self._something:
             self._pace.record_request(whom)
-            for place, row in enumerate(rows):
-                self._queue(row).add(PendingRow(call, place, row))
+            for index, row in enumerate(rows):
+                self._queue(row).add(PendingRow(call, index, row))
             self._count()
             self._ensure_running()
             self._something.notify()
@@ -180,7 +180,9 @@ class MicroBatcher(Generic[Row, Answer]):
         """Rows of the party and the kind whose turn it is; none where nobody waits."""
         waiting = {kind: queue.parties() for kind, queue in self._queues.items()}
         self._queues = {kind: queue for kind, queue in self._queues.items() if waiting[kind]}
-        party = self._parties.next(one for parties in waiting.values() for one in parties)
+        party = self._parties.next(
+            waiting_party for parties in waiting.values() for waiting_party in parties
+        )
         if party is None:
             return []
         kind = min(
@@ -197,13 +199,13 @@ class MicroBatcher(Generic[Row, Answer]):
         """This party's rows and those of all like it, up to the budget; where others leave
         something of a short pass, theirs too."""
         cost = self._device.cost(queue.first().row)
-        ranked = [first, *(one for one in self._parties.sort(waiting) if one != first)]
-        alike = [one for one in ranked if one.batch == first.batch]
+        ranked = [first, *(other for other in self._parties.sort(waiting) if other != first)]
+        alike = [other for other in ranked if other.batch == first.batch]
         rows = queue.take(max(1, self._most(alike) // cost), alike)
-        rest = [one for one in ranked if one.batch != first.batch]
+        rest = [other for other in ranked if other.batch != first.batch]
         rows += queue.take(self._most(()) // cost - len(rows), rest)  # a short pass stays short
-        for one in {row.call.party for row in rows} - {first}:
-            self._parties.ride(one)
+        for other in {row.call.party for row in rows} - {first}:
+            self._parties.ride(other)
         return rows
 
     def _most(self, parties: Sequence[Party]) -> int:
@@ -216,7 +218,7 @@ class MicroBatcher(Generic[Row, Answer]):
         try:
             with self._metrics.measure("run"), acting_for(whom):
                 rows = [waiting.row for waiting in batch]
-                answered = list(zip(batch, self._device.run(rows), strict=True))
+                answers = list(zip(batch, self._device.run(rows), strict=True))
         except self._device.full as error:
             self._split_batch(batch, error)
         except Exception as error:  # noqa: BLE001 - the callers get it
@@ -225,7 +227,7 @@ class MicroBatcher(Generic[Row, Answer]):
             cost = len(rows) * self._device.cost(rows[0])
             self._pace.record(cost, self._pace.clock() - begun)
             with self._metrics.measure("finish"):
-                for waiting, answer in answered:
+                for waiting, answer in answers:
                     waiting.call.take(waiting.place, answer)
 
     def _split_batch(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
@@ -265,9 +267,9 @@ class PendingCall(Generic[Row, Answer]):
         """Whether nobody waits for its rows: answered, failed or cancelled."""
         return self.future.done()
 
-    def take(self, place: int, answer: Answer) -> None:
+    def take(self, index: int, answer: Answer) -> None:
         """The answer of one row."""
-        self.answers[place] = answer
+        self.answers[index] = answer
         self.missing -= 1
         if self.missing == 0:
             with suppress(InvalidStateError):  # cancelled, at any moment
@@ -311,13 +313,13 @@ class PartyRows(Generic[Row, Answer]):
 
     def pop(self) -> PendingRow[Row, Answer] | None:
         """The row that `first` shows; its call goes to the end of the round."""
-        found = self.first()
-        if found is not None:
-            rows = self._calls.pop(id(found.call))
+        row = self.first()
+        if row is not None:
+            rows = self._calls.pop(id(row.call))
             rows.popleft()
             if rows:
-                self._calls[id(found.call)] = rows
-        return found
+                self._calls[id(row.call)] = rows
+        return row
 
 
 class RowQueue(Generic[Row, Answer]):
@@ -345,15 +347,15 @@ class RowQueue(Generic[Row, Answer]):
 
     def take(self, most: int, parties: Iterable[Party]) -> list[PendingRow[Row, Answer]]:
         """At most so many rows of these parties, one of each in turn, in this order."""
-        taken: list[PendingRow[Row, Answer]] = []
+        rows: list[PendingRow[Row, Answer]] = []
         left = deque(party for party in parties if party in self._of)
-        while left and len(taken) < most:
+        while left and len(rows) < most:
             party = left.popleft()
-            found = self._of[party].pop()
-            if found is not None:
-                taken.append(found)
+            row = self._of[party].pop()
+            if row is not None:
+                rows.append(row)
                 left.append(party)
-        return taken
+        return rows
 
 
 # Which rows go through a model together: none may change what another comes out as.

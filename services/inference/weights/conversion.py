@@ -40,20 +40,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("target", type=Path)
     parser.add_argument("commit", help="of the source, for the note")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     disable_network()  # first: it needs a process of one thread
     import torch  # noqa: F401 - before the limits: it reads many files
 
-    restrict_process((asked.folder / PICKLE).stat().st_size)
+    restrict_process((options.folder / PICKLE).stat().st_size)
     try:
-        convert(asked.folder, asked.target, asked.commit)
+        convert(options.folder, options.target, options.commit)
     except UnpicklingError as error:  # the library goes on with how to run it all the same
-        named = REFUSED.search(str(error))
-        what = f"more than numbers ({named[1]})" if named else "no weights that can be read"
-        sys.stderr.write(f"{asked.folder / PICKLE} holds {what}: nothing of it is run or read\n")
+        match = REFUSED.search(str(error))
+        contents = f"more than numbers ({match[1]})" if match else "no weights that can be read"
+        sys.stderr.write(
+            f"{options.folder / PICKLE} holds {contents}: nothing of it is run or read\n"
+        )
         return 1
     except Exception as error:  # noqa: BLE001 - whatever a stranger's file does
-        sys.stderr.write(f"{asked.folder / PICKLE}: {type(error).__name__}: {error}\n")
+        sys.stderr.write(f"{options.folder / PICKLE}: {type(error).__name__}: {error}\n")
         return 1
     return 0
 

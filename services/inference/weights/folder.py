@@ -54,8 +54,8 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
         try:
             demand_files(folder)
         except ValueError as error:
-            said = f"the model {entry.name!r} cannot be loaded: {error}"
-            raise LoadingError(said, "failed") from error
+            message = f"the model {entry.name!r} cannot be loaded: {error}"
+            raise LoadingError(message, "failed") from error
         if not is_complete(folder):
             _check_converted(entry, folder)
             _demand_shards(entry, folder)
@@ -88,8 +88,8 @@ def is_complete(folder: Path) -> bool:
 def _demand_shards(entry: ModelEntry, folder: Path) -> None:
     """Of a folder that an index says to be incomplete."""
     if (folder / INDEX).is_file() and not (folder / WHOLE).is_file():
-        said = f"files that its {INDEX} names are not in {folder}: put them there"
-        raise LoadingError(f"the model {entry.name!r} is not whole: {said}", "absent")
+        reason = f"files that its {INDEX} names are not in {folder}: put them there"
+        raise LoadingError(f"the model {entry.name!r} is not whole: {reason}", "absent")
 
 
 def demand_usable(folder: Path) -> None:
@@ -98,13 +98,13 @@ def demand_usable(folder: Path) -> None:
     if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
         raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
     demand_readable(folder)
-    if (found := read_checkpoint(folder)) is None:
+    if (checkpoint := read_checkpoint(folder)) is None:
         return
-    if found.quantised is not None:
-        raise ValueError(f"its weights are quantised ({found.quantised}): {SERVE_IT}")
-    if found.own_code:
+    if checkpoint.quantised is not None:
+        raise ValueError(f"its weights are quantised ({checkpoint.quantised}): {SERVE_IT}")
+    if checkpoint.own_code:
         raise ValueError(
-            f"needs-own-code: it runs on {', '.join(found.own_code)} of its repository"
+            f"needs-own-code: it runs on {', '.join(checkpoint.own_code)} of its repository"
         )
 
 
@@ -116,11 +116,11 @@ def demand_readable(folder: Path) -> None:
     """
     for file in sorted(folder.glob("*.safetensors")):
         try:
-            said = _unreadable(file)
+            fault = _unreadable(file)
         except OSError as error:  # a link that leads nowhere, or in a circle; no right to read
-            said = f"cannot be read: {error.strerror}"
-        if said is not None:
-            raise ValueError(f"{file.name} in {folder} {said}")
+            fault = f"cannot be read: {error.strerror}"
+        if fault is not None:
+            raise ValueError(f"{file.name} in {folder} {fault}")
 
 
 def _unreadable(file: Path) -> str | None:
@@ -135,7 +135,9 @@ def _unreadable(file: Path) -> str | None:
             return f"is no file of safetensors, or cut off: {ANEW}"
         try:
             tensors = json.loads(stream.read(length))
-            ends = [one["data_offsets"][1] for name, one in tensors.items() if name[:2] != "__"]
+            ends = [
+                tensor["data_offsets"][1] for name, tensor in tensors.items() if name[:2] != "__"
+            ]
             whole = 8 + length + max(ends, default=0) == size
         except (ValueError, AttributeError, LookupError, TypeError):
             return f"is no file of safetensors: {ANEW}"
@@ -147,17 +149,17 @@ def _check_downloaded(entry: ModelEntry, folder: Path) -> None:
         return
     name = entry.name
     if (bytes_ := downloaded_size(folder)) is not None:
-        said = f"the model {name!r} is being downloaded: {bytes_ / 1e9:.2f} GB so far"
-        raise LoadingError(said, "downloading")
+        message = f"the model {name!r} is being downloaded: {bytes_ / 1e9:.2f} GB so far"
+        raise LoadingError(message, "downloading")
     _check_converted(entry, folder)
-    said = f"the model {name!r} is not on this disk: run `touchstone models pull {name}`"
-    raise LoadingError(said, "absent")
+    message = f"the model {name!r} is not on this disk: run `touchstone models pull {name}`"
+    raise LoadingError(message, "absent")
 
 
 def _check_converted(entry: ModelEntry, folder: Path) -> None:
     if (folder / PICKLE).is_file():
-        said = f"run `touchstone models convert {entry.name}`"
-        raise LoadingError(f"the model {entry.name!r} has no safetensors: {said}", "failed")
+        cure = f"run `touchstone models convert {entry.name}`"
+        raise LoadingError(f"the model {entry.name!r} has no safetensors: {cure}", "failed")
 
 
 def downloaded_size(snapshot: Path) -> int | None:
@@ -198,4 +200,4 @@ def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> No
 
 def _layers(names: Iterable[str]) -> set[str]:
     """`layer.0` of `bert.encoder.layer.0.output.dense.weight`; heads have none."""
-    return {found["layer"] for name in names if (found := LAYER.search(name))}
+    return {match["layer"] for name in names if (match := LAYER.search(name))}

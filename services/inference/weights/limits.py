@@ -51,7 +51,7 @@ def max_positions(network: Any) -> int | None:
 def counts_positions(model: Any) -> bool:
     """Whether it looks anything but words up in a table: then a text may be longer than that."""
     words = model.get_input_embeddings()
-    tables = (one for one in model.modules() if isinstance(one, torch.nn.Embedding))
+    tables = (module for module in model.modules() if isinstance(module, torch.nn.Embedding))
     return any(table is not words for table in tables)
 
 
@@ -81,7 +81,7 @@ def demand_same_tokens(model: Any, tokenizer: Any) -> None:
 def demand_numbers(model: Any) -> None:
     """Raises ValueError for weights that are NaN: texts with that word alone would have no answer.
     A sum with one is one, and takes no memory."""
-    broken = [name for name, one in model.named_parameters() if one.sum().isnan()]
+    broken = [name for name, parameter in model.named_parameters() if parameter.sum().isnan()]
     if broken:
         raise ValueError(
             f"its weights are damaged, NaN stands in {listed(broken)}: fetch them again"
@@ -92,9 +92,9 @@ def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
     """(T,) ids of a text as long as the model reads, in the frame that its tokenizer puts around
     texts: some heads look for a token of it."""
     length = longest if longest <= LONGEST_PROOF else 8  # no table of positions is so long
-    found = tokenizer(WORD, return_special_tokens_mask=True, verbose=False)
-    ids, special = list(found["input_ids"]), list(found["special_tokens_mask"])
-    word = next((place for place, one in enumerate(special) if not one), None)
+    encoded = tokenizer(WORD, return_special_tokens_mask=True, verbose=False)
+    ids, special = list(encoded["input_ids"]), list(encoded["special_tokens_mask"])
+    word = next((index for index, is_special in enumerate(special) if not is_special), None)
     if word is None:
         raise ValueError(f"its tokenizer makes no token of {WORD!r}")
     return [*ids[:word], *ids[word : word + 1] * (length - len(ids) + 1), *ids[word + 1 :]]
@@ -105,7 +105,7 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
     """One pass of the longest text. Raises ValueError where the model reads less than it states, or
     its head has another number of outputs or answers no number."""
     try:
-        found = model(input_ids=torch.tensor([ids], device=model.device))
+        output = model(input_ids=torch.tensor([ids], device=model.device))
     except torch.OutOfMemoryError:
         raise
     except (IndexError, RuntimeError) as error:
@@ -114,9 +114,9 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
         ) from error
     if outputs is None:
         return
-    if found.logits.shape[-1] != outputs:
-        raise ValueError(f"its head has {found.logits.shape[-1]} outputs, not {outputs}")
-    if not found.logits.isfinite().all():
+    if output.logits.shape[-1] != outputs:
+        raise ValueError(f"its head has {output.logits.shape[-1]} outputs, not {outputs}")
+    if not output.logits.isfinite().all():
         dtype = str(model.dtype).removeprefix("torch.")
         raise ValueError(
             f"its answer is not a number in {dtype}: its weights are damaged, or need another dtype"

@@ -231,16 +231,16 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError) as error:
-        said = f"the model {entry.name!r} finds no memory: {error}"
-        raise LoadingError(said, "waiting") from error
+        message = f"the model {entry.name!r} finds no memory: {error}"
+        raise LoadingError(message, "waiting") from error
     except Unsupported as error:
         raise LoadingError(load_error(entry.name, error), "failed", again=False) from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         if MISMATCHED in str(error):  # transformers names its own switch, and no weight
             error = ValueError("its weights have other sizes than its configuration says")
         if (unknown := UNKNOWN_TYPE.search(str(error))) is not None:
-            said = f"Transformers here knows no model of type {unknown[1]!r}: {SERVE_IT}"
-            error = ValueError(f"{said} or classify:")
+            message = f"Transformers here knows no model of type {unknown[1]!r}: {SERVE_IT}"
+            error = ValueError(f"{message} or classify:")
         raise ScoringError(load_error(entry.name, error)) from error
     finally:
         loaded(entry.name)
@@ -254,8 +254,8 @@ def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
     before = files_state(folder)
     yield
     if files_state(folder) != before:
-        said = f"the files of {entry.name!r} changed while they were read: they are read again"
-        raise LoadingError(said, "downloading")
+        message = f"the files of {entry.name!r} changed while they were read: they are read again"
+        raise LoadingError(message, "downloading")
 
 
 def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
@@ -351,7 +351,7 @@ def _demand_stated_size(folder: Path) -> None:
             network = AutoModel.from_config(config, trust_remote_code=False)
     except Exception:  # noqa: BLE001 - whoever loads it says what is wrong
         return
-    stated, held = sum(one.numel() for one in network.parameters()), parameters(folder)
+    stated, held = sum(parameter.numel() for parameter in network.parameters()), parameters(folder)
     if stated > 2 * held + MOST_BESIDE:
         raise ValueError(
             f"its config.json describes a network of {stated:.3g} numbers, and its files hold "
@@ -363,27 +363,29 @@ def _tokenizer(folder: Path) -> Any:
     """Raises ValueError where the folder holds none: the library then makes one up that reads every
     word as unknown."""
     try:
-        found = AutoTokenizer.from_pretrained(
+        tokenizer = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True
         )
     except Exception as error:
         if isinstance(error, MemoryError):
             raise
         reason = str(error).partition("\n")[0]
-        said = f"its tokenizer cannot be read ({type(error).__name__}: {reason}): {TOKENIZER_FILES}"
-        raise ValueError(said) from error
-    if len(found) < len(set(found.all_special_ids)) + FEWEST_TOKENS:
-        raise ValueError(_without_words(folder, len(found)))
-    return found
+        message = (
+            f"its tokenizer cannot be read ({type(error).__name__}: {reason}): {TOKENIZER_FILES}"
+        )
+        raise ValueError(message) from error
+    if len(tokenizer) < len(set(tokenizer.all_special_ids)) + FEWEST_TOKENS:
+        raise ValueError(_without_words(folder, len(tokenizer)))
+    return tokenizer
 
 
 def _without_words(folder: Path, entries: int) -> str:
     """entries: of the tokenizer that was read, special ones included."""
-    there = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
-    if not there:
+    files = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
+    if not files:
         return f"its files lack a tokenizer: {TOKENIZER_FILES}"
     return (
-        f"its tokenizer ({there[0]}) has {entries} entries, special ones included, and so no words "
+        f"its tokenizer ({files[0]}) has {entries} entries, special ones included, and so no words "
         f"to read a text by: {TOKENIZER_FILES}"
     )
 
@@ -391,7 +393,7 @@ def _without_words(folder: Path, entries: int) -> str:
 def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
     if note is not None:
         return Head(note.labels, "single_label_classification")
-    names = tuple(config.id2label[place] for place in range(config.num_labels))
+    names = tuple(config.id2label[index] for index in range(config.num_labels))
     return Head(names, config.problem_type)
 
 
@@ -409,11 +411,11 @@ def _own_memory(model: Any, entry: ModelEntry) -> Iterator[None]:
     place would change its answers under the hash of the old one, or end the process (SIGBUS). Those
     that ship with us share the memory of one file, which nobody replaces."""
     is_ours = entry.scheme == "embedded"
-    mapped = set() if is_ours else {one.data_ptr() for one in _numbers(model)}
+    mapped = set() if is_ours else {tensor.data_ptr() for tensor in _numbers(model)}
     yield
-    for one in _numbers(model):
-        if one.data_ptr() in mapped and one.device.type == "cpu":
-            one.data = one.data.clone()
+    for tensor in _numbers(model):
+        if tensor.data_ptr() in mapped and tensor.device.type == "cpu":
+            tensor.data = tensor.data.clone()
 
 
 def _numbers(model: Any) -> list[torch.Tensor]:
@@ -432,10 +434,10 @@ def _convert(model: Any, use: ModelUse) -> None:
     output = reads.get("method_output_name")
     if reads.get("method") != "forward" or not isinstance(output, str):
         raise Unsupported("runtime openvino computes encoders whose one output is read")
-    made = converted(
+    network = converted(
         first.auto_model, model.tokenizer, longest, output=output, dtype=str(use.dtype)
     )
-    first.model = made
+    first.model = network
 
 
 def _bi_encoder(folder: Path, use: ModelUse) -> Any:
@@ -447,7 +449,7 @@ def _bi_encoder(folder: Path, use: ModelUse) -> Any:
         raise ValueError("it is no bi-encoder: it has no modules.json, so nothing says how to pool")
     for module in json.loads(file.read_text("utf-8")):
         part = folder / module["path"]
-        pickled = any(found for pattern in PICKLES for found in part.glob(pattern))
+        pickled = any(file for pattern in PICKLES for file in part.glob(pattern))
         if pickled and not list(part.glob("*.safetensors")):
             raise ValueError(f"the weights of its module {module['path']!r} are no safetensors")
     return SentenceTransformer(str(folder), **_sentence_settings(use))

@@ -57,9 +57,9 @@ class OpenVinoNetwork(nn.Module):
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **more: Any
     ) -> Any:
         """As the network's; segments that are left out are 0, a mask is 1."""
-        found = {FIRST: input_ids, SECOND: attention_mask, SEGMENTS: more.get(SEGMENTS)}
-        asked = [_filled(found[name], name, input_ids) for name in self._inputs]
-        [answer] = self._compiled(asked).values()
+        tensors = {FIRST: input_ids, SECOND: attention_mask, SEGMENTS: more.get(SEGMENTS)}
+        inputs = [_filled(tensors[name], name, input_ids) for name in self._inputs]
+        [answer] = self._compiled(inputs).values()
         return _Output({self._output: torch.from_numpy(answer.copy())})
 
 
@@ -84,8 +84,8 @@ class _Tensors(nn.Module):
         self._network, self._inputs, self._output = network, inputs, output
 
     def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
-        named = dict(zip(self._inputs, tensors, strict=True))
-        answer: torch.Tensor = self._network(**named)[self._output]
+        by_name = dict(zip(self._inputs, tensors, strict=True))
+        answer: torch.Tensor = self._network(**by_name)[self._output]
         return answer
 
 
@@ -103,39 +103,39 @@ def converted(
     otherwise than torch.
     """
     with _conversion:
-        made = OpenVinoNetwork(network, output, dtype)
+        compiled = OpenVinoNetwork(network, output, dtype)
     for rows, width in COMPARED:
-        batch = _texts(tokenizer, rows, min(width, longest), made._inputs)  # noqa: SLF001
-        expected, found = (_answer(one, batch, output) for one in (network, made))
-        if not _agree(expected, found, batch[SECOND].bool(), APART[dtype]):
+        batch = _texts(tokenizer, rows, min(width, longest), compiled._inputs)  # noqa: SLF001
+        expected, actual = (_answer(model, batch, output) for model in (network, compiled))
+        if not _agree(expected, actual, batch[SECOND].bool(), APART[dtype]):
             raise Unsupported(
                 "runtime openvino answers otherwise than torch: leave `runtime` out of its entry"
                 + _limited()
             )
-    return made
+    return compiled
 
 
-def _agree(expected: torch.Tensor, found: torch.Tensor, mask: torch.Tensor, far: float) -> bool:
+def _agree(expected: torch.Tensor, actual: torch.Tensor, mask: torch.Tensor, far: float) -> bool:
     """Of an encoder's states those of tokens count, (N, T) of the mask; not those of padding."""
-    if found.shape != expected.shape:
+    if actual.shape != expected.shape:
         return False
-    apart = (expected - found).abs()
-    kept = apart[mask] if expected.dim() > mask.dim() else apart
-    return bool(kept.max() <= far * (1 + expected.abs().max()))
+    apart = (expected - actual).abs()
+    differences = apart[mask] if expected.dim() > mask.dim() else apart
+    return bool(differences.max() <= far * (1 + expected.abs().max()))
 
 
 def _answer(network: nn.Module, batch: Mapping[str, Any], output: str) -> torch.Tensor:
     try:
-        found: torch.Tensor = network(**batch)[output]
+        answer: torch.Tensor = network(**batch)[output]
     except (RuntimeError, IndexError) as error:
         raise Unsupported(_refusal(error)) from error
-    return found
+    return answer
 
 
 def _refusal(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    named = [place for place, line in enumerate(lines) if line == CAUSE]  # then what was raised
-    reason = lines[named[0] + 1] if named and named[0] + 1 < len(lines) else lines[-1]
+    positions = [index for index, line in enumerate(lines) if line == CAUSE]  # then what was raised
+    reason = lines[positions[0] + 1] if positions and positions[0] + 1 < len(lines) else lines[-1]
     return f"runtime openvino cannot compute this network: {reason[:300]}{_limited()}"
 
 
@@ -146,15 +146,15 @@ def _limited() -> str:
 
 
 def _inputs(network: nn.Module) -> tuple[str, ...]:
-    taken = inspect.signature(network.forward).parameters
-    has_segments = SEGMENTS in taken and getattr(network.config, "type_vocab_size", 0) > 1
+    parameters = inspect.signature(network.forward).parameters
+    has_segments = SEGMENTS in parameters and getattr(network.config, "type_vocab_size", 0) > 1
     return (FIRST, SECOND, SEGMENTS) if has_segments else (FIRST, SECOND)
 
 
-def _filled(found: torch.Tensor | None, name: str, ids: torch.Tensor) -> Any:
-    if found is None:
-        found = torch.ones_like(ids) if name == SECOND else torch.zeros_like(ids)
-    return found.numpy()
+def _filled(tensor: torch.Tensor | None, name: str, ids: torch.Tensor) -> Any:
+    if tensor is None:
+        tensor = torch.ones_like(ids) if name == SECOND else torch.zeros_like(ids)
+    return tensor.numpy()
 
 
 def _texts(tokenizer: Any, rows: int, width: int, inputs: Sequence[str]) -> Mapping[str, Any]:
@@ -164,8 +164,12 @@ def _texts(tokenizer: Any, rows: int, width: int, inputs: Sequence[str]) -> Mapp
         max_length_ids(tokenizer, width if padding is None else width - row) for row in range(rows)
     ]
     batch = {
-        FIRST: torch.tensor([[*own, *[padding or 0] * (width - len(own))] for own in ids]),
-        SECOND: torch.tensor([[*[1] * len(own), *[0] * (width - len(own))] for own in ids]),
+        FIRST: torch.tensor(
+            [[*row_ids, *[padding or 0] * (width - len(row_ids))] for row_ids in ids]
+        ),
+        SECOND: torch.tensor(
+            [[*[1] * len(row_ids), *[0] * (width - len(row_ids))] for row_ids in ids]
+        ),
     }
     if SEGMENTS in inputs:
         batch[SEGMENTS] = torch.arange(width).ge(width // 2).long().expand(rows, width)
@@ -193,7 +197,7 @@ def _compiled(network: _Tensors, inputs: int, dtype: str) -> Any:
             decoder = TorchScriptPythonDecoder(network.eval(), example_input=traced)
             frontend = FrontEndManager().load_by_framework("pytorch")
             model = frontend.convert(frontend.load(decoder))
-        model.reshape({place: [-1, -1] for place in range(inputs)})
+        model.reshape({index: [-1, -1] for index in range(inputs)})
         return openvino.Core().compile_model(model, "CPU", settings)
     except (RuntimeError, IndexError, OpConversionFailure) as error:
         raise Unsupported(_refusal(error)) from error

@@ -45,8 +45,8 @@ def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
     if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
         raise ValueError("dtype int8 needs a processor with VNNI or AMX: take fast or auto")
     if entry.dtype == "fast" and device.type == "cpu":
-        found = fast_arithmetic(entry.kind).dtype
-        return "float32" if entry.runtime == "openvino" and found == "int8" else found
+        dtype = fast_arithmetic(entry.kind).dtype
+        return "float32" if entry.runtime == "openvino" and dtype == "int8" else dtype
     if entry.dtype not in ("auto", "fast"):
         return entry.dtype
     if device.type == "cuda":
@@ -58,8 +58,8 @@ def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
 
 def torch_dtype(dtype: str) -> torch.dtype:
     """Of what is no quantised matrix: an int8 model's other numbers are float32."""
-    found: torch.dtype = getattr(torch, "float32" if dtype == "int8" else dtype)
-    return found
+    result: torch.dtype = getattr(torch, "float32" if dtype == "int8" else dtype)
+    return result
 
 
 def parameters(folder: Path) -> int:
@@ -131,8 +131,8 @@ def check_memory(name: str, needed: int, device: str) -> None:
 def loaded(name: str) -> None:
     """Its memory is taken, or it gave up: it is promised none any more."""
     with _lock:
-        for place in [one for one in _loading if one[0] == name]:
-            del _loading[place]
+        for key in [key for key in _loading if key[0] == name]:
+            del _loading[key]
 
 
 _loading: dict[tuple[str, str], int] = {}  # (model, device) → bytes, of those on their way
@@ -146,8 +146,8 @@ def free_bytes(device: str) -> int | None:
 
         torch.cuda.empty_cache()  # what models that were let go of have left
         return int(torch.cuda.mem_get_info(torch.device(device))[0])
-    found = [one for one in (_machine(), _container()) if one is not None]
-    return min(found, default=None)
+    sizes = [size for size in (_machine(), _container()) if size is not None]
+    return min(sizes, default=None)
 
 
 def _machine() -> int | None:

@@ -39,10 +39,10 @@ class Int8Linear(nn.Module):
             return linear(inputs, (self.weight.to(inputs.dtype) * self.scale).t(), self.bias)
         tokens, scale = _to_int8(inputs.flatten(0, -2))
         sums = torch._int_mm(tokens, self.weight)  # noqa: SLF001 - torch has no other name for it
-        found = sums.to(inputs.dtype).mul_(scale).mul_(self.scale)
+        outputs = sums.to(inputs.dtype).mul_(scale).mul_(self.scale)
         if self.bias is not None:
-            found.add_(self.bias)
-        return found.view(*inputs.shape[:-1], self.out_features)
+            outputs.add_(self.bias)
+        return outputs.view(*inputs.shape[:-1], self.out_features)
 
 
 def _to_int8(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
