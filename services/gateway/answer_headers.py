@@ -23,12 +23,12 @@ class DefaultHeadersMiddleware:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        wanted = DEFAULTS | VERSION if scope.get("path", "").startswith("/v1/") else DEFAULTS
+        defaults = DEFAULTS | VERSION if scope.get("path", "").startswith("/v1/") else DEFAULTS
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in wanted.items():
+                for name, value in defaults.items():
                     headers.setdefault(name, value)
                 if "location" in headers:
                     headers["location"] = without_host(headers["location"])

@@ -73,9 +73,9 @@ async def authenticate(gateway: State, secret: str) -> Caller:
     """The caller with this key. Raises NotAuthenticated, Unavailable."""
     if not keys.FORM.fullmatch(secret):
         raise NotAuthenticated("this is not an API key", wrong=True)
-    found = gateway.key_cache.get(secret)
-    if found is not None:
-        return found
+    cached = gateway.key_cache.get(secret)
+    if cached is not None:
+        return cached
     key = await gateway.in_ledger(lambda connection: keys.authenticate(connection, secret))
     if key is None:
         raise NotAuthenticated("this API key is unknown, expired or revoked", wrong=True)
@@ -94,7 +94,10 @@ def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
         if key is None:
             is_valid = not await requires_key(gateway)
         else:
-            is_valid = await gateway.in_ledger(lambda one: keys.valid(one, key.id)) is not None
+            is_valid = (
+                await gateway.in_ledger(lambda connection: keys.valid(connection, key.id))
+                is not None
+            )
         if not is_valid:
             raise NotAuthenticated("this API key is expired or revoked", wrong=True)
 
@@ -123,23 +126,25 @@ Batcher = Annotated[Caller, Depends(needs("batch"))]
 Administrator = Annotated[Caller, Depends(needs("admin"))]
 
 
-def check_access(connection: Connection, asked: JobRequest, tenant: str) -> None:
+def check_access(connection: Connection, request: JobRequest, tenant: str) -> None:
     """Raises BadInput where it names what this tenant does not have: as if it were not there."""
-    if asked.webhook is not None:
+    if request.webhook is not None:
         try:
-            webhooks.find_endpoint(connection, asked.webhook, tenant)
+            webhooks.find_endpoint(connection, request.webhook, tenant)
         except UnknownEndpoint as error:
             raise BadInput(error.detail, pointer="/webhook") from None
-    if isinstance(asked, BatchReportRequest):
-        batch_lines.check_tenant(connection, tenant, asked.batch, asked.jobs or ())
-        named = [] if asked.against is None else [("/against", asked.against)]
-        named += [(f"/further/{place}", one) for place, one in enumerate(asked.further)]
-        for place, other in named:
+    if isinstance(request, BatchReportRequest):
+        batch_lines.check_tenant(connection, tenant, request.batch, request.jobs or ())
+        selections = [] if request.against is None else [("/against", request.against)]
+        selections += [
+            (f"/further/{pointer}", selection) for pointer, selection in enumerate(request.further)
+        ]
+        for pointer, other in selections:
             batch_lines.check_tenant(
-                connection, tenant, other.batch, other.jobs or (), prefix=place
+                connection, tenant, other.batch, other.jobs or (), prefix=pointer
             )
-        if asked.judged is not None and asked.judged.queue is not None:
-            review_queues.check_tenant(connection, tenant, asked.judged.queue)
+        if request.judged is not None and request.judged.queue is not None:
+            review_queues.check_tenant(connection, tenant, request.judged.queue)
 
 
 async def session_caller(request: Request, gateway: Gateway) -> Caller:

@@ -59,12 +59,12 @@ def filled_csv_chunks(
         return
     header, *rows = chain.from_iterable(_tables(engine, batch, contract))
     always = {*FIRST, *LAST}
-    kept = [
-        place
-        for place, name in enumerate(header)
-        if name in always or any(row[place] for row in rows)
+    filled = [
+        index
+        for index, name in enumerate(header)
+        if name in always or any(row[index] for row in rows)
     ]
-    yield encode_rows([row[place] for place in kept] for row in (header, *rows))
+    yield encode_rows([row[index] for index in filled] for row in (header, *rows))
 
 
 def _tables(
@@ -107,21 +107,21 @@ def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
     evidence how much there is of it, of a list of reports the score of each metric. No text of a
     caller is among them but a `Column`; warnings, which may name what they are about, stand apart.
     """
-    found: list[tuple[str, ...]] = []
+    paths: list[tuple[str, ...]] = []
     for part in PARTS:
         if part in report.model_fields:
-            found += _paths(report.model_fields[part].annotation, (part,))
+            paths += _paths(report.model_fields[part].annotation, (part,))
     # what every report has is in columns of its own, or about the whole batch
-    told = Report.model_fields if issubclass(report, Report) else TOLD_ELSEWHERE
+    elsewhere = Report.model_fields if issubclass(report, Report) else TOLD_ELSEWHERE
     for name, field in report.model_fields.items():
-        if name not in told:
-            found += _extra_paths(field_type(field), (name,))
-    return found
+        if name not in elsewhere:
+            paths += _extra_paths(field_type(field), (name,))
+    return paths
 
 
 def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Of numbers and words of our own; of a dictionary where its keys are known beforehand."""
-    kinds = _union_types(hint, kept=MARKS)
+    kinds = _union_types(hint, marked=MARKS)
     if kinds and all(kind in MARKS or (kind is not str and _is_scalar(kind)) for kind in kinds):
         yield path
     for kind in kinds:
@@ -142,29 +142,29 @@ def _list_columns(kinds: Sequence[Any]) -> list[tuple[str, ...]]:
         return []
     if not all(issubclass(kind, Report) for kind in kinds):
         return [(COUNT,)]
-    named = (kind.model_fields["metric"].annotation for kind in kinds)
-    return [(metric, "score") for literal in named for metric in get_args(literal)]
+    annotations = (kind.model_fields["metric"].annotation for kind in kinds)
+    return [(metric, "score") for literal in annotations for metric in get_args(literal)]
 
 
 def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for one in _union_types(kind):
-        if isinstance(one, type) and issubclass(one, Message):
-            for name, field in one.model_fields.items():
+    for part in _union_types(kind):
+        if isinstance(part, type) and issubclass(part, Message):
+            for name, field in part.model_fields.items():
                 yield from _paths(field.annotation, (*path, name))
             return
-        if _is_scalar(one):
+        if _is_scalar(part):
             yield path
             return
 
 
-def _union_types(kind: Any, kept: Collection[type] = ()) -> list[Any]:
+def _union_types(kind: Any, marked: Collection[type] = ()) -> list[Any]:
     """What a value of this kind may be, but for null. kept: marks that stand for their kind."""
     while hasattr(kind, "__metadata__"):  # Annotated
-        if marks := [mark for mark in kind.__metadata__ if mark in kept]:
+        if marks := [mark for mark in kind.__metadata__ if mark in marked]:
             return marks[:1]
         kind = kind.__origin__
     if get_origin(kind) in (Union, UnionType):
-        return [one for part in get_args(kind) for one in _union_types(part, kept)]
+        return [member for part in get_args(kind) for member in _union_types(part, marked)]
     return [] if kind is type(None) else [kind]
 
 
@@ -193,8 +193,8 @@ def warning_cells(result: Mapping[str, Any] | None) -> list[str]:
     """How many a result has, and what they say, as it was stored."""
     if result is None:
         return ["", ""]
-    said = [str(one) for one in result.get("warnings") or ()]
-    return [csv_field(len(said)), csv_field("; ".join(said))]
+    warnings = [str(warning) for warning in result.get("warnings") or ()]
+    return [csv_field(len(warnings)), csv_field("; ".join(warnings))]
 
 
 def cells_of(result: Any, columns: Iterable[tuple[str, ...]]) -> list[str]:
@@ -207,7 +207,7 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
         if name == COUNT and isinstance(result, list):
             return len(result)
         if isinstance(result, list):
-            result = next((one for one in result if one.get("metric") == name), None)
+            result = next((report for report in result if report.get("metric") == name), None)
             continue
         if not isinstance(result, dict):
             return None
@@ -219,11 +219,11 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
 
 def outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
     """Return the checks of a result in one cell, as `name: outcome (reason)`."""
-    said = []
+    cells = []
     for check in checks:
         why = f" ({check['reason']})" if check.get("reason") else ""
-        said.append(f"{check['name']}: {check['outcome']}{why}")
-    return "; ".join(said)
+        cells.append(f"{check['name']}: {check['outcome']}{why}")
+    return "; ".join(cells)
 
 
 def why_none(status: str, error: Mapping[str, Any] | None, batch: Batch) -> str | None:

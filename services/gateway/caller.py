@@ -95,20 +95,20 @@ class Caller:
         """Of requests that do not state it."""
         return self.key is not None and self.key.accept_untrained_languages
 
-    def apply_defaults(self, asked: AnyJob) -> AnyJob:
+    def apply_defaults(self, request: AnyJob) -> AnyJob:
         """The request with what this caller's key says for all of them."""
-        return with_untrained_languages(asked) if self.accepts_untrained_languages else asked
+        return with_untrained_languages(request) if self.accepts_untrained_languages else request
 
-    def owner(self, chosen: Settings) -> Owner:
+    def owner(self, settings: Settings) -> Owner:
         """The owner of what this caller makes."""
         if self.key is None:
-            return Owner(self.tenant, most_open=chosen.open_jobs)
+            return Owner(self.tenant, most_open=settings.open_jobs)
         return Owner(
             self.tenant,
-            most_open=chosen.open_jobs,
+            most_open=settings.open_jobs,
             most_batches=MOST_OPEN_BATCHES,
             most_files=MOST_FILES,
-            most_bytes=chosen.stored_bytes,
+            most_bytes=settings.stored_bytes,
         )
 
 
@@ -118,8 +118,8 @@ ANYBODY = Caller(DEFAULT_TENANT, frozenset({"admin"}))
 class KeyCache:
     """What this process knows of keys without asking the ledger. For the event loop's thread."""
 
-    def __init__(self, chosen: Settings) -> None:
-        self._required = {"keys": True, "none": False, "auto": None}[chosen.authentication]
+    def __init__(self, settings: Settings) -> None:
+        self._required = {"keys": True, "none": False, "auto": None}[settings.authentication]
         self._none_made: TTLCache[str, bool] = TTLCache(1, REMEMBERED_SECONDS)
         self._callers: TTLCache[str, Caller] = TTLCache(MOST_REMEMBERED, REMEMBERED_SECONDS)
 
@@ -143,17 +143,17 @@ class KeyCache:
         return self._callers.get(hash_key(secret))
 
     def store(self, secret: str, key: Key) -> Caller:
-        found = Caller(key.tenant, frozenset(key.scopes), key)
-        self._callers[hash_key(secret)] = found
-        return found
+        caller = Caller(key.tenant, frozenset(key.scopes), key)
+        self._callers[hash_key(secret)] = caller
+        return caller
 
 
 class SessionStore:
     """The open sessions of all gateways."""
 
-    def __init__(self, chosen: Settings) -> None:
-        self._redis = async_client(SESSION_ANSWER_SECONDS, chosen)
-        self._sealer = secret_sealer(chosen) or Sealer(new_key())  # a key of this process alone
+    def __init__(self, settings: Settings) -> None:
+        self._redis = async_client(SESSION_ANSWER_SECONDS, settings)
+        self._sealer = secret_sealer(settings) or Sealer(new_key())  # a key of this process alone
 
     async def open(self, key: Key) -> str:
         """A new session's token. Raises Unavailable."""
@@ -166,11 +166,11 @@ class SessionStore:
     async def key_of(self, token: str) -> str | None:
         """The id of the key that opened this session, if it is open. Raises Unavailable."""
         name = _session_name(token)
-        found: str | None = await self._execute(self._redis.get(name))
-        if found is None:
+        sealed: str | None = await self._execute(self._redis.get(name))
+        if sealed is None:
             return None
         try:
-            signed_name, key_id = self._sealer.open(found, most_seconds=SESSION_SECONDS).split()
+            signed_name, key_id = self._sealer.open(sealed, most_seconds=SESSION_SECONDS).split()
         except Unreadable:
             return None
         return key_id if signed_name == name else None
@@ -220,9 +220,9 @@ class RateLimit:
 class Limiter:
     """The buckets of all keys."""
 
-    def __init__(self, chosen: Settings) -> None:
-        self._quota = chosen.requests_per_minute
-        self._redis = async_client(LIMITER_SECONDS, chosen)
+    def __init__(self, settings: Settings) -> None:
+        self._quota = settings.requests_per_minute
+        self._redis = async_client(LIMITER_SECONDS, settings)
         self._bucket: Any = self._redis.register_script(BUCKET)
         self._rests_until = 0.0  # monotonic seconds
 

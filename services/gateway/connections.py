@@ -54,10 +54,10 @@ class Limits:
     def counts(self, address: str) -> bool:
         """Whether connections of this address are limited."""
         try:
-            found = ip_address(address)
+            ip = ip_address(address)
         except ValueError:  # a Unix socket: a proxy
             return False
-        return not any(found.version == net.version and found in net for net in self.proxies)
+        return not any(ip.version == net.version and ip in net for net in self.proxies)
 
 
 class ConnectionCounter:

@@ -147,8 +147,8 @@ def decode(raw: bytes) -> Any:
     except RecursionError:
         raise InvalidBody.at_root("the body cannot be read: it is nested too deeply") from None
     except ValueError:
-        told = f"the body cannot be read: an integer has over {MOST_DIGITS:,} digits"
-        raise InvalidBody.at_root(told) from None
+        detail = f"the body cannot be read: an integer has over {MOST_DIGITS:,} digits"
+        raise InvalidBody.at_root(detail) from None
 
 
 class InvalidConstant(ValueError):
@@ -161,8 +161,8 @@ def _invalid_constant(name: str) -> NoReturn:
 
 def parse_wait(prefer: str | None) -> int:
     """The seconds to wait, at most MAX_WAIT_SECONDS; 0 where nothing (intelligible) is asked."""
-    found = WAIT.search(prefer or "")
-    return min(int(found[1]), MAX_WAIT_SECONDS) if found else 0
+    match = WAIT.search(prefer or "")
+    return min(int(match[1]), MAX_WAIT_SECONDS) if match else 0
 
 
 class InvalidKey(BadInput):
@@ -185,9 +185,9 @@ def key_of(header: str | None) -> str | None:
     return key.strip('"')
 
 
-def key_header(what: str) -> Any:
+def key_header(effect: str) -> Any:
     """The header's description. what: the key makes happen when it comes again."""
-    return Header(description=what, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
+    return Header(description=effect, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
 
 
 def page_after(shape: re.Pattern[str]) -> Any:
@@ -201,18 +201,20 @@ def slice_of(request: Request, limit: int, after: str | None, order: Order) -> S
     return Slice(limit=limit, after=after, order=order)
 
 
-def check_filters(request: Request, known: set[str]) -> None:
+def check_filters(request: Request, allowed: set[str]) -> None:
     """A filter that nobody knows is refused, not ignored."""
     sent = {"metadata" if METADATA.fullmatch(name) else name for name in request.query_params}
-    unknown = sorted(sent - known)
+    unknown = sorted(sent - allowed)
     if unknown:
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
 
 
 def accepted(request: Request, *kinds: str) -> str:
     """Return the first of these media types that the Accept header names, else the first."""
-    named = [one.partition(";")[0].strip() for one in request.headers.get("accept", "").split(",")]
-    return next((one for one in named if one in kinds), kinds[0])
+    media_types = [
+        part.partition(";")[0].strip() for part in request.headers.get("accept", "").split(",")
+    ]
+    return next((part for part in media_types if part in kinds), kinds[0])
 
 
 Moment = Annotated[int | None, Query(ge=0, le=MOST_SECONDS, description="unix seconds"), InDigits]
@@ -225,7 +227,7 @@ def instant(seconds: int | None) -> datetime | None:
 def metadata_filter(request: Request) -> dict[str, str]:
     """Return the keys and values of `metadata[KEY]=VALUE` in the query."""
     params = request.query_params.items()
-    return {found[1]: value for name, value in params if (found := METADATA.fullmatch(name))}
+    return {match[1]: value for name, value in params if (match := METADATA.fullmatch(name))}
 
 
 def list_json(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:

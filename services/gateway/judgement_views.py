@@ -220,12 +220,12 @@ class NextReviewSchema(BaseModel):
     progress: QueueProgressSchema
 
 
-def origin_of(request: Request, caller: Caller, named: str | None) -> Origin:
+def origin_of(request: Request, caller: Caller, reviewer: str | None) -> Origin:
     """Who judges. Raises BadInput where nobody says so, or another than the key's reviewer does."""
-    own = None if caller.key is None else caller.key.reviewer
-    if own is not None and named is not None and named != own:
+    of_key = None if caller.key is None else caller.key.reviewer
+    if of_key is not None and reviewer is not None and reviewer != of_key:
         raise BadInput("this key gives the judgements of its own reviewer", pointer="/reviewer")
-    who = own or (named or "").strip()
+    who = of_key or (reviewer or "").strip()
     if not is_name(who):
         raise BadInput(
             f"a reviewer's name has at most {MOST_REVIEWER} printable characters",
@@ -236,7 +236,7 @@ def origin_of(request: Request, caller: Caller, named: str | None) -> Origin:
     return Origin(
         tenant=caller.tenant,
         reviewer=who,
-        verified=own is not None,
+        verified=of_key is not None,
         key_id=None if caller.key is None else caller.key.id,
         address_family=_family(request),
         request_id=request_id(),
@@ -267,9 +267,9 @@ def check_part(metric: str, about: str) -> None:
 
 def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) -> dict[str, Any]:
     """A job's request with the explanation that a model was asked for, where it has none."""
-    told = ((result or {}).get("elicitation") or {}).get("explanation")
+    elicited = ((result or {}).get("elicitation") or {}).get("explanation")
     field = "statement" if "statement" in request else "explanation"
-    return {**request, field: request.get(field) or told} if told else dict(request)
+    return {**request, field: request.get(field) or elicited} if elicited else dict(request)
 
 
 def field_of(evidence: Mapping[str, Any], judged: str) -> str:
@@ -279,8 +279,8 @@ def field_of(evidence: Mapping[str, Any], judged: str) -> str:
 
 def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) -> None:
     """Raises BadInput for what is no stretch of a text of this request, `with_elicited`."""
-    for place, span in enumerate(spans):
-        pointer = f"/spans/{place}"
+    for index, span in enumerate(spans):
+        pointer = f"/spans/{index}"
         if request.get("do_not_store_text"):
             raise BadInput(
                 "the job's texts are not kept, so nothing can be marked", pointer="/spans"
@@ -294,9 +294,9 @@ def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) 
             raise BadInput(detail, pointer=pointer)
 
 
-def judgement_json(found: ReviewerJudgement, *, with_origin: bool = False) -> dict[str, Any]:
+def judgement_json(judgement: ReviewerJudgement, *, with_origin: bool = False) -> dict[str, Any]:
     """with_origin: for keys of scope `admin`."""
-    shown = asdict(found) | {"created_at": to_timestamp(found.created_at)}
+    shown = asdict(judgement) | {"created_at": to_timestamp(judgement.created_at)}
     if not with_origin:
         shown |= dict.fromkeys(ORIGIN)
     return {"id": shown.pop("id"), "object": "judgement", **shown}

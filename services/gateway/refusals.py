@@ -35,9 +35,9 @@ logger = telemetry.logger(__name__)
 class InvalidBody(BadInput):
     """The body is not what the contract asks for; carries the finished problem."""
 
-    def __init__(self, found: Problem) -> None:
-        super().__init__(found["detail"])
-        self.problem = found
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem["detail"])
+        self.problem = problem
 
     @classmethod
     def at_root(cls, detail: str) -> Self:
@@ -228,14 +228,14 @@ class AlreadyFinal(ScoringError):
 ROUTER_SLUGS = {404: NotThere.slug, 405: MethodNotAllowed.slug}
 
 
-def problem_response(found: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
+def problem_response(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     """A problem as a response; its status is the problem's."""
-    kept = DEFAULTS | (headers or {})
-    helps = can_retry(found)
+    all_headers = DEFAULTS | (headers or {})
+    helps = can_retry(problem)
     if helps is not None:
-        kept["x-should-retry"] = str(helps).lower()
-    body = to_public(found, telemetry.request_id())
-    return JSONResponse(body, found["status"], headers=kept, media_type=MEDIA_TYPE)
+        all_headers["x-should-retry"] = str(helps).lower()
+    body = to_public(problem, telemetry.request_id())
+    return JSONResponse(body, problem["status"], headers=all_headers, media_type=MEDIA_TYPE)
 
 
 def handle_error(_request: Request, error: Exception) -> JSONResponse:
@@ -256,11 +256,11 @@ def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, RequestValidationError):
         raise error
     # no body to look the place up in: "missing" lets the parameter's own name stand
-    found = [
+    errors = [
         {"loc": entry["loc"][1:], "type": "missing", "msg": plain(entry)}
         for entry in error.errors()
     ]
-    return problem_response(invalid(found, None))
+    return problem_response(invalid(errors, None))
 
 
 def http_error(request: Request, error: Exception) -> JSONResponse:
@@ -268,29 +268,29 @@ def http_error(request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, HTTPException):
         raise error
     slug = ROUTER_SLUGS.get(error.status_code, BadRequest.slug)
-    found = make(slug, str(error.detail), error.status_code, str(error.detail))
+    document = make(slug, str(error.detail), error.status_code, str(error.detail))
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
     if error.status_code == 405:
         methods = methods_of(request) or with_head(headers.get("allow", "").split(", "))
         headers["allow"] = ", ".join(methods)
-    return problem_response(found, headers)
+    return problem_response(document, headers)
 
 
 def methods_of(request: Request) -> list[str]:
     """The methods of this path as described: the router names those of its first route alone."""
-    found = {
+    methods = {
         method.upper()
         for template, operations in request.app.openapi()["paths"].items()
         if compile_path(template)[0].match(request.url.path)
         for method in operations
     }
-    return with_head(found)
+    return with_head(methods)
 
 
 def with_head(methods: Iterable[str]) -> list[str]:
     """HEAD is wherever GET is."""
-    found = set(methods) - {""}
-    return sorted(found | {"HEAD"} if "GET" in found else found)
+    names = set(methods) - {""}
+    return sorted(names | {"HEAD"} if "GET" in names else names)
 
 
 def client_disconnect(_request: Request, _error: Exception) -> JSONResponse:

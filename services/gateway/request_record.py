@@ -37,8 +37,8 @@ class Record:
         self._scope = scope
         self._started = time.perf_counter()
         self._headers = Headers(scope=scope)
-        named = self._headers.get("x-request-id", "")
-        self.id = named if OWN_FORM.fullmatch(named) else new_request_id()
+        sent_id = self._headers.get("x-request-id", "")
+        self.id = sent_id if OWN_FORM.fullmatch(sent_id) else new_request_id()
         self.status: int | None = None  # None: not yet answered
         self._bytes_in = self._bytes_out = 0
         self._private = False
@@ -134,10 +134,10 @@ class RequestLogMiddleware:
         try:
             await self.app(scope, receive, send)
         except Exception as error:
-            told = record.loggable(error)
+            logged = record.loggable(error)
             if record.status is not None:
-                if told is error:
+                if logged is error:
                     raise
-                raise told from None
-            trace.get_current_span().record_exception(told)
-            await internal_error(Request(scope), told)(scope, receive, send)
+                raise logged from None
+            trace.get_current_span().record_exception(logged)
+            await internal_error(Request(scope), logged)(scope, receive, send)

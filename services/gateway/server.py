@@ -27,16 +27,16 @@ OTHER_FILES = 256  # that a gateway holds open besides: ledger, broker, uploads,
 logger = telemetry.logger(__name__)
 
 
-def config_of(app: ASGIApp, chosen: Settings) -> uvicorn.Config:
+def config_of(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     """How uvicorn serves this application."""
     limits = Limits(
-        connections=connection_limit(chosen.connections),
-        proxies=chosen.proxies,
+        connections=connection_limit(settings.connections),
+        proxies=settings.proxies,
     )
     return uvicorn.Config(
         app,
-        host=chosen.host,
-        port=chosen.port,
+        host=settings.host,
+        port=settings.port,
         http=protocol(limits),
         ws="none",
         log_config=None,
@@ -50,12 +50,12 @@ def connection_limit(connections: int) -> int:
     """So many connections, or what the limit of open files leaves: without any left none is
     accepted, not even a probe's.
     """
-    wanted = connections + SPARE + OTHER_FILES
+    needed = connections + SPARE + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        if soft < wanted:
+        if soft < needed:
             connections = max(1, soft - SPARE - OTHER_FILES)
             logger.warning("gateway.few_files", open_files=soft, connections=connections)
     return connections
@@ -69,10 +69,10 @@ def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPSer
         timeout = 10
 
         def do_GET(self) -> None:
-            found = self.path.partition("?")[0] == "/metrics"
-            body = render_metrics(gateway.engine) if found else b"only /metrics is here\n"
-            self.send_response(200 if found else 404)
-            self.send_header("Content-Type", CONTENT_TYPE_LATEST if found else "text/plain")
+            is_metrics = self.path.partition("?")[0] == "/metrics"
+            body = render_metrics(gateway.engine) if is_metrics else b"only /metrics is here\n"
+            self.send_response(200 if is_metrics else 404)
+            self.send_header("Content-Type", CONTENT_TYPE_LATEST if is_metrics else "text/plain")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -93,26 +93,26 @@ class KeyRequiredError(RuntimeError):
     """The gateway would serve other machines without asking for keys."""
 
 
-def keys_needed(chosen: Settings, engine: Engine) -> bool | None:
+def keys_needed(settings: Settings, engine: Engine) -> bool | None:
     """Whether keys must be asked for; None: as soon as one is made. Raises Exposed.
 
     A ledger that cannot be asked right now counts as one with keys.
     """
-    if chosen.authentication != "auto":
-        return chosen.authentication == "keys"
-    if is_loopback(chosen.host):
+    if settings.authentication != "auto":
+        return settings.authentication == "keys"
+    if is_loopback(settings.host):
         return None
     try:
         with transaction(engine) as connection:
-            made = keys.has_any(connection)
+            has_keys = keys.has_any(connection)
     except Unavailable:
-        made = True
-    if not made:
+        has_keys = True
+    if not has_keys:
         raise KeyRequiredError(
-            f"will not listen on {chosen.host}: there is no API key, and everybody who reaches it "
-            "could use the service. Make a key with `python -m services.gateway.keys create`, or "
-            "listen on 127.0.0.1, or set TOUCHSTONE_AUTHENTICATION=keys (ask for keys that are yet "
-            "to be made) or TOUCHSTONE_AUTHENTICATION=none (serve everybody)."
+            f"will not listen on {settings.host}: there is no API key, and everybody who reaches "
+            "it could use the service. Make a key with `python -m services.gateway.keys create`, "
+            "or listen on 127.0.0.1, or set TOUCHSTONE_AUTHENTICATION=keys (ask for keys that are "
+            "yet to be made) or TOUCHSTONE_AUTHENTICATION=none (serve everybody)."
         )
     return True
 

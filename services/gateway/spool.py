@@ -50,10 +50,10 @@ class Spool:
     """What is being uploaded: bytes that have come count, not those that were promised, so that
     nobody keeps a place by being slow."""
 
-    def __init__(self, chosen: Settings) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.received: Counter[str] = Counter()  # bytes, by tenant
-        self._most = SPOOL_FILES * (chosen.max_file_bytes + FORM_BYTES)
-        self._most_of_one = max(self._most // TENANTS_SHARE, chosen.max_file_bytes + FORM_BYTES)
+        self._most = SPOOL_FILES * (settings.max_file_bytes + FORM_BYTES)
+        self._most_of_one = max(self._most // TENANTS_SHARE, settings.max_file_bytes + FORM_BYTES)
         self._uploads: Counter[str] = Counter()
 
     @contextmanager

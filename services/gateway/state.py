@@ -195,11 +195,11 @@ class MessageSender:
     def add_all(self, metric: str, job_ids: Sequence[str]) -> None:
         """Send these soon. Never blocks."""
         trace = inject_trace()
-        for place, job_id in enumerate(job_ids):
+        for index, job_id in enumerate(job_ids):
             try:
                 self._waiting.put_nowait(JobMessage(metric, job_id, trace=trace))
             except Full:
-                left = len(job_ids) - place
+                left = len(job_ids) - index
                 detail = "too many messages wait"
                 logger.warning("job.not_sent", job=job_id, detail=detail, dropped_too=left - 1)
                 return
@@ -231,15 +231,15 @@ class MessageSender:
 
     def _more(self) -> list[JobMessage]:
         """What waits besides, as far as one trip takes it."""
-        found: list[JobMessage] = []
+        messages: list[JobMessage] = []
         with suppress(Empty):
-            while len(found) < ONE_TRIP - 1:
+            while len(messages) < ONE_TRIP - 1:
                 message = self._waiting.get_nowait()
                 if message is None:
                     self._waiting.put(None)  # the sign to end stays
                     break
-                found.append(message)
-        return found
+                messages.append(message)
+        return messages
 
     def _drop(self) -> int:
         """Forget what waits: the broker is away, and each try would take its time."""

@@ -73,34 +73,34 @@ class Access:
         return {"base_url": self.url, "headers": headers}
 
 
-def _built(client: httpx.Client | httpx.AsyncClient, asked: Request) -> httpx.Request:
-    headers = dict(asked.headers)
-    if asked.body is not None:
+def _built(client: httpx.Client | httpx.AsyncClient, request: Request) -> httpx.Request:
+    headers = dict(request.headers)
+    if request.body is not None:
         headers.setdefault("Content-Type", "application/json")
     limits = httpx.Timeout(
-        asked.seconds, connect=CONNECT_SECONDS, write=max(asked.seconds, WRITE_SECONDS)
+        request.seconds, connect=CONNECT_SECONDS, write=max(request.seconds, WRITE_SECONDS)
     )
     upload = {}
-    if asked.file is not None:
-        name, content = asked.file
+    if request.file is not None:
+        name, content = request.file
         content.seek(0)
         upload = {
             "data": {"purpose": "batch"},
             "files": {"file": (name, content, "application/jsonl")},
         }
     return client.build_request(
-        asked.method,
-        asked.path,
-        content=asked.body,
-        params=dict(asked.params) or None,
+        request.method,
+        request.path,
+        content=request.body,
+        params=dict(request.params) or None,
         headers=headers,
         timeout=limits,
         **upload,  # type: ignore[arg-type]
     )
 
 
-def _head(found: httpx.Response) -> Mapping[str, str]:
-    return {name.lower(): value for name, value in found.headers.items()}
+def _head(response: httpx.Response) -> Mapping[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
 
 
 def _failed(url: str, error: Exception) -> ConnectionFailed:
@@ -118,11 +118,11 @@ FAILURES = (httpx.TransportError, httpx.InvalidURL)
 class Stream:
     """An answer that is read as it comes."""
 
-    def __init__(self, found: httpx.Response, url: str) -> None:
-        self._found = found
+    def __init__(self, response: httpx.Response, url: str) -> None:
+        self._found = response
         self._url = url
-        self.status = found.status_code
-        self.headers = _head(found)
+        self.status = response.status_code
+        self.headers = _head(response)
 
     def read(self) -> bytes:
         """All of it."""
@@ -149,11 +149,11 @@ class Stream:
 class AsyncStream:
     """The same, awaited."""
 
-    def __init__(self, found: httpx.Response, url: str) -> None:
-        self._found = found
+    def __init__(self, response: httpx.Response, url: str) -> None:
+        self._found = response
         self._url = url
-        self.status = found.status_code
-        self.headers = _head(found)
+        self.status = response.status_code
+        self.headers = _head(response)
 
     async def read(self) -> bytes:
         """All of it."""
@@ -186,25 +186,25 @@ class Http:
         self.url = access.url
         self._client = httpx.Client(**access.client_options())  # type: ignore[arg-type]
 
-    def send(self, asked: Request) -> Answer:
+    def send(self, request: Request) -> Answer:
         """Raises ConnectionFailed."""
         try:
-            found = self._client.send(_built(self._client, asked))
+            response = self._client.send(_built(self._client, request))
         except FAILURES as error:
             raise _failed(self.url, error) from None
-        return Answer(found.status_code, _head(found), found.content)
+        return Answer(response.status_code, _head(response), response.content)
 
     @contextmanager
-    def open(self, asked: Request) -> Iterator[Stream]:
+    def open(self, request: Request) -> Iterator[Stream]:
         """Raises ConnectionFailed."""
         try:
-            found = self._client.send(_built(self._client, asked), stream=True)
+            response = self._client.send(_built(self._client, request), stream=True)
         except FAILURES as error:
             raise _failed(self.url, error) from None
         try:
-            yield Stream(found, self.url)
+            yield Stream(response, self.url)
         finally:
-            found.close()
+            response.close()
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -220,25 +220,25 @@ class AsyncHttp:
         self.url = access.url
         self._client = httpx.AsyncClient(**access.client_options())  # type: ignore[arg-type]
 
-    async def send(self, asked: Request) -> Answer:
+    async def send(self, request: Request) -> Answer:
         """Raises ConnectionFailed."""
         try:
-            found = await self._client.send(_built(self._client, asked))
+            response = await self._client.send(_built(self._client, request))
         except FAILURES as error:
             raise _failed(self.url, error) from None
-        return Answer(found.status_code, _head(found), found.content)
+        return Answer(response.status_code, _head(response), response.content)
 
     @asynccontextmanager
-    async def open(self, asked: Request) -> AsyncIterator[AsyncStream]:
+    async def open(self, request: Request) -> AsyncIterator[AsyncStream]:
         """Raises ConnectionFailed."""
         try:
-            found = await self._client.send(_built(self._client, asked), stream=True)
+            response = await self._client.send(_built(self._client, request), stream=True)
         except FAILURES as error:
             raise _failed(self.url, error) from None
         try:
-            yield AsyncStream(found, self.url)
+            yield AsyncStream(response, self.url)
         finally:
-            await found.aclose()
+            await response.aclose()
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -17,8 +17,8 @@ class Progress:
 
 
 class _Called(Progress):
-    def __init__(self, told: Callable[[int, int | None], object], total: int | None) -> None:
-        self._told = told
+    def __init__(self, callback: Callable[[int, int | None], object], total: int | None) -> None:
+        self._told = callback
         self._total = total
 
     def reach(self, done: int, total: int | None = None) -> None:
@@ -37,12 +37,12 @@ class _Bar(Progress):
 
 
 @contextmanager
-def progress_of(wanted: Progressing, total: int | None) -> Iterator[Progress]:
+def progress_of(option: Progressing, total: int | None) -> Iterator[Progress]:
     """What is told while the block lasts."""
-    if callable(wanted):
-        yield _Called(wanted, total)
+    if callable(option):
+        yield _Called(option, total)
         return
-    bars = _bars() if wanted else None
+    bars = _bars() if option else None
     if bars is None:
         yield Progress()
         return

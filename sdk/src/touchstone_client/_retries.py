@@ -20,14 +20,14 @@ PASSING = frozenset({408, 429, 502, 503, 504})
 
 def may_pass(answer: Answer) -> bool:
     """Whether the same request may be answered better soon."""
-    told = answer.headers.get("x-should-retry")
-    return told == "true" if told in ("true", "false") else answer.status in PASSING
+    header = answer.headers.get("x-should-retry")
+    return header == "true" if header in ("true", "false") else answer.status in PASSING
 
 
 def told_seconds(answer: Answer) -> float | None:
     """`Retry-After` in seconds; None where it is missing, or a date."""
-    told = answer.headers.get("retry-after", "")
-    return float(told) if told.isascii() and told.isdigit() else None
+    header = answer.headers.get("retry-after", "")
+    return float(header) if header.isascii() and header.isdigit() else None
 
 
 @dataclass
@@ -43,12 +43,12 @@ class Tries:
         self._made += 1
         if answer is not None and not may_pass(answer):
             return None
-        told = None if answer is None else told_seconds(answer)
-        if told is not None and told > LONGEST_TOLD_SECONDS:
+        requested = None if answer is None else told_seconds(answer)
+        if requested is not None and requested > LONGEST_TOLD_SECONDS:
             return None
         is_over = time.monotonic() - self._begun >= self.patience
         if self._made >= TRIES and is_over:
             return None
         most = min(LONGEST_SECONDS, FIRST_SECONDS * 2 ** min(self._made - 1, 8))
-        drawn = random.uniform(0, most)  # noqa: S311 - it spreads callers, it guards nothing
-        return max(told or 0.0, drawn)
+        random_seconds = random.uniform(0, most)  # noqa: S311 - it spreads callers, it guards nothing
+        return max(requested or 0.0, random_seconds)

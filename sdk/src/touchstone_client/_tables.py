@@ -65,13 +65,13 @@ class Listed:
         self.total = len(data) if isinstance(data, Sized) else None
 
     def rows(self) -> Iterator[TableRow]:
-        for index, one in enumerate(self._data):
-            if not isinstance(one, Mapping | BaseModel):
-                raise TypeError(f"row {index} is no request, but {type(one).__name__}")
+        for index, request in enumerate(self._data):
+            if not isinstance(request, Mapping | BaseModel):
+                raise TypeError(f"row {index} is no request, but {type(request).__name__}")
             if self._columns is None:
-                yield TableRow(index, fields_of(one, {}))
+                yield TableRow(index, fields_of(request, {}))
             else:
-                yield TableRow(index, ColumnMapping(self._columns).request(fields_of(one, {})))
+                yield TableRow(index, ColumnMapping(self._columns).request(fields_of(request, {})))
 
     def add(self, index: int, outcome: Outcome, job_id: str | None) -> None:
         self._outcomes[index] = outcome
@@ -88,8 +88,10 @@ class Framed:
         self._frame = frame
         self._mapping = ColumnMapping.of(columns, metric, frame.names)
         if self._mapping.guessed:
-            said = ", ".join(f"{field} is {name}" for field, name in self._mapping.guessed.items())
-            warnings.warn(f"columns were guessed: {said}; say `columns`", stacklevel=4)
+            guesses = ", ".join(
+                f"{field} is {name}" for field, name in self._mapping.guessed.items()
+            )
+            warnings.warn(f"columns were guessed: {guesses}; say `columns`", stacklevel=4)
         self._found: dict[str, list[Any]] = {name: [None] * frame.length for name in OWN}
         self.total: int | None = frame.length
 
@@ -106,16 +108,16 @@ class Framed:
         """Its own columns and ours."""
         parts = [name for name in self._found if name not in OWN]
         names = ["score", *parts, *OWN[1:]]
-        taken = set(self._frame.names)
-        ours = {PREFIX + name if name in taken else name: self._found[name] for name in names}
+        existing = set(self._frame.names)
+        ours = {PREFIX + name if name in existing else name: self._found[name] for name in names}
         return self._frame.extended(ours)
 
 
 def flat(outcome: Outcome, job_id: str | None) -> dict[str, Any]:
     """Our columns of one row: scalars, and what parts are scalars."""
     if isinstance(outcome, TouchstoneError):
-        known = job_id or (outcome.job_id if isinstance(outcome, JobFailed) else None)
-        return {"job_id": known, "error": str(outcome)}
+        id_of_job = job_id or (outcome.job_id if isinstance(outcome, JobFailed) else None)
+        return {"job_id": id_of_job, "error": str(outcome)}
     shown = outcome.model_dump(mode="json", include=SHOWN)
     return {**columns_of(shown), "job_id": job_id}
 

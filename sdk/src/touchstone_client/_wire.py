@@ -33,39 +33,39 @@ def encoded(value: Any) -> bytes:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
     except ValueError:
-        if found := next(_not_finite(value, ""), None):
-            raise ValueError(f"{found[0]} is {found[1]}, which JSON cannot say") from None
+        if fault := next(_not_finite(value, ""), None):
+            raise ValueError(f"{fault[0]} is {fault[1]}, which JSON cannot say") from None
         raise
     return text.encode("utf-8", "surrogatepass")
 
 
-def part_of(named: str) -> dict[str, Any]:
+def part_of(selection: str) -> dict[str, Any]:
     """What a report asks for: a batch, or a part of it, as `batch_…:metadata.KEY=VALUE` or
     `batch_…:model=NAME`. Raises ValueError for another part."""
-    batch, _, part = named.partition(":")
+    batch, _, part = selection.partition(":")
     key, sign, value = part.partition("=")
-    own = key.removeprefix("metadata.")
+    metadata_key = key.removeprefix("metadata.")
     if not part:
         return {"batch": batch}
     if sign and key == "model":
         return {"batch": batch, "of_model": value}
-    if sign and own and own != key:
-        return {"batch": batch, "of_metadata": {own: value}}
-    raise ValueError(f"{named!r} names no part: write :metadata.KEY=VALUE or :model=NAME")
+    if sign and metadata_key and metadata_key != key:
+        return {"batch": batch, "of_metadata": {metadata_key: value}}
+    raise ValueError(f"{selection!r} names no part: write :metadata.KEY=VALUE or :model=NAME")
 
 
-def _not_finite(value: Any, place: str) -> Iterator[tuple[str, float]]:
+def _not_finite(value: Any, path: str) -> Iterator[tuple[str, float]]:
     """(field, value), as in ("options[1].share", nan)."""
     if isinstance(value, float) and not math.isfinite(value):
-        yield place or "the value", value
+        yield path or "the value", value
     elif isinstance(value, list | tuple):
-        for number, one in enumerate(value):
-            yield from _not_finite(one, f"{place}[{number}]")
+        for number, item in enumerate(value):
+            yield from _not_finite(item, f"{path}[{number}]")
     elif isinstance(value, Mapping):
-        for name, one in value.items():
-            yield from _not_finite(one, f"{place}.{name}" if place else str(name))
+        for name, item in value.items():
+            yield from _not_finite(item, f"{path}.{name}" if path else str(name))
     elif isinstance(value, BaseModel) or hasattr(value, "tolist"):
-        yield from _not_finite(_plain(value), place)
+        yield from _not_finite(_plain(value), path)
 
 
 def _plain(value: Any) -> Any:
@@ -80,7 +80,7 @@ def fields_of(request: BaseModel | Fields | None, more: Fields) -> dict[str, Any
     """One request out of a message or a dict, and fields by name; what is None is left out."""
     if isinstance(request, BaseModel):
         request = request.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return {**(request or {}), **{name: one for name, one in more.items() if one is not None}}
+    return {**(request or {}), **{name: value for name, value in more.items() if value is not None}}
 
 
 def new_key() -> str:

@@ -32,8 +32,8 @@ class TouchstoneError(Exception):
 class ConnectionFailed(TouchstoneError):
     """There was no answer. silent: the connection stood, but nothing came for too long."""
 
-    def __init__(self, said: str, *, silent: bool = False) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *, silent: bool = False) -> None:
+        super().__init__(message)
         self.silent = silent
 
 
@@ -58,8 +58,8 @@ class ApiError(TouchstoneError):
         self.detail = str(problem.get("detail", ""))
         self.errors = faults_of(problem)
         self.request_id = request_id
-        said = sentence_of(problem) or f"HTTP {status}"
-        super().__init__(said if request_id is None else f"{said} [{request_id}]")
+        message = sentence_of(problem) or f"HTTP {status}"
+        super().__init__(message if request_id is None else f"{message} [{request_id}]")
 
 
 class BadRequest(ApiError):
@@ -104,8 +104,8 @@ class JobFailed(TouchstoneError):
         self.slug = slug_of(problem)
         self.errors = faults_of(problem)
         self.job = job
-        said = sentence_of(problem) or "no reason was given"
-        super().__init__(said if job_id is None else f"{job_id} failed: {said}")
+        message = sentence_of(problem) or "no reason was given"
+        super().__init__(message if job_id is None else f"{job_id} failed: {message}")
 
 
 class JobCancelled(TouchstoneError):
@@ -170,7 +170,7 @@ def slug_of(problem: Mapping[str, Any]) -> str:
 def faults_of(problem: Mapping[str, Any]) -> tuple[Fault, ...]:
     """Every place that is wrong."""
     listed = problem.get("errors") or ()
-    return tuple(Fault(str(one.get("detail")), str(one.get("pointer"))) for one in listed)
+    return tuple(Fault(str(fault.get("detail")), str(fault.get("pointer"))) for fault in listed)
 
 
 def sentence_of(problem: Mapping[str, Any]) -> str:

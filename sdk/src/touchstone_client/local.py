@@ -42,10 +42,10 @@ class Local(Touchstone):
     def __init__(
         self, models_file: str | PathLike[str] | None = None, *, device: str | None = None
     ) -> None:
-        made = next(iter(entry_points(group=GROUP)), None)
-        if made is None:
+        entry = next(iter(entry_points(group=GROUP)), None)
+        if entry is None:
             raise TouchstoneError(MISSING)
-        engine: Engine = made.load()(models_file, device)
+        engine: Engine = entry.load()(models_file, device)
         self._use(InProcess(engine), 0.0, 0.0)
 
     def _score_rows(
@@ -69,12 +69,12 @@ class InProcess(Http):
         super().__init__(Access("http://in-process"))
         self._engine = engine
 
-    def send(self, asked: Request) -> Answer:
-        status, body = self._engine.answer(asked.method, asked.path, asked.body or b"")
+    def send(self, request: Request) -> Answer:
+        status, body = self._engine.answer(request.method, request.path, request.body or b"")
         return Answer(status, {}, body)
 
     @contextmanager
-    def open(self, asked: Request) -> Iterator[Stream]:
-        detail = f"{asked.path} is kept by a service only: use Touchstone()"
+    def open(self, request: Request) -> Iterator[Stream]:
+        detail = f"{request.path} is kept by a service only: use Touchstone()"
         raise TouchstoneError(detail)
         yield

@@ -51,10 +51,10 @@ def verify(
     body: as it came, before any parsing; headers: in any case; secret: `whsec_…`; tolerance:
     seconds by which the two clocks may differ. Raises InvalidSignature.
     """
-    given = {name.lower(): value for name, value in headers.items()}
+    by_name = {name.lower(): value for name, value in headers.items()}
     try:
         id, moment, signatures = (
-            given[f"webhook-{name}"] for name in ("id", "timestamp", "signature")
+            by_name[f"webhook-{name}"] for name in ("id", "timestamp", "signature")
         )
     except KeyError as error:
         raise InvalidSignature(f"the header {error.args[0]} is missing") from None
@@ -62,7 +62,7 @@ def verify(
     raw = body.encode() if isinstance(body, str) else body
     expected = sign(raw, id, moment, secret)
     listed = signatures.split(" ")
-    if not any(hmac.compare_digest(one.encode(), expected.encode()) for one in listed):
+    if not any(hmac.compare_digest(signature.encode(), expected.encode()) for signature in listed):
         raise InvalidSignature("no signature is one of this secret")
     try:
         event = OtherEvent.model_validate_json(raw)

@@ -48,10 +48,10 @@ class JobCounts(NamedTuple):
 
 def counts(connection: Connection, tenant: str) -> JobCounts:
     """Of this tenant's jobs."""
-    own = jobs.c.tenant == tenant
-    ended = _counts(connection, own, jobs.c.id > _oldest(), jobs.c.status.in_(FINAL))
-    found = _counts(connection, own, IS_OPEN)
-    return JobCounts(ended.by_state | found.by_state, found.lost)
+    of_tenant = jobs.c.tenant == tenant
+    ended = _counts(connection, of_tenant, jobs.c.id > _oldest(), jobs.c.status.in_(FINAL))
+    unfinished = _counts(connection, of_tenant, IS_OPEN)
+    return JobCounts(ended.by_state | unfinished.by_state, unfinished.lost)
 
 
 def oldest_seconds(connection: Connection) -> dict[str, float]:
@@ -76,10 +76,10 @@ def backlog(connection: Connection) -> dict[str, int]:
 
 def model_history(connection: Connection, tenant: str) -> ModelHistory:
     """Of this tenant's models. Looks into results: to be kept for some seconds."""
-    own = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
+    of_tenant = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
     newest = (  # first of all: no result is opened only to be sorted
         select(jobs.c.id)
-        .where(*own, jobs.c.status == "succeeded")
+        .where(*of_tenant, jobs.c.status == "succeeded")
         .order_by(jobs.c.id.desc())
         .limit(LOOKED_AT)
         .subquery()
@@ -89,11 +89,11 @@ def model_history(connection: Connection, tenant: str) -> ModelHistory:
         .join(newest, jobs.c.id == newest.c.id)
         .order_by(jobs.c.id.desc())
     )
-    found: dict[str, LastResponse] = {}
+    last: dict[str, LastResponse] = {}
     for job_id, at, models in rows:
         for model in models or ():
-            found.setdefault(model["name"], LastResponse(job_id, at))
-    return ModelHistory(found, _unavailable(connection, own))
+            last.setdefault(model["name"], LastResponse(job_id, at))
+    return ModelHistory(last, _unavailable(connection, of_tenant))
 
 
 def _counts(connection: Connection, *which: ColumnElement[bool]) -> JobCounts:
@@ -111,11 +111,13 @@ def _oldest() -> str:
     return first_id(datetime.now(UTC) - timedelta(days=1))
 
 
-def _unavailable(connection: Connection, own: tuple[Any, ...]) -> dict[tuple[str, str | None], int]:
-    named = jobs.c.request["model"].as_string()
+def _unavailable(
+    connection: Connection, of_tenant: tuple[Any, ...]
+) -> dict[tuple[str, str | None], int]:
+    model_name = jobs.c.request["model"].as_string()
     rows = connection.execute(
-        select(jobs.c.metric, named, func.count())
-        .where(*own, jobs.c.status == "failed", jobs.c.error["status"].as_integer() == 503)
-        .group_by(jobs.c.metric, named)
+        select(jobs.c.metric, model_name, func.count())
+        .where(*of_tenant, jobs.c.status == "failed", jobs.c.error["status"].as_integer() == 503)
+        .group_by(jobs.c.metric, model_name)
     )
     return {(metric, model): count for metric, model, count in rows}

@@ -21,7 +21,7 @@ class ExportedRow(NamedTuple):
 
 
 def exported(
-    connection: Connection, wanted: ResultFilter, after_line: int, limit: int
+    connection: Connection, selection: ResultFilter, after_line: int, limit: int
 ) -> list[ExportedRow]:
     """The next rows in the order of the file."""
     width = len(ResultRow._fields)
@@ -29,7 +29,7 @@ def exported(
         select(*(FACTS[name] for name in ResultRow._fields))
         .add_columns(jobs.c.request, jobs.c.result, jobs.c.error)
         .select_from(result_facts.outerjoin(jobs, jobs.c.id == FACTS.job_id))
-        .where(*filters(wanted), FACTS.line > after_line)
+        .where(*filters(selection), FACTS.line > after_line)
         .order_by(FACTS.line)
         .limit(limit)
     )
@@ -47,13 +47,13 @@ class RequestRow(NamedTuple):
 
 
 def requests_of(
-    connection: Connection, wanted: ResultFilter, after_line: int, limit: int
+    connection: Connection, selection: ResultFilter, after_line: int, limit: int
 ) -> list[RequestRow]:
     """The next rows whose job is there, in the order of the file; metadata is the line's own."""
     query = (
         select(FACTS.line, FACTS.custom_id, jobs.c.request, jobs.c.result, FACTS.metadata)
         .join(jobs, jobs.c.id == FACTS.job_id)
-        .where(*filters(wanted), FACTS.line > after_line)
+        .where(*filters(selection), FACTS.line > after_line)
         .order_by(FACTS.line)
         .limit(limit)
     )

@@ -66,11 +66,11 @@ def progress_by_queue(connection: Connection, ids: Sequence[str]) -> dict[str, R
         .where(ITEMS.queue_id == any_(literal(list(ids), ARRAY(String))))
         .group_by(ITEMS.queue_id)
     )
-    known = {
+    progress = {
         row.queue_id: ReviewProgress(row.done, row.skipped, row.left, row.seconds)
         for row in connection.execute(query)
     }
-    return {one: known.get(one) or ReviewProgress(0, 0, 0, None) for one in ids}
+    return {queue_id: progress.get(queue_id) or ReviewProgress(0, 0, 0, None) for queue_id in ids}
 
 
 def _counts(

@@ -98,71 +98,75 @@ class UnknownQueue(NotThere):
 
 
 def make(
-    connection: Connection, wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
+    connection: Connection, selection: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
 ) -> ReviewQueue:
     """A new queue over the results that the filter leaves, or the queue of a known key. values: the
     row's, `key` among them, and `most`: lines.
 
     Raises BadInput where no result is left, KeyReused for a key of another queue, QuotaExceeded.
     """
-    given = dict(values)
-    most, key = given.pop("most"), given.get("key")
+    fields = dict(values)
+    most, key = fields.pop("most"), fields.get("key")
     if key is not None:  # a second request at the same time waits here for the first
-        turn = func.hashtextextended(f"review-queue {wanted.tenant} {key}", 0)
+        turn = func.hashtextextended(f"review-queue {selection.tenant} {key}", 0)
         connection.execute(select(func.pg_advisory_xact_lock(turn)))
-        own = review_queues.c.tenant == wanted.tenant, review_queues.c.key == key
-        known = connection.execute(select(*SHOWN).where(*own)).one_or_none()
-        if known is not None:
-            asked = given | {"batch_id": wanted.batch_id}
-            if any(getattr(known, name) != one for name, one in asked.items() if name != "key"):
+        has_key = review_queues.c.tenant == selection.tenant, review_queues.c.key == key
+        existing = connection.execute(select(*SHOWN).where(*has_key)).one_or_none()
+        if existing is not None:
+            expected = fields | {"batch_id": selection.batch_id}
+            if any(
+                getattr(existing, name) != value
+                for name, value in expected.items()
+                if name != "key"
+            ):
                 raise KeyReused("the first request with this key had another body", pointer="")
-            return ReviewQueue(**known._asdict())
+            return ReviewQueue(**existing._asdict())
     opened = select(func.count()).where(
-        review_queues.c.tenant == wanted.tenant, review_queues.c.closed_at.is_(None)
+        review_queues.c.tenant == selection.tenant, review_queues.c.closed_at.is_(None)
     )
     if connection.execute(opened).scalar_one() >= MOST_OPEN:
         detail = f"{MOST_OPEN} review queues are open; close one first"
         raise QuotaExceeded(detail, policy=POLICY, retry_after=None)
     queue_id = new_id()
-    chosen = connection.execute(_select_lines(wanted, order, given, most)).all()
-    if not chosen:
+    lines = connection.execute(_select_lines(selection, order, fields, most)).all()
+    if not lines:
         raise BadInput("no result of the batch is left to judge", pointer="/query")
-    row = {**given, "id": queue_id, "tenant": wanted.tenant, "batch_id": wanted.batch_id}
-    connection.execute(insert(review_queues).values(**row, lines=len(chosen)))
+    row = {**fields, "id": queue_id, "tenant": selection.tenant, "batch_id": selection.batch_id}
+    connection.execute(insert(review_queues).values(**row, lines=len(lines)))
     connection.execute(
         insert(review_items),
         [
-            {"queue_id": queue_id, "position": position, "place": place, **one._asdict()}
-            for position, one in enumerate(chosen, 1)
-            for place in range(1, given["per_line"] + 1)
+            {"queue_id": queue_id, "position": position, "place": number, **line._asdict()}
+            for position, line in enumerate(lines, 1)
+            for number in range(1, fields["per_line"] + 1)
         ],
     )
-    return find(connection, queue_id, wanted.tenant)
+    return find(connection, queue_id, selection.tenant)
 
 
 def _select_lines(
-    wanted: ResultFilter, order: ResultOrder, values: Mapping[str, Any], most: int
+    selection: ResultFilter, order: ResultOrder, values: Mapping[str, Any], most: int
 ) -> Select[Any]:
     """(line, job_id) in the order of the queue; lines that share a job come once."""
-    facts = (*filters(wanted), FACTS.status == "succeeded", FACTS.job_id.is_not(None))
+    facts = (*filters(selection), FACTS.status == "succeeded", FACTS.job_id.is_not(None))
     first = select(func.min(FACTS.line)).where(*facts).group_by(FACTS.job_id).correlate(None)
     query = select(FACTS.line, FACTS.job_id).where(*facts, FACTS.line.in_(first))
     if values["order"] == "random":
         drawn = func.md5(func.concat(literal(str(values["seed"])), ":", FACTS.line))
         query = query.order_by(drawn, FACTS.line)
     elif values["order"] == "uncertain":
-        distance = func.abs(FACTS.score - _border(wanted))
+        distance = func.abs(FACTS.score - _border(selection))
         unscored, tested = FACTS.score.is_(None), FACTS.verdict != "not_tested"
         query = query.order_by(unscored, tested, distance, FACTS.line)
     else:
-        query = query.order_by(*(one.value for one in sort_columns(wanted, order)))
+        query = query.order_by(*(column.value for column in sort_columns(selection, order)))
     return query.limit(most)
 
 
-def _border(wanted: ResultFilter) -> ColumnElement[Any]:
+def _border(selection: ResultFilter) -> ColumnElement[Any]:
     """The score half-way between the means of what holds up and what has a problem; where
     one of these is missing, the median. Each metric's own border is no number: it asks chance."""
-    facts = filters(wanted.batch_filter)
+    facts = filters(selection.batch_filter)
     holding, failing = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)
         for verdict in ("holds_up", "problem_found")
@@ -221,15 +225,15 @@ def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewIte
         .cte("free")
         .prefix_with("MATERIALIZED", dialect="postgresql")  # looked for once
     )
-    taken = (
+    statement = (
         update(review_items)
         .where(ITEMS.queue_id == queue.id)
         .where(ITEMS.position == free.c.position, ITEMS.place == free.c.place)
         .values(who=reviewer, leased_until=func.now() + LEASE)
         .returning(*(ITEMS[name] for name in ReviewItem.__dataclass_fields__))
     )
-    found = connection.execute(taken).one_or_none()
-    return None if found is None else ReviewItem(**found._asdict())
+    row = connection.execute(statement).one_or_none()
+    return None if row is None else ReviewItem(**row._asdict())
 
 
 def is_free(reviewer: str) -> ColumnElement[bool]:
@@ -263,21 +267,21 @@ def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: st
     again = select(ITEMS.place).where(*mine, ITEMS.who == reviewer, ITEMS.done_at.is_not(None))
     if connection.execute(again).first() is not None:
         return True
-    place = (
+    query = (
         select(ITEMS.position, ITEMS.place)
         .where(*mine, ITEMS.done_at.is_(None), is_free(reviewer))
         .order_by(ITEMS.who.is_distinct_from(reviewer), ITEMS.place)
         .limit(1)
         .with_for_update()
     )
-    found = connection.execute(place).one_or_none()
-    if found is None:
+    item = connection.execute(query).one_or_none()
+    if item is None:
         if connection.execute(select(ITEMS.place).where(*mine)).first() is None:
             raise BadInput("the queue has no such line", pointer="/queue")
         return False
     connection.execute(
         update(review_items)
-        .where(*mine, ITEMS.place == found.place)
+        .where(*mine, ITEMS.place == item.place)
         .values(who=reviewer, leased_until=None, done_at=func.now())
     )
     return True

@@ -16,9 +16,9 @@ POLICY = "saved-views"
 
 def save_view(connection: Connection, tenant: str, kind: str, name: str, value: Any) -> None:
     """Under a known name in place of what was there. Raises QuotaExceeded."""
-    made = insert(saved_views).values(tenant=tenant, kind=kind, name=name, value=value)
+    statement = insert(saved_views).values(tenant=tenant, kind=kind, name=name, value=value)
     key = ["tenant", "kind", "name"]
-    connection.execute(made.on_conflict_do_update(index_elements=key, set_={"value": value}))
+    connection.execute(statement.on_conflict_do_update(index_elements=key, set_={"value": value}))
     count = select(func.count()).where(*_of(tenant, kind))
     if connection.execute(count).scalar_one() > MOST:
         raise QuotaExceeded(

@@ -167,16 +167,16 @@ def list_models(
     minus the other label), and `activation` says how outputs become probabilities; both are null if
     the model's files are not on this disk. `warnings` are in every report of the model.
     """
-    found = [card for card in _model_list(gateway) if id in (None, card["id"])]
-    return JSONResponse({"object": "list", "data": found})
+    cards = [card for card in _model_list(gateway) if id in (None, card["id"])]
+    return JSONResponse({"object": "list", "data": cards})
 
 
 def _model_list(gateway: State) -> list[dict[str, Any]]:
     states, servers = read_statuses(), server_records.read()
     loaded = {
-        name: one.placement.sha256
-        for name, one in states.items()
-        if one.state == "ready" and one.placement and one.placement.sha256
+        name: status.placement.sha256
+        for name, status in states.items()
+        if status.state == "ready" and status.placement and status.placement.sha256
     }
     return [
         {"id": card.name, "object": "model", "bytes": None, "memory": None}

@@ -61,16 +61,16 @@ class AsyncApi:
     async def close(self) -> None:
         await self._http.close()
 
-    async def ask(self, asked: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
+    async def ask(self, request: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
         """The good answer. again: whether a call whose answer was lost may be sent once more.
 
         Raises ApiError, ConnectionFailed.
         """
-        asked = replace(asked, seconds=max(asked.seconds, self._timeout))
+        request = replace(request, seconds=max(request.seconds, self._timeout))
         tries = Tries(patience)
         while True:
             try:
-                answer = await self._http.send(asked)
+                answer = await self._http.send(request)
             except ConnectionFailed:
                 pause = tries.pause(None) if again else None
                 if pause is None:
@@ -86,7 +86,7 @@ class AsyncApi:
 
     async def get(self, path: str, *, patience: float = 0.0, **params: Any) -> Answer:
         """params: those that are None are left out."""
-        sent = {name: str(one) for name, one in params.items() if one is not None}
+        sent = {name: str(value) for name, value in params.items() if value is not None}
         return await self.ask(Request("GET", path, params=sent), patience=patience)
 
     async def post(
@@ -98,15 +98,15 @@ class AsyncApi:
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         if seconds > 0:
             headers["Prefer"] = f"wait={seconds}"
-        asked = Request(
+        request = Request(
             "POST", path, encoded(body), headers=headers, seconds=seconds + SLACK_SECONDS
         )
-        return await self.ask(asked, patience=patience)
+        return await self.ask(request, patience=patience)
 
     @asynccontextmanager
-    async def open(self, asked: Request) -> AsyncIterator[AsyncStream]:
+    async def open(self, request: Request) -> AsyncIterator[AsyncStream]:
         """An answer that is read as it comes. Raises ApiError, ConnectionFailed."""
-        async with self._http.open(asked) as stream:
+        async with self._http.open(request) as stream:
             if not 200 <= stream.status < 300:
                 raise refusal(stream.status, stream.headers, await stream.read())
             yield stream
@@ -141,9 +141,9 @@ class AsyncApi:
         headers = {"Accept": "text/event-stream"}
         if parser.last_id is not None:
             headers["Last-Event-ID"] = parser.last_id
-        asked = Request("GET", path, headers=headers, seconds=_silence(deadline))
+        request = Request("GET", path, headers=headers, seconds=_silence(deadline))
         parser.begin()
-        async with self.open(asked) as stream:
+        async with self.open(request) as stream:
             parser.has_ended = stream.status == NO_CONTENT
             async for line in stream.lines():
                 event = parser.take(line)
@@ -174,31 +174,33 @@ class AsyncApi:
                 pass
         pause = POLL_SECONDS[0]
         while True:
-            found: dict[str, Any] = json.loads((await self.get(path, patience=self.patience)).body)
-            see(found)
-            if found["status"] in ends:
-                return found
+            document: dict[str, Any] = json.loads(
+                (await self.get(path, patience=self.patience)).body
+            )
+            see(document)
+            if document["status"] in ends:
+                return document
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
-                raise TimedOut(found["id"], seconds or 0.0)
+                raise TimedOut(document["id"], seconds or 0.0)
             await self._http.sleep(pause if left is None else min(pause, left))
             pause = min(2 * pause, POLL_SECONDS[1])
 
     async def jobs(self, ids: Sequence[str], *, wait: float = 0.0) -> list[Fields]:
         """These jobs, 100 at most, in any order. wait: seconds until all have ended. Raises
         NotFound where one no longer exists."""
-        query = urlencode([("expand", "result"), *(("id", one) for one in ids)])
+        query = urlencode([("expand", "result"), *(("id", id) for id in ids)])
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         headers = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
-        asked = Request(
+        request = Request(
             "GET", f"/v1/jobs?{query}", headers=headers, seconds=seconds + SLACK_SECONDS
         )
-        answer = await self.ask(asked, patience=self.patience)
+        answer = await self.ask(request, patience=self.patience)
         listed: list[Fields] = json.loads(answer.body)["data"]
-        missing = sorted(set(ids) - {str(one["id"]) for one in listed})
+        missing = sorted(set(ids) - {str(job["id"]) for job in listed})
         if missing:
-            told = {"title": "No such job", "detail": f"there is no job {missing[0]!r}"}
-            raise NotFound(404, told)
+            problem = {"title": "No such job", "detail": f"there is no job {missing[0]!r}"}
+            raise NotFound(404, problem)
         return listed
 
     async def ended_jobs(self, ids: list[str]) -> AsyncIterator[Fields]:

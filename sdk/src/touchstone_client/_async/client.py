@@ -61,9 +61,9 @@ class AsyncTouchstone:
         patience: float = 60.0,
         timeout: float = 60.0,
     ) -> None:
-        chosen = url or os.environ.get("TOUCHSTONE_URL") or HERE
+        address = url or os.environ.get("TOUCHSTONE_URL") or HERE
         key = api_key or os.environ.get("TOUCHSTONE_API_KEY") or None
-        self._use(AsyncHttp(Access(chosen.rstrip("/"), key)), patience, timeout)
+        self._use(AsyncHttp(Access(address.rstrip("/"), key)), patience, timeout)
 
     def _use(self, http: AsyncHttp, patience: float, timeout: float) -> None:
         self._api = AsyncApi(http, patience=patience, timeout=timeout)
@@ -94,8 +94,8 @@ class AsyncTouchstone:
 
     async def description(self) -> dict[str, Any]:
         """The service's own description, OpenAPI 3.1."""
-        found: dict[str, Any] = json.loads((await self._api.get("/openapi.json")).body)
-        return found
+        document: dict[str, Any] = json.loads((await self._api.get("/openapi.json")).body)
+        return document
 
     async def close(self) -> None:
         """Let its connections go."""
@@ -223,10 +223,10 @@ class AsyncTouchstone:
         begun = time.monotonic()
         sent = fields_of(request, fields)
         answer = await self._api.post(endpoint_of("explanations"), sent, wait=0.0)
-        found = json.loads(answer.body)
+        document = json.loads(answer.body)
         jobs = [
-            AsyncJob[Any](self._api, job_of(one), sent)
-            for one in (found["data"] if found["object"] == "list" else [found])
+            AsyncJob[Any](self._api, job_of(entry), sent)
+            for entry in (document["data"] if document["object"] == "list" else [document])
         ]
         left = None if wait is None else max(0.0, begun + wait - time.monotonic())
         return [await job.wait(left) for job in jobs]
@@ -355,9 +355,9 @@ class AsyncTouchstone:
         difference is `a` minus `b`. A part of a batch is named `batch_…:metadata.KEY=VALUE` or
         `batch_…:model=NAME`. by: what `slices` are made by, as `metadata.market`. Raises
         BadRequest where they cannot be compared, ValueError for a part that is named otherwise."""
-        first, other = (part_of(one if isinstance(one, str) else one.id) for one in (a, b))
+        first, other = (part_of(side if isinstance(side, str) else side.id) for side in (a, b))
         batch = await self.batches.get(first["batch"]) if isinstance(a, str) else a
         fields: Any = {**first, "against": other, **({"by": list(by)} if by else {})}
         report = await self.reports.make(batch.metric, timeout=timeout, **fields)
-        found: models.SystemComparison = report.comparison
-        return found
+        comparison: models.SystemComparison = report.comparison
+        return comparison

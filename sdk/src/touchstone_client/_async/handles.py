@@ -65,10 +65,10 @@ class AsyncJob(Generic[R]):
     @property
     def result(self) -> R | None:
         """None until the job has succeeded."""
-        found: R | None = self.data.result
-        if isinstance(found, Answered):
-            found._job, found._sent = self, self._sent  # noqa: SLF001 - a result knows its job
-        return found
+        result: R | None = self.data.result
+        if isinstance(result, Answered):
+            result._job, result._sent = self, self._sent  # noqa: SLF001 - a result knows its job
+        return result
 
     async def refresh(self) -> AsyncJob[R]:
         """Itself, as it is now."""
@@ -86,8 +86,8 @@ class AsyncJob(Generic[R]):
             raise JobCancelled(self.id)
         if self.result is None:
             problem = self.data.error
-            told = problem.model_dump(by_alias=True, exclude_none=True) if problem else {}
-            raise JobFailed(self.id, told, self.data)
+            fields = problem.model_dump(by_alias=True, exclude_none=True) if problem else {}
+            raise JobFailed(self.id, fields, self.data)
         return self.result
 
     async def cancel(self) -> AsyncJob[R]:
@@ -130,8 +130,8 @@ class AsyncBatch(BatchFields):
 
     def __repr__(self) -> str:
         counts = self.request_counts
-        answered = f"{counts.completed + counts.failed} of {counts.total} answered"
-        return f"<{self.metric} batch {self.id}: {self.status}, {answered}>"
+        done = f"{counts.completed + counts.failed} of {counts.total} answered"
+        return f"<{self.metric} batch {self.id}: {self.status}, {done}>"
 
     @property
     def is_final(self) -> bool:
@@ -141,7 +141,9 @@ class AsyncBatch(BatchFields):
     @property
     def faults(self) -> list[tuple[int, str]]:
         """(line, sentence) of why its file is not valid; line 0: the file as a whole."""
-        return [(one.line or 0, _said(one)) for one in (self.errors.data if self.errors else [])]
+        return [
+            (error.line or 0, _said(error)) for error in (self.errors.data if self.errors else [])
+        ]
 
     async def refresh(self) -> AsyncBatch:
         """Itself, as it is now."""
@@ -156,14 +158,14 @@ class AsyncBatch(BatchFields):
         """
         with progress_of(progress, self.request_counts.total or None) as shown:
 
-            def see(found: Fields) -> None:
-                counts = found.get("request_counts") or {}
+            def see(batch: Fields) -> None:
+                counts = batch.get("request_counts") or {}
                 shown.reach(
                     counts.get("completed", 0) + counts.get("failed", 0), counts.get("total")
                 )
 
-            found = await self._api.ended_batch(self.id, timeout, see)
-        self._taken(found)
+            document = await self._api.ended_batch(self.id, timeout, see)
+        self._taken(document)
         if self.status == "failed":
             raise BatchFailed(self.id, self.faults)
         return self
@@ -201,13 +203,13 @@ class AsyncBatch(BatchFields):
         CSV, TSV, Parquet, Arrow: a row a line, also of those without a result; JSON Lines: those
         with one, as the service wrote them."""
         form = form or target_form(target)
-        wanted = [self.output_file_id, *([] if form == "jsonl" else [self.error_file_id])]
-        with TemporaryFile() as held:
-            for file_id in filter(None, wanted):
+        file_ids = [self.output_file_id, *([] if form == "jsonl" else [self.error_file_id])]
+        with TemporaryFile() as lines:
+            for file_id in filter(None, file_ids):
                 async for raw in _lines(self._api, file_id):
-                    held.write(raw.rstrip(SPLIT) + SPLIT)
-            with created(target) as made:
-                return copied(held, made) if form == "jsonl" else as_table(held, made, form)
+                    lines.write(raw.rstrip(SPLIT) + SPLIT)
+            with created(target) as written:
+                return copied(lines, written) if form == "jsonl" else as_table(lines, written, form)
 
     async def report(self, timeout: float | None = None) -> Any:
         """The metric's report on it, as in `HatexscoreBatchReport`. Raises Conflict where there is
@@ -227,8 +229,8 @@ class AsyncBatch(BatchFields):
         """The report in this media type, once it is made."""
         await self.report(timeout)
         path, headers = f"/v1/batches/{self.id}/report", {"Accept": kind}
-        asked = Request("GET", path, params=params, headers=headers)
-        answer: Answer = await self._api.ask(asked)
+        request = Request("GET", path, params=params, headers=headers)
+        answer: Answer = await self._api.ask(request)
         return answer.body
 
     async def items_csv(self) -> str:
@@ -237,8 +239,8 @@ class AsyncBatch(BatchFields):
         answer: Answer = await self._api.ask(Request("GET", path, headers=headers))
         return answer.body.decode()
 
-    def _taken(self, found: Fields) -> AsyncBatch:
-        self.data = models.Batch.model_validate(found)
+    def _taken(self, fields: Fields) -> AsyncBatch:
+        self.data = models.Batch.model_validate(fields)
         return self
 
 

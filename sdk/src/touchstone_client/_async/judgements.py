@@ -68,9 +68,9 @@ class AsyncJudgements(AsyncResource):
     ) -> P:
         """Into a file; the target. format: jsonl, csv or label-studio."""
         headers = {"Accept": KINDS[format]}
-        chosen = fields_of(None, {"batch": batch, "queue": queue})
-        asked = Request("GET", "/v1/judgements", params=chosen, headers=headers)
-        async with self._api.open(asked) as stream:
+        filters = fields_of(None, {"batch": batch, "queue": queue})
+        request = Request("GET", "/v1/judgements", params=filters, headers=headers)
+        async with self._api.open(request) as stream:
             with created(target) as file:
                 async for piece in stream.pieces():
                     file.write(piece)
@@ -86,7 +86,7 @@ class AsyncJudgements(AsyncResource):
             with opened(lines) as stream:
                 body = stream.read()
         else:
-            body = b"".join(encoded(one) + b"\n" for one in lines)
+            body = b"".join(encoded(line) + b"\n" for line in lines)
         path = f"/v1/judgements?{urlencode({'source': source})}"
         headers = {"Content-Type": "application/jsonl"}
         return read(

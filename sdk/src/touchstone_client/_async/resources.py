@@ -47,8 +47,8 @@ class AsyncPages(Generic[T]):
         while True:
             answer = await self._api.get(self._path, limit=MOST_A_PAGE, after=after, **self._params)
             page = json.loads(answer.body)
-            for one in page["data"]:
-                yield self._entry(one)
+            for entry in page["data"]:
+                yield self._entry(entry)
             after = page.get("last_id")
             if not page.get("has_more") or after is None:
                 return
@@ -90,11 +90,11 @@ class AsyncJobs(AsyncResource):
 
     async def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[AsyncJob[Any]]:
         """Jobs in this order. wait: seconds until all have ended, 30 at most. Raises NotFound."""
-        found: dict[str, Fields] = {}
+        by_id: dict[str, Fields] = {}
         for start in range(0, len(ids), MOST_A_PAGE):
             some = list(dict.fromkeys(ids[start : start + MOST_A_PAGE]))
-            found |= {str(one["id"]): one for one in await self._api.jobs(some, wait=wait)}
-        return [AsyncJob(self._api, job_of(found[one])) for one in ids]
+            by_id |= {str(job["id"]): job for job in await self._api.jobs(some, wait=wait)}
+        return [AsyncJob(self._api, job_of(by_id[id])) for id in ids]
 
     async def create_many(
         self, metric: str, requests: Sequence[dict[str, Any]], *, key: str = ""
@@ -104,7 +104,7 @@ class AsyncJobs(AsyncResource):
         key: the `Idempotency-Key`, of your own where another process may send the same again.
         Raises BadRequest with a pointer (`/requests/17/…`) to everything that is wrong.
         """
-        body = {"metric": metric, "requests": [dict(one) for one in requests]}
+        body = {"metric": metric, "requests": [dict(request) for request in requests]}
         answer = await self._api.post("/v1/scores:batchCreate", body, key=key)
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]
 
@@ -116,8 +116,8 @@ class AsyncJobs(AsyncResource):
         def entry(value: Any) -> AsyncJob[Any]:
             return AsyncJob(self._api, job_of(value))
 
-        chosen = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
-        return self._pages("/v1/jobs", entry, **chosen)
+        filters = {"status": status, "metric": metric, "batch": batch, "expand": "result"}
+        return self._pages("/v1/jobs", entry, **filters)
 
     async def cancel(self, job_id: str) -> AsyncJob[Any]:
         """Raises Conflict where it has ended."""
@@ -148,14 +148,14 @@ class AsyncFiles(AsyncResource):
         if isinstance(file, str | PathLike):
             with opened(file) as stream:
                 return await self.upload(stream, name or name_of(file))
-        asked = Request(
+        request = Request(
             "POST",
             "/v1/files",
             headers={"Idempotency-Key": new_key()},
             file=(name or "lines.jsonl", file),
             seconds=UPLOAD_SECONDS,
         )
-        return read(models.StoredFile, await self._api.ask(asked, patience=self._api.patience))
+        return read(models.StoredFile, await self._api.ask(request, patience=self._api.patience))
 
     async def get(self, file_id: str) -> models.StoredFile:
         """Raises NotFound."""
@@ -258,7 +258,9 @@ class AsyncReports(AsyncResource):
     ) -> Any:
         """Return the metric's report, as in `models.HatexscoreBatchReport`, on `jobs` or on a
         `batch`, by ids. Raises as `Job.wait`."""
-        sent = {name: one for name, one in {"metric": metric, **fields}.items() if one is not None}
+        sent = {
+            name: value for name, value in {"metric": metric, **fields}.items() if value is not None
+        }
         answer = await self._api.post("/v1/reports", sent, wait=30)
         return await AsyncJob[Any](self._api, job_of(json.loads(answer.body))).wait(timeout)
 
@@ -272,9 +274,9 @@ class AsyncWebhooks(AsyncResource):
 
     async def get(self, endpoint_id: str) -> models.Endpoint:
         """Raises NotFound."""
-        async for one in self.list():
-            if one.id == endpoint_id:
-                return one
+        async for endpoint in self.list():
+            if endpoint.id == endpoint_id:
+                return endpoint
         raise not_found("webhook endpoint", endpoint_id)
 
     async def create(
@@ -319,13 +321,13 @@ class AsyncWebhooks(AsyncResource):
     async def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
         """Sends a delivery once more, or all failed ones; how many they are."""
         body = fields_of(None, {"delivery": delivery_id})
-        found = await self._once("POST", f"{_place(endpoint_id)}/replay", body)
-        return cast(int, found["replayed"])
+        answer = await self._once("POST", f"{_place(endpoint_id)}/replay", body)
+        return cast(int, answer["replayed"])
 
 
-def not_found(what: str, name: str) -> NotFound:
+def not_found(kind: str, name: str) -> NotFound:
     """As the service says it."""
-    return NotFound(404, {"title": f"No such {what}", "detail": f"there is no {what} {name!r}"})
+    return NotFound(404, {"title": f"No such {kind}", "detail": f"there is no {kind} {name!r}"})
 
 
 async def created_job(api: AsyncApi, metric: str, sent: Fields, wait: float) -> AsyncJob[Any]:

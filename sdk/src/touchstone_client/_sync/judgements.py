@@ -69,9 +69,9 @@ class Judgements(Resource):
     ) -> P:
         """Into a file; the target. format: jsonl, csv or label-studio."""
         headers = {"Accept": KINDS[format]}
-        chosen = fields_of(None, {"batch": batch, "queue": queue})
-        asked = Request("GET", "/v1/judgements", params=chosen, headers=headers)
-        with self._api.open(asked) as stream:
+        filters = fields_of(None, {"batch": batch, "queue": queue})
+        request = Request("GET", "/v1/judgements", params=filters, headers=headers)
+        with self._api.open(request) as stream:
             with created(target) as file:
                 for piece in stream.pieces():
                     file.write(piece)
@@ -87,7 +87,7 @@ class Judgements(Resource):
             with opened(lines) as stream:
                 body = stream.read()
         else:
-            body = b"".join(encoded(one) + b"\n" for one in lines)
+            body = b"".join(encoded(line) + b"\n" for line in lines)
         path = f"/v1/judgements?{urlencode({'source': source})}"
         headers = {"Content-Type": "application/jsonl"}
         return read(

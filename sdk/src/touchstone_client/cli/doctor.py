@@ -41,16 +41,18 @@ class Finding:
     cure: str = ""
 
 
-def doctor(ts: Touchstone, asked: Namespace, output: Output) -> int:
+def doctor(ts: Touchstone, options: Namespace, output: Output) -> int:
     """1 where there is a fault."""
-    found: list[Finding] = []
-    for one in examined(ts):
-        found.append(one)
+    findings: list[Finding] = []
+    for finding in examined(ts):
+        findings.append(finding)
         if not output.is_json:
-            cure = f" ({one.cure})" if one.cure and one.state != "ok" else ""
-            output.line(f"{output.coloured(one.state):8} {one.name}: {one.detail}{cure}")
-    output.document([vars(one) for one in found])
-    return REFUSED if any(one.state == "fault" for one in found) else DONE
+            cure = f" ({finding.cure})" if finding.cure and finding.state != "ok" else ""
+            output.line(
+                f"{output.coloured(finding.state):8} {finding.name}: {finding.detail}{cure}"
+            )
+    output.document([vars(finding) for finding in findings])
+    return REFUSED if any(finding.state == "fault" for finding in findings) else DONE
 
 
 def examined(ts: Touchstone) -> Iterator[Finding]:
@@ -92,10 +94,10 @@ def _encryption(url: str) -> Finding:
 
 
 def _clock(alive: Answer) -> Finding:
-    told = alive.headers.get("date")
-    if told is None:
+    date = alive.headers.get("date")
+    if date is None:
         return Finding("clock", "unknown", "the service does not say its time")
-    off = abs(parsedate_to_datetime(told).timestamp() - time.time())
+    off = abs(parsedate_to_datetime(date).timestamp() - time.time())
     if off <= CLOCK_SECONDS + 1:  # the header has whole seconds
         return Finding("clock", "ok", "the same here and there")
     cure = "set one of the clocks: webhooks are refused after 5 minutes"
@@ -131,10 +133,12 @@ def _workers(states: dict[str, str]) -> Iterator[Finding]:
 
 def _version(answer: Answer) -> Finding:
     theirs = answer.headers.get("x-touchstone-version", "unknown")
-    said = f"service {theirs}, client {CLIENT_VERSION}"
+    versions = f"service {theirs}, client {CLIENT_VERSION}"
     if theirs.split(".")[0] in ("unknown", CLIENT_VERSION.split(".")[0]):
-        return Finding("version", "ok", said)
-    return Finding("version", "fault", said, "install the client of the service's major version")
+        return Finding("version", "ok", versions)
+    return Finding(
+        "version", "fault", versions, "install the client of the service's major version"
+    )
 
 
 def _scopes(ts: Touchstone) -> Iterator[str]:
@@ -202,9 +206,9 @@ def _webhooks(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
         cure = "set TOUCHSTONE_WEBHOOK_KEYS where webhooks are wanted"
         yield Finding("webhook key", "unknown", str(error), cure)
         return
-    off = [one for one in ts.webhooks.list() if not one.enabled]
-    for one in off:
-        cure = f"`touchstone webhooks test {one.id}`, then `touchstone webhooks enable {one.id}`"
-        yield Finding(f"webhook {one.id}", "fault", one.disabled_reason or "disabled", cure)
+    off = [hook for hook in ts.webhooks.list() if not hook.enabled]
+    for hook in off:
+        cure = f"`touchstone webhooks test {hook.id}`, then `touchstone webhooks enable {hook.id}`"
+        yield Finding(f"webhook {hook.id}", "fault", hook.disabled_reason or "disabled", cure)
     if not off:
         yield Finding("webhooks", "ok", "every endpoint is enabled")

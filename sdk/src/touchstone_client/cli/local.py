@@ -19,21 +19,21 @@ ELSEWHERE = (
 )
 
 
-def convert(asked: Namespace, output: Output) -> int:
+def convert(options: Namespace, output: Output) -> int:
     """How many rows were written."""
     count = converted(
-        asked.source,
-        asked.target,
-        metric=asked.metric,
-        columns=from_words(asked.map, asked.value, asked.field, asked.keep),
-        how=Reading(delimiter=asked.delimiter, split=asked.split),
+        options.source,
+        options.target,
+        metric=options.metric,
+        columns=from_words(options.map, options.value, options.field, options.keep),
+        how=Reading(delimiter=options.delimiter, split=options.split),
     )
-    output.document({"rows": count, "file": asked.target})
-    output.say(f"{count} rows in {asked.target}")
+    output.document({"rows": count, "file": options.target})
+    output.say(f"{count} rows in {options.target}")
     return DONE
 
 
-def completion(asked: Namespace, output: Output) -> int:
+def completion(options: Namespace, output: Output) -> int:
     """shtab's, of the parser itself."""
     try:
         import shtab
@@ -41,13 +41,13 @@ def completion(asked: Namespace, output: Output) -> int:
         raise WrongUse("completion needs shtab: pip install 'path/to/sdk[cli]'") from None
     from touchstone_client.cli.parser import parser
 
-    script = shtab.complete(parser(), asked.shell)
-    output.document({"shell": asked.shell, "script": script})
+    script = shtab.complete(parser(), options.shell)
+    output.document({"shell": options.shell, "script": script})
     output.line(script)
     return DONE
 
 
 def service_command(name: str) -> Callable[[list[str]], int] | None:
     """The service's own command; None where its code is not installed."""
-    found = next(iter(entry_points(group=GROUP, name=name)), None)
-    return None if found is None else found.load()
+    entry = next(iter(entry_points(group=GROUP, name=name)), None)
+    return None if entry is None else entry.load()

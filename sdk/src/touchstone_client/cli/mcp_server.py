@@ -21,7 +21,7 @@ NEEDED = "the MCP server needs mcp: pip install 'path/to/sdk[mcp]'"
 PURPOSE = "Scores explanations of moderation decisions, with evidence and a chance baseline."
 
 
-def serve(ts: Touchstone, asked: Namespace, output: Output) -> int:
+def serve(ts: Touchstone, options: Namespace, output: Output) -> int:
     """Until stdin ends."""
     server(ts).run("stdio")
     return DONE
@@ -33,13 +33,13 @@ def server(ts: Touchstone) -> Any:
         from mcp.server import MCPServer
     except ImportError:
         raise WrongUse(NEEDED) from None
-    made = MCPServer("touchstone", instructions=PURPOSE)
+    result = MCPServer("touchstone", instructions=PURPOSE)
     tools = Tools(ts)
     for tool in (
         tools.list_metrics, tools.score_explanation, tools.get_result, tools.batch_report
     ):  # fmt: skip
-        made.add_tool(tool)
-    return made
+        result.add_tool(tool)
+    return result
 
 
 class Tools:
@@ -52,8 +52,8 @@ class Tools:
         """The metrics that the service has, each with its question and its required fields."""
         listed = described_metrics(self._ts.description())
         return {
-            name: {"question": one.question, "required": needed(one.schema)}
-            for name, one in listed.items()
+            name: {"question": metric.question, "required": needed(metric.schema)}
+            for name, metric in listed.items()
         }
 
     def score_explanation(self, metric: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -72,25 +72,27 @@ class Tools:
 
     def batch_report(self, batch_id: str) -> dict[str, Any]:
         """What the results of a batch that has ended say together."""
-        found = self._ts.batches.get(batch_id).report(60)
-        score = {name: getattr(found.score, name) for name in ("value", "low", "high", "of")}
-        counts = {"scored": found.scored, "undefined": found.undefined}
-        return {"text": str(found)[:MOST_TEXT], "metric": found.metric, "score": score, **counts}
+        report = self._ts.batches.get(batch_id).report(60)
+        score = {name: getattr(report.score, name) for name in ("value", "low", "high", "of")}
+        counts = {"scored": report.scored, "undefined": report.undefined}
+        return {"text": str(report)[:MOST_TEXT], "metric": report.metric, "score": score, **counts}
 
 
 def told(job: Any) -> dict[str, Any]:
     """A job in few words; no text of the request."""
     result = job.result
     if isinstance(result, models.ExplanationsResult):
-        found = result.elicitation
-        metrics = [" ".join(one) for one in _notebook.metrics_of(result)]
-        text = "; ".join([f"{found.outcome}: {found.decision or 'no decision'}", *metrics])
-        scores = {one.metric: one.score for one in result.scores}
+        elicitation = result.elicitation
+        metrics = [" ".join(cells) for cells in _notebook.metrics_of(result)]
+        text = "; ".join(
+            [f"{elicitation.outcome}: {elicitation.decision or 'no decision'}", *metrics]
+        )
+        scores = {score.metric: score.score for score in result.scores}
         return {"job": job.id, "status": job.status, "text": text[:MOST_TEXT], "scores": scores}
     if not isinstance(result, Result):
         problem = job.data.error
-        said = "" if problem is None else f"{problem.title}: {problem.detail}"
-        return {"job": job.id, "status": job.status, "text": said[:MOST_TEXT]}
+        detail = "" if problem is None else f"{problem.title}: {problem.detail}"
+        return {"job": job.id, "status": job.status, "text": detail[:MOST_TEXT]}
     return {
         "job": job.id,
         "status": job.status,

@@ -102,8 +102,8 @@ def aligned(
     head: Sequence[str], rows: Sequence[Sequence[Any]], width: int
 ) -> list[list[tuple[str, int, bool]]]:
     """(cell, blanks behind it, whether it is the last) of each row, the head first."""
-    cells = [[clean(shown(one)) for one in row] for row in (head, *rows)]
-    wide = [max(display_width(row[place]) for row in cells) for place in range(len(head))]
+    cells = [[clean(shown(value)) for value in row] for row in (head, *rows)]
+    wide = [max(display_width(row[column]) for row in cells) for column in range(len(head))]
     while sum(wide) + 2 * (len(wide) - 1) > width and max(wide[1:], default=0) > 8:
         wide[wide.index(max(wide[1:]), 1)] -= 1
     cut = [[shortened(cell, most) for cell, most in zip(row, wide, strict=True)] for row in cells]
@@ -124,12 +124,13 @@ def shown(value: Any) -> str:
 def clean(text: str) -> str:
     """Without control characters but the end of a line."""
     return "".join(
-        one if one == "\n" or unicodedata.category(one)[0] != "C" else "\ufffd" for one in text
+        character if character == "\n" or unicodedata.category(character)[0] != "C" else "\ufffd"
+        for character in text
     )
 
 
 def display_width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def shortened(text: str, most: int) -> str:
@@ -158,7 +159,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True)
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     return value

@@ -52,40 +52,40 @@ def runs(module: str, name: str) -> Run:
     """The command's function, imported when it runs."""
 
     def run(*arguments: object) -> int:
-        found: Run = getattr(importlib.import_module(f"touchstone_client.cli.{module}"), name)
-        return found(*arguments)
+        function: Run = getattr(importlib.import_module(f"touchstone_client.cli.{module}"), name)
+        return function(*arguments)
 
     return run
 
 
 def parser() -> Parser:
     """The command line."""
-    made = Parser(
+    result = Parser(
         prog="touchstone",
         description="Score explanations with a Touchstone service.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument(
+    result.add_argument(
         "--version", action="store_true", help="Print the versions of client and service."
     )
-    made.add_argument("--url", help="Address of the service, instead of TOUCHSTONE_URL.")
-    commands: Parsers = made.add_subparsers(dest="command", metavar="COMMAND")
+    result.add_argument("--url", help="Address of the service, instead of TOUCHSTONE_URL.")
+    commands: Parsers = result.add_subparsers(dest="command", metavar="COMMAND")
     for add in (_scoring, _objects, _reports, _webhooks, _files):
         add(commands)
     for name, says in OF_THE_SERVICE.items():
         commands.add_parser(name, help=says, add_help=False)
-    return made
+    return result
 
 
 def command(commands: Parsers, name: str, says: str, run: Run) -> Parser:
     """Add a command with the options that all have."""
-    made = commands.add_parser(name, help=says, description=says)
-    made.add_argument(
+    result = commands.add_parser(name, help=says, description=says)
+    result.add_argument(
         "--json", action="store_true", help="Print one JSON document instead of tables."
     )
-    made.set_defaults(run=run)
-    return made
+    result.set_defaults(run=run)
+    return result
 
 
 def _scoring(commands: Parsers) -> None:
@@ -196,14 +196,14 @@ def _objects(commands: Parsers) -> None:
 
 def group(commands: Parsers, name: str, says: str) -> Parsers:
     """Add a command that has actions."""
-    made = commands.add_parser(name, help=says, description=says)
-    return made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    result = commands.add_parser(name, help=says, description=says)
+    return result.add_subparsers(dest="action", required=True, metavar="ACTION")
 
 
 def _reports(commands: Parsers) -> None:
     says = "Sum up the results of a batch that has ended."
-    made = command(commands, "report", says, runs("reports", "report"))
-    add, instead = made.add_argument, made.add_mutually_exclusive_group().add_argument
+    report = command(commands, "report", says, runs("reports", "report"))
+    add, instead = report.add_argument, report.add_mutually_exclusive_group().add_argument
     add("batch", metavar="BATCH", help="Id of the batch.")
     add("--by", metavar="WHAT", help=f"Mean scores by {SPLITS}.")
     add(

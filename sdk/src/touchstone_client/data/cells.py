@@ -37,8 +37,8 @@ class Exact:
 
 def request_of(metric: str | None) -> type[BaseModel] | None:
     """The message of a metric's request; None of one that this version does not know."""
-    found = getattr(models, f"{(metric or '').capitalize()}Request", None)
-    return found if isinstance(found, type) and metric else None
+    message = getattr(models, f"{(metric or '').capitalize()}Request", None)
+    return message if isinstance(message, type) and metric else None
 
 
 @lru_cache(maxsize=32)
@@ -55,14 +55,14 @@ def field_types(metric: str | None) -> Mapping[str, Types]:
         return {}
     schema = request.model_json_schema()
     listed = schema["properties"].items()
-    return {name: frozenset(_types(one, schema.get("$defs", {}))) for name, one in listed}
+    return {name: frozenset(_types(property, schema.get("$defs", {}))) for name, property in listed}
 
 
-def _types(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[str]:
+def _types(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[str]:
     if "$ref" in schema:
-        yield from _types(known[schema["$ref"].rpartition("/")[2]], known)
-    for one in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        yield from _types(one, known)
+        yield from _types(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        yield from _types(part, definitions)
     if "type" in schema:
         yield schema["type"]
     for value in (*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())):
@@ -96,17 +96,17 @@ def value_of(cell: Any, types: Types) -> Any:
     """What a cell means in a field of these types; one that is no text is taken as it is."""
     if isinstance(cell, Exact):
         return cell.value
-    others = types - {"string", "null"}
-    if not isinstance(cell, str) or not others:
+    other_types = types - {"string", "null"}
+    if not isinstance(cell, str) or not other_types:
         return cell
     try:
         value = json.loads(cell, parse_constant=_refused)
     except (ValueError, RecursionError):
-        is_word = "boolean" in others and cell.lower() in ("true", "false")
+        is_word = "boolean" in other_types and cell.lower() in ("true", "false")
         return cell.lower() == "true" if is_word else cell
-    if "string" not in types or type_of(value) in others:
+    if "string" not in types or type_of(value) in other_types:
         return value
-    return value if type_of(value) == "integer" and "number" in others else cell
+    return value if type_of(value) == "integer" and "number" in other_types else cell
 
 
 def _refused(constant: str) -> Any:
@@ -120,8 +120,8 @@ def cell_of(value: Any, field: str) -> str | None:
     cell = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if not cell or not is_utf8(cell):
         return None
-    meant = canonical(value)
-    is_exact = all(canonical(value_of(cell, types)) == meant for types in readings(field))
+    expected = canonical(value)
+    is_exact = all(canonical(value_of(cell, types)) == expected for types in readings(field))
     return cell if is_exact else None
 
 
@@ -144,7 +144,7 @@ def holds_nul(value: Any) -> bool:
     if isinstance(value, str):
         return "\0" in value
     if isinstance(value, dict):
-        return any(holds_nul(one) for pair in value.items() for one in pair)
+        return any(holds_nul(item) for pair in value.items() for item in pair)
     return isinstance(value, list) and any(map(holds_nul, value))
 
 

@@ -39,11 +39,11 @@ class Conversion:
     def records(self) -> Iterator[tuple[int, Record]]:
         """(number, record), from the first each time. Raises ValueError."""
         with table_of(self.source, self.how) as table:
-            taken = self._taker(table)
+            take = self._taker(table)
             for number, row in table.rows:
                 if holds_nul(row):
                     raise ValueError(f"line {number} holds U+0000, which no text may")
-                yield number, taken(row, number)
+                yield number, take(row, number)
 
     def _taker(self, table: Table) -> Callable[[Mapping[str, Any], int], Record]:
         if table.names is None and self.columns is None:
@@ -93,34 +93,34 @@ def convert(
     metric, columns: of a table that is not ours; columns as in `score_many`. form: of the target.
     Raises ValueError with the line of what is wrong, OSError.
     """
-    asked = Conversion(source, metric, columns, how)
-    made = form or target_form(target)
-    if asked.holds_answers():
-        if made == "jsonl":
+    conversion = Conversion(source, metric, columns, how)
+    target_format = form or target_form(target)
+    if conversion.holds_answers():
+        if target_format == "jsonl":
             raise ValueError("answers are JSON Lines already")
         with created(target) as stream:
-            return write_answers(asked.raw_lines, stream, made)
-    if asked.holds_answer_table():
-        return _rewrite_answers(asked, target, made)
+            return write_answers(conversion.raw_lines, stream, target_format)
+    if conversion.holds_answer_table():
+        return _rewrite_answers(conversion, target, target_format)
     with created(target) as stream:
-        if made == "jsonl":
+        if target_format == "jsonl":
             count = 0
-            for _, record in asked.records():
+            for _, record in conversion.records():
                 stream.write(json_line(line_of_record(record)))
                 count += 1
             return count
-        return _write_table(asked, stream, made)
+        return _write_table(conversion, stream, target_format)
 
 
-def _rewrite_answers(asked: Conversion, target: Place, form: Form) -> int:
+def _rewrite_answers(conversion: Conversion, target: Place, form: Form) -> int:
     """Cells as they are, without the whole result."""
     if form not in ("csv", "tsv"):
         raise ValueError(
             f"a table of answers becomes CSV or TSV; into {form} they go from the service: "
             "`touchstone get BATCH --output FILE`"
         )
-    with table_of(asked.source, asked.how) as table, created(target) as stream:
-        columns: dict[str, Kind] = {one: "text" for one in table.names or () if one != RESULT}
+    with table_of(conversion.source, conversion.how) as table, created(target) as stream:
+        columns: dict[str, Kind] = {name: "text" for name in table.names or () if name != RESULT}
         count = 0
         with table_writer(stream, form, columns) as put:
             for _, row in table.rows:
@@ -129,9 +129,9 @@ def _rewrite_answers(asked: Conversion, target: Place, form: Form) -> int:
         return count
 
 
-def _write_table(asked: Conversion, stream: Any, form: Form) -> int:
+def _write_table(conversion: Conversion, stream: Any, form: Form) -> int:
     names: dict[str, None] = {}
-    for number, record in asked.records():
+    for number, record in conversion.records():
         if REST in record:
             raise ValueError(f"line {number} has a field {REST}, which is a column of ours")
         names |= dict.fromkeys(record)
@@ -140,7 +140,7 @@ def _write_table(asked: Conversion, stream: Any, form: Form) -> int:
     columns[REST] = "text"
     count = 0
     with table_writer(stream, form, columns, cell=reversible) as put:
-        for _, record in asked.records():
+        for _, record in conversion.records():
             put(row_of_record(record, columns, is_csv))
             count += 1
     return count

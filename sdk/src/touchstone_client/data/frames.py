@@ -60,8 +60,8 @@ class PolarsFrame:
 
     def extended(self, columns: Mapping[str, list[Any]]) -> Any:
         series = sys.modules["polars"].Series
-        made = [series(name, one_kind(values)) for name, values in columns.items()]
-        return self._frame.with_columns(made)
+        new = [series(name, one_kind(values)) for name, values in columns.items()]
+        return self._frame.with_columns(new)
 
 
 class HuggingFaceDataset:
@@ -80,11 +80,11 @@ class HuggingFaceDataset:
 
     def extended(self, columns: Mapping[str, list[Any]]) -> Any:
         module = sys.modules["datasets"]
-        kept = {name: one_kind(values) for name, values in columns.items()}
+        uniform = {name: one_kind(values) for name, values in columns.items()}
         features = module.Features(
-            {name: module.Value(_feature(name, values)) for name, values in kept.items()}
+            {name: module.Value(_feature(name, values)) for name, values in uniform.items()}
         )
-        ours = module.Dataset.from_dict(kept, features=features)
+        ours = module.Dataset.from_dict(uniform, features=features)
         return module.concatenate_datasets([self._dataset, ours], axis=1)
 
 
@@ -98,24 +98,24 @@ KINDS = (
 def frame_of(data: object) -> Frame | None:
     """As one of the kinds above; None: it is an iterable of requests."""
     for module, name, kind in KINDS:
-        found = getattr(sys.modules.get(module), name, None)
-        if found is not None and isinstance(data, found):
+        type_of_frame = getattr(sys.modules.get(module), name, None)
+        if type_of_frame is not None and isinstance(data, type_of_frame):
             return kind(data)
     return None
 
 
 def one_kind(values: list[Any]) -> list[Any]:
     """The values, as floats where all are numbers, as text where they are of several kinds."""
-    found = {type(one) for one in values if one is not None}
-    if found <= {bool} or found <= {str}:
+    types = {type(value) for value in values if value is not None}
+    if types <= {bool} or types <= {str}:
         return values
-    if found <= {int, float}:
-        return [None if one is None else float(one) for one in values]
-    return [None if one is None else str(one) for one in values]
+    if types <= {int, float}:
+        return [None if value is None else float(value) for value in values]
+    return [None if value is None else str(value) for value in values]
 
 
 def _feature(name: str, values: list[Any]) -> str:
-    first = next((one for one in values if one is not None), None)
+    first = next((value for value in values if value is not None), None)
     if isinstance(first, bool):
         return "bool"
     is_number = isinstance(first, float) or (first is None and name.endswith("score"))

@@ -53,11 +53,11 @@ class Reading:
 
     def leave_out(self, number: int, error: Exception) -> None:
         """Note the line, or raise ValueError with its number."""
-        said = str(error).removeprefix(f"line {number} is ")
+        message = str(error).removeprefix(f"line {number} is ")
         if self.refused is None:
-            own = str(error).startswith(f"line {number} ")
-            raise ValueError(str(error) if own else f"line {number}: {error}") from None
-        self.refused[number] = said
+            has_number = str(error).startswith(f"line {number} ")
+            raise ValueError(str(error) if has_number else f"line {number}: {error}") from None
+        self.refused[number] = message
 
 
 @dataclass(frozen=True)
@@ -78,15 +78,15 @@ AS_NAMED = Reading()
 
 
 @contextmanager
-def table_of(place: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
+def table_of(location: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
     """Raises ValueError with the line of what is wrong, OSError."""
-    if not isinstance(place, str | PathLike):
-        yield _table(place, how.form or "jsonl", how)
-    elif is_folder(place):
-        yield _folder(place, how)
+    if not isinstance(location, str | PathLike):
+        yield _table(location, how.form or "jsonl", how)
+    elif is_folder(location):
+        yield _folder(location, how)
     else:
-        with opened(place) as stream:
-            yield _table(stream, how.form or form_of(place), how)
+        with opened(location) as stream:
+            yield _table(stream, how.form or form_of(location), how)
 
 
 def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
@@ -95,11 +95,15 @@ def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
     if form in ("csv", "tsv"):
         usual = "\t" if form == "tsv" else ","
         texts = _texts(stream)
-        said, delimiter, before = next(texts, ""), how.delimiter, 0
-        if said.startswith(SEPARATOR):
-            said, delimiter, before = next(texts, ""), said.removeprefix(SEPARATOR)[:1], 1
-        _require_delimiter(said, None if delimiter else usual)
-        return _separated(chain([said], texts), delimiter or usual, before)
+        first_line, delimiter, before = next(texts, ""), how.delimiter, 0
+        if first_line.startswith(SEPARATOR):
+            first_line, delimiter, before = (
+                next(texts, ""),
+                first_line.removeprefix(SEPARATOR)[:1],
+                1,
+            )
+        _require_delimiter(first_line, None if delimiter else usual)
+        return _separated(chain([first_line], texts), delimiter or usual, before)
     return _arrow([stream], form)
 
 
@@ -112,22 +116,22 @@ def json_lines(
         if not text.strip():
             continue
         try:
-            found = object_of(text, number)
+            parsed = object_of(text, number)
         except ValueError as error:
             how.leave_out(number, error)
         else:
-            yield number, found
+            yield number, parsed
 
 
 def object_of(raw: bytes, number: int) -> dict[str, Any]:
     """Raises ValueError with the line."""
     try:
-        found = json.loads(raw, parse_constant=_refused)
+        parsed = json.loads(raw, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"line {number} is not JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise ValueError(f"line {number} is not a JSON object")
-    return found
+    return parsed
 
 
 def _refused(constant: str) -> Any:
@@ -139,7 +143,9 @@ def _require_delimiter(first: str, usual: str | None) -> None:
     the line has only another delimiter."""
     if not first:
         raise ValueError("the file is empty")
-    other = next((one for one in OTHERS if one != usual and one in first), None)
+    other = next(
+        (delimiter for delimiter in OTHERS if delimiter != usual and delimiter in first), None
+    )
     if usual is not None and usual not in first and other is not None:
         raise ValueError(f"its columns seem to stand between {other!r}: say --delimiter {other!r}")
 
@@ -204,7 +210,7 @@ def _completed(row: dict[str, Any], line: int) -> dict[str, Any]:
     rest = row.pop(REST, None)
     if not rest:
         return row
-    return {**row, **{name: Exact(one) for name, one in object_of(rest.encode(), line).items()}}
+    return {**row, **{name: Exact(value) for name, value in object_of(rest.encode(), line).items()}}
 
 
 def _arrow(streams: Sequence[BinaryIO], form: Form) -> Table:
@@ -215,15 +221,17 @@ def _arrow(streams: Sequence[BinaryIO], form: Form) -> Table:
     except ImportError:
         raise ValueError(NEEDED) from None
     if form == "parquet":
-        found: list[Any] = [parquet.ParquetFile(one) for one in streams]
+        files: list[Any] = [parquet.ParquetFile(stream) for stream in streams]
         batches = (
-            batch for one in found for batch in one.iter_batches(ROWS_AT_ONCE, use_threads=False)
+            batch
+            for stream in files
+            for batch in stream.iter_batches(ROWS_AT_ONCE, use_threads=False)
         )
-        names = found[0].schema_arrow.names
+        names = files[0].schema_arrow.names
     else:
-        found = [_ipc(ipc, one) for one in streams]
-        batches = (batch for one in found for batch in _ipc_batches(one))
-        names = found[0].schema.names
+        files = [_ipc(ipc, stream) for stream in streams]
+        batches = (batch for stream in files for batch in _ipc_batches(stream))
+        names = files[0].schema.names
     return Table(names, _arrow_rows(batches, names))
 
 
@@ -254,7 +262,7 @@ def _arrow_rows(batches: Iterator[Any], names: Sequence[str]) -> Iterator[tuple[
 
 def _folder(folder: Place, how: Reading) -> Table:
     """One split of a folder: what `datasets` saved, or files whose names say their split."""
-    files = [one for one in files_in(folder) if not one.startswith((".", "_"))]
+    files = [file for file in files_in(folder) if not file.startswith((".", "_"))]
     splits = _saved_splits(folder, files) or _named_splits(files)
     if not splits:
         raise ValueError(f"{folder} holds no Parquet, Arrow, CSV or JSON Lines")
@@ -263,55 +271,55 @@ def _folder(folder: Place, how: Reading) -> Table:
     name = how.split or next(iter(splits))
     if name not in splits:
         raise ValueError(f"{folder} has no split {name!r}, but {', '.join(splits)}")
-    places = [inside(folder, one) for one in splits[name]]
-    return _joined(places, how)
+    locations = [inside(folder, file) for file in splits[name]]
+    return _joined(locations, how)
 
 
 def _saved_splits(folder: Place, files: Sequence[str]) -> dict[str, list[str]]:
     """Of `Dataset.save_to_disk` and `DatasetDict.save_to_disk`: its state names its files."""
     splits: dict[str, list[str]] = {}
-    for state in (one for one in files if one.rpartition("/")[2] == "state.json"):
+    for state in (file for file in files if file.rpartition("/")[2] == "state.json"):
         base = state.removesuffix("state.json")
         if f"{base}dataset_info.json" not in files:
             continue
         with opened(inside(folder, state)) as stream:
             listed = json.load(stream)["_data_files"]
         name = base.rstrip("/").rpartition("/")[2] or "train"
-        splits[name] = [base + one["filename"] for one in listed]
+        splits[name] = [base + file["filename"] for file in listed]
     return splits
 
 
 def _named_splits(files: Sequence[str]) -> dict[str, list[str]]:
     splits: dict[str, list[str]] = {}
-    for one in files:
-        found = SPLIT.match(one)
-        if found and one.lower().endswith((".parquet", ".arrow", ".jsonl", ".csv")):
-            splits.setdefault(found[1], []).append(one)
+    for file in files:
+        match = SPLIT.match(file)
+        if match and file.lower().endswith((".parquet", ".arrow", ".jsonl", ".csv")):
+            splits.setdefault(match[1], []).append(file)
     return splits
 
 
-def _joined(places: Sequence[str], how: Reading) -> Table:
-    form = form_of(places[0])
-    if any(form_of(one) != form for one in places):
-        raise ValueError(f"{places[0]} and the files beside it are of different forms")
-    names = _names(places[0], how)
-    return Table(names, _all_rows(places, names, how))
+def _joined(locations: Sequence[str], how: Reading) -> Table:
+    form = form_of(locations[0])
+    if any(form_of(location) != form for location in locations):
+        raise ValueError(f"{locations[0]} and the files beside it are of different forms")
+    names = _names(locations[0], how)
+    return Table(names, _all_rows(locations, names, how))
 
 
-def _names(place: str, how: Reading) -> Sequence[str] | None:
-    with opened(place) as stream:
-        return _table(stream, form_of(place), how).names
+def _names(location: str, how: Reading) -> Sequence[str] | None:
+    with opened(location) as stream:
+        return _table(stream, form_of(location), how).names
 
 
 def _all_rows(
-    places: Sequence[str], names: Sequence[str] | None, how: Reading
+    locations: Sequence[str], names: Sequence[str] | None, how: Reading
 ) -> Iterator[tuple[int, Row]]:
     count = 0
-    for place in places:
-        with opened(place) as stream:
-            table = _table(stream, form_of(place), how)
+    for location in locations:
+        with opened(location) as stream:
+            table = _table(stream, form_of(location), how)
             if table.names != names:
-                raise ValueError(f"{place} has other columns than {places[0]}")
+                raise ValueError(f"{location} has other columns than {locations[0]}")
             for _, row in table.rows:
                 count += 1
                 yield count, row

@@ -40,11 +40,11 @@ def columns_of(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
     """Return the checks of a result in one cell, as `items.csv` has them."""
-    said = []
+    cells = []
     for check in checks:
         why = f" ({check['reason']})" if check.get("reason") else ""
-        said.append(f"{check['name']}: {check['outcome']}{why}")
-    return "; ".join(said)
+        cells.append(f"{check['name']}: {check['outcome']}{why}")
+    return "; ".join(cells)
 
 
 def _elicited(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -54,11 +54,11 @@ def _elicited(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         return
     for name in ELICITED:
         yield f"elicitation.{name}", elicitation.get(name)
-    for one in result.get("scores") or ():
-        yield f"scores.{one['metric']}.score", one.get("score")
-        yield f"scores.{one['metric']}.verdict", one.get("verdict")
-    for one in result.get("unscored") or ():
-        yield f"unscored.{one['metric']}", one.get("code")
+    for score in result.get("scores") or ():
+        yield f"scores.{score['metric']}.score", score.get("score")
+        yield f"scores.{score['metric']}.verdict", score.get("verdict")
+    for score in result.get("unscored") or ():
+        yield f"unscored.{score['metric']}", score.get("code")
 
 
 def _scalars(parts: Mapping[str, Any], beginning: str) -> Iterator[tuple[str, Any]]:
@@ -106,15 +106,15 @@ class Summary:
             ("variant", rests_on.get("variant")),
             *(("model", {n: m.get(n) for n in ("name", "sha256")}) for m in _models(rests_on)),
         ):
-            known = self._notes.setdefault(name, [])
-            if value is not None and value not in known:
-                known.append(value)
+            values = self._notes.setdefault(name, [])
+            if value is not None and value not in values:
+                values.append(value)
 
     def columns(self, form: Form) -> dict[str, Kind]:
         """In their order, each with the kind of its values."""
-        others = sorted(name for name in self._kinds if name.startswith(METADATA))
+        metadata = sorted(name for name in self._kinds if name.startswith(METADATA))
         parts = [name for name in self._kinds if name.startswith(OF_PARTS)]
-        listed = [*FIRST, *parts, *LAST, *others, *([RESULT] if form in ARROW else [])]
+        listed = [*FIRST, *parts, *LAST, *metadata, *([RESULT] if form in ARROW else [])]
         return {name: _widest(self._kinds.get(name, set())) for name in listed} | {
             "score": "number"
         }
@@ -122,11 +122,11 @@ class Summary:
     def notes(self) -> dict[str, str]:
         """Metric, variant and models with their SHA-256; JSON where there are several."""
         return {
-            f"touchstone.{name}": one[0]
-            if len(one) == 1 and isinstance(one[0], str)
-            else json.dumps(one[0] if len(one) == 1 else one)
-            for name, one in self._notes.items()
-            if one
+            f"touchstone.{name}": values[0]
+            if len(values) == 1 and isinstance(values[0], str)
+            else json.dumps(values[0] if len(values) == 1 else values)
+            for name, values in self._notes.items()
+            if values
         }
 
 

@@ -77,8 +77,8 @@ def _arrow(
         "boolean": pyarrow.bool_(),
     }  # fmt: skip
     schema = pyarrow.schema([(name, kinds[kind]) for name, kind in columns.items()], dict(notes))
-    made = parquet.ParquetWriter if form == "parquet" else ipc.new_file
-    with made(stream, schema) as writer:
+    open_writer = parquet.ParquetWriter if form == "parquet" else ipc.new_file
+    with open_writer(stream, schema) as writer:
         rows: list[Mapping[str, Any]] = []
 
         def flush() -> None:
