@@ -17,15 +17,15 @@ from shared.statistics.placements import (
     Runs,
 )
 
-PERMUTED = 20_000  # so many or fewer placements: a permutation of all ranks is drawn
+PERMUTED = 20_000  # up to this many placements a permutation of all ranks is drawn
 BLOCK = 64  # rankings drawn at a time; part of the definition of the draws
 
 
 def placed(space: Placements, random: np.random.Generator, first: int) -> Iterator[Places]:
-    """All placements in uniform order, each once; a longer draw only adds.
+    """Yield all placements once, in uniform order; a longer draw starts with the shorter one.
 
-    first: where there are no more than so many besides one, they come by rank. Where there are too
-    many runs to rank, runs and gaps are shuffled instead, without end.
+    first: if there are at most this many besides the observed one, they come by rank. If there are
+    too many runs to rank, runs and gaps are shuffled without end.
     """
     parts = space.parts if isinstance(space, Product) else (space,)
     runs = [part for part in parts if isinstance(part, Runs)]
@@ -39,12 +39,12 @@ def placed(space: Placements, random: np.random.Generator, first: int) -> Iterat
 def others(
     space: Placements, observed: Places, random: np.random.Generator, first: int
 ) -> Iterator[Places]:
-    """As `placed`, without the observed one."""
+    """Yield as `placed`, without the observed placement."""
     return (places for places in placed(space, random, first) if places != observed)
 
 
 def _shuffled(space: Placements, random: np.random.Generator) -> Places:
-    """A uniform one."""
+    """Return a uniform placement."""
     if isinstance(space, Product):
         pairs = zip(space.parts, space.members, strict=True)
         return tuple(sorted(members[p] for part, members in pairs for p in _shuffled(part, random)))
@@ -56,8 +56,9 @@ def _shuffled(space: Placements, random: np.random.Generator) -> Places:
 
 
 def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[int]:
-    """All ranks below `count`, each once, in uniform order; ascending where there are no more than
-    `first` besides one."""
+    """Yield all ranks below `count` once, in uniform order; ascending for at most `first` + 1
+    ranks.
+    """
     if count - 1 <= first:
         yield from range(count)
     elif count <= PERMUTED:
@@ -67,7 +68,9 @@ def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[in
 
 
 def distinct_below(count: int, random: np.random.Generator) -> Iterator[int]:
-    """Uniform integers below `count`, of any size, each once: without end unless all are drawn."""
+    """Yield distinct uniform integers below `count`, which may have any size, until all are
+    drawn.
+    """
     bits = (count - 1).bit_length()
     width = (bits + 7) // 8
     drawn: set[int] = set()
@@ -78,14 +81,14 @@ def distinct_below(count: int, random: np.random.Generator) -> Iterator[int]:
             yield number
 
 
-Choice = Callable[[Sequence[int]], Places]  # a ranking → the subset of it, ascending
+Choice = Callable[[Sequence[int]], Places]  # a ranking → its subset, ascending
 
 
 class Rankings:
-    """Uniform rankings of one text's units: the subset at each size is a ranking's first units.
+    """Uniform rankings of a text's units: the subset of each size is the first units of a ranking.
 
-    One stream a text, not one a size: the random subsets of two sizes are nested, so that all
-    budgets of one explanation meet the same random explanations.
+    All sizes share one stream, so that their random subsets are nested. All budgets of an
+    explanation are then compared with the same random explanations.
     """
 
     def __init__(self, random: np.random.Generator, units: int) -> None:
@@ -94,7 +97,7 @@ class Rankings:
         self._blocks: list[NDArray[np.uint32]] = []  # (BLOCK, units) each
 
     def __getitem__(self, index: int) -> Places:
-        """The ranking at this place, the units from the first to the last."""
+        """Return the ranking at this index, the units from first to last."""
         number, row = divmod(index, BLOCK)
         while number >= len(self._blocks):
             keys = self._random.random((BLOCK, self._units))
@@ -102,20 +105,22 @@ class Rankings:
         return tuple(self._blocks[number][row].tolist())
 
     def distinct(self, space: Placements, choice: Choice, most: int) -> Iterator[Places]:
-        """Return distinct subsets in the order of the rankings, or all by rank where there are no
-        more than `most` besides one. space: of the subsets."""
+        """Yield distinct subsets in the order of the rankings, or all by rank if there are few.
+
+        space: all subsets. Few means at most `most` besides the observed one.
+        """
         if space.count - 1 <= most:
             return map(space.at, range(space.count))
         return _once((choice(self[index]) for index in count()), set())
 
 
 def first_units(size: int) -> Choice:
-    """As many units as rank highest."""
+    """Choose the `size` units that rank highest."""
     return lambda ranking: tuple(sorted(ranking[:size]))
 
 
 def first_of_strata(labels: Sequence[str], sizes: Mapping[str, int]) -> Choice:
-    """Of each stratum as many units as rank highest. labels: the stratum of each unit."""
+    """Choose the highest units of each stratum. labels: the stratum of each unit."""
 
     def choose(ranking: Sequence[int]) -> Places:
         left, units = dict(sizes), list[int]()
@@ -129,7 +134,7 @@ def first_of_strata(labels: Sequence[str], sizes: Mapping[str, int]) -> Choice:
 
 
 def _once(placed: Iterable[Places], seen: set[Places]) -> Iterator[Places]:
-    """Those that were not seen, each once."""
+    """Yield the placements that are not in `seen`, each once."""
     for places in placed:
         if places not in seen:
             seen.add(places)

@@ -1,12 +1,12 @@
 """A one-sided rank test that looks at its random draws a few times and may stop at each look.
 
-At a look it stops with "no" where many draws reach the observed score, and with "yes" where few do.
-If the observed score is itself random, the number of draws that reach it follows Pólya's urn,
-P(the next one does) = (s + 1) / (l + 2) after s of l draws, with or without replacement. So the
-size of the rule is exact, by dynamic programming (Jennison & Turnbull, Group Sequential Methods,
-2000, chapter 2). p is that of stage-wise order: an earlier "yes" is more extreme than a later one,
-an earlier "no" less; p is uniform on the outcomes of the rule, and at most the level for a "yes".
-The p of the other side is of the same outcome, in the opposite order.
+At a look it stops with "no" if many draws reach the observed score, and with "yes" if few do. If
+the observed score is itself random, the number of draws that reach it follows Pólya's urn: P(the
+next draw does) = (s + 1) / (l + 2) after s of l draws, with or without replacement. So dynamic
+programming gives the exact size of the rule (Jennison & Turnbull, Group Sequential Methods, 2000,
+chapter 2). p follows the stage-wise order: an earlier "yes" is more extreme than a later one, an
+earlier "no" less. p is uniform on the outcomes of the rule, and at most the level for a "yes". The
+p of the other side uses the same outcome in the opposite order.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ Outcome = tuple[int, int]  # draws made, and how many of them reach the observed
 
 @dataclass(frozen=True)
 class GroupSequential:
-    """looks: numbers of draws, ascending; the last one ends the test. no_from: one a look but the
-    last. yes_up_to: one a look."""
+    """The rule. looks: ascending numbers of draws; the last look ends the test.
+
+    no_from: one value for each look except the last. yes_up_to: one value for each look.
+    """
 
     looks: tuple[int, ...]
     no_from: tuple[int, ...]
@@ -56,21 +58,21 @@ class GroupSequential:
 
     @property
     def attainable_p(self) -> float:
-        """The least p that can come of this rule."""
+        """Return the smallest p that this rule can give."""
         return min(self._p_values.values())
 
     @property
     def size(self) -> float:
-        """How often the answer is "yes" for a random score, exactly."""
+        """Return the exact probability of "yes" for a random score."""
         return self.yes_rate(None)
 
     def yes_rate(self, beat_rate: float | None) -> float:
-        """How often the answer is "yes". beat_rate: as in `outcomes`."""
+        """Return the probability of "yes". beat_rate: as in `outcomes`."""
         outcomes = self.outcomes(beat_rate)
         return sum(mass for outcome, mass in outcomes.items() if self._is_yes(outcome))
 
     def mean_draws(self, beat_rate: float | None) -> float:
-        """How many draws the test takes on average. beat_rate: as in `outcomes`."""
+        """Return the mean number of draws. beat_rate: as in `outcomes`."""
         return sum(draws * mass for (draws, _), mass in self.outcomes(beat_rate).items())
 
     def stopped(self, reached: NDArray[np.bool_]) -> Outcome | None:
@@ -139,8 +141,8 @@ class GroupSequential:
     def outcomes(self, beat_rate: float | None) -> dict[Outcome, float]:
         """Return the probability of every outcome.
 
-        beat_rate: the share of random scores that the observed one beats, ties none; None: it is
-        itself a random one.
+        beat_rate: the share of random scores that the observed one beats, without ties. None: the
+        observed score is random.
         """
         outcomes: dict[Outcome, float] = {}
         going, drawn = np.ones(1), 0  # P(the test goes on with s draws that reach it), by s
@@ -160,9 +162,9 @@ class GroupSequential:
 
 @lru_cache(maxsize=256)
 def looks_up_to(most: int) -> GroupSequential:
-    """Return the rule of `LOOKS` for at most so many draws, or placements, up to 199.
+    """Return the rule of `LOOKS` for at most `most` draws or placements, up to 199.
 
-    The last look says "yes" as often as `LEVEL` still allows.
+    The last look says "yes" as often as `LEVEL` allows.
     """
     indices = [index for index, look in enumerate(LOOKS) if look < most]
     looks = (*(LOOKS[index] for index in indices), most)

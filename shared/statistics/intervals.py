@@ -1,12 +1,12 @@
-"""Intervals of estimates over rows that may belong together.
+"""Intervals of estimates over clustered rows.
 
 Shares: Wilson (1927) at the effective number of rows (Korn & Graubard 1998, Survey Methodology 24).
 Means: studentised bootstrap over clusters; ratios, pooled errors, correlations: BCa over clusters
 (`shared.statistics.bootstrap`). Medians: order statistics (Conover 1999, section 3.2). The smallest
-detectable effect: Bloom (1995), Evaluation Review 19. Pure functions; what is undefined is None,
-and `warnings` says why. A value that is not finite raises ValueError.
+detectable effect: Bloom (1995), Evaluation Review 19. Pure functions. An undefined value is None,
+and `warnings` gives the reason. A value that is not finite raises ValueError.
 
-keys, everywhere: the cluster of each row, as many as rows; None: each row is one of its own.
+In all functions `keys` holds the cluster of each row; None: each row is a separate cluster.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from shared.statistics.clusters import (
 from shared.statistics.wilson import wilson
 
 Method = Literal["wilson", "studentised", "bca", "order", "t", "exact"]
-Bounds = tuple[float | None, float | None]  # of a quantity; None: it has none on this side
+Bounds = tuple[float | None, float | None]  # range of a quantity; None: unbounded on this side
 OfSums = Callable[[Floats], Floats]  # (R, K) sums over rows → (R,) values, NaN: undefined
 OfRows = Callable[[Floats], float]  # (N, K) rows → value, NaN: undefined
 Keys = Sequence[str] | None
@@ -56,7 +56,7 @@ UNBOUNDED: Bounds = (None, None)
 
 @dataclass(frozen=True)
 class IntervalEstimate:
-    """An estimate with its interval. None: undefined; `warnings` says why."""
+    """An estimate with its interval. None: undefined; `warnings` gives the reason."""
 
     value: float | None
     low: float | None = None
@@ -64,7 +64,7 @@ class IntervalEstimate:
     method: Method | None = None
     rows: int = 0
     clusters: int = 0
-    effective: float = 0.0  # rows that independent ones would have to be
+    effective: float = 0.0  # equivalent number of independent rows
     se: float | None = None  # units of the value
     detectable: float | None = None  # smallest true distance found with power 0.8, same units
     left_out: int = 0  # rows without a value
@@ -74,7 +74,7 @@ class IntervalEstimate:
 def share(
     values: Sequence[float | None] | Floats, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Of ones among zeros and ones. Raises ValueError for any other value but None: left out."""
+    """Estimate a share of zeros and ones; None is left out. Raises ValueError for other values."""
     how = how or Resampling()
     rows, left_out = known(values, keys)
     if not np.isin(rows.values, (0.0, 1.0)).all():
@@ -97,9 +97,9 @@ def mean(
     bounds: Bounds = UNBOUNDED,
     how: Resampling | None = None,
 ) -> IntervalEstimate:
-    """Of what is defined; None is left out and counted.
+    """Estimate a mean; None is left out and counted.
 
-    name: of the quantity; each has draws of its own. bounds: what the quantity can be.
+    name: the quantity, which keys its draws. bounds: the range of the quantity.
     """
     how = how or Resampling()
     rows, left_out = known(values, keys)
@@ -124,9 +124,12 @@ def mean(
 def _bounded(
     ends: tuple[float, float], estimate: IntervalEstimate, bounds: Bounds, tail: float
 ) -> tuple[float, float]:
-    """An end is infinite where too many resamples have no spread (a few rows differ from all
-    others). Of a quantity with a range Wilson's stands there: no values in that range with this
-    mean spread more than its two ends."""
+    """Replace infinite ends by Wilson's if the quantity has a range.
+
+    An end is infinite if too many resamples have no spread, as when few rows differ from the
+    others. Wilson's ends are safe: no values in the range with this mean spread more than its two
+    ends.
+    """
     (low, high), (least, most) = ends, bounds
     if least is None or most is None or estimate.value is None:
         return ends
@@ -146,9 +149,10 @@ def macro(
     how: Resampling | None = None,
     weights: Sequence[float] | None = None,
 ) -> IntervalEstimate:
-    """The mean of the strata's means, each resampled by itself; empty strata are left out.
+    """Estimate the mean of the strata's means; each stratum is resampled separately, empty ones are
+    left out.
 
-    strata: the values of each, and their clusters. weights: of each, >= 0; None: equal.
+    strata: values and clusters of each. weights: of each, >= 0; None: equal.
     """
     how = how or Resampling()
     groups = [known(*part) for part in strata]
@@ -188,7 +192,7 @@ def macro(
 def ratio(
     name: str, rows: Floats, of: OfSums, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """A function of the sums over (n, K) rows: shares of sums, pooled errors, R²."""
+    """Estimate a function of the sums over (n, K) rows: shares of sums, pooled errors, R²."""
     how = how or Resampling()
     ordered, codes, estimate = _of_rows(
         rows, lambda some: float(of(some.sum(axis=0)[None])[0]), keys
@@ -211,7 +215,8 @@ def ratio(
 def statistic(
     name: str, rows: Floats, of: OfRows, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """A function of (n, K) rows that is none of their sums: areas, medians of clusters.
+    """Estimate a function of (n, K) rows that needs more than their sums: areas, medians of
+    clusters.
 
     The acceleration of many clusters is that of a grouped jackknife, which leaves out blocks of
     clusters (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5).
@@ -238,7 +243,7 @@ def statistic(
 
 
 def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, IntervalEstimate]:
-    """The rows by cluster, the cluster of each, and the estimate without its ends."""
+    """Return the rows by cluster, the cluster of each, and the estimate without its ends."""
     order, codes = in_order(finite(rows), keys)
     ordered = rows[order]
     value = of(ordered) if len(rows) else math.nan
@@ -249,21 +254,24 @@ def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, In
 def correlation(
     name: str, pairs: Floats, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Pearson's r of (n, 2) pairs, [-1, 1]; None where a column is constant or n < 3."""
+    """Estimate Pearson's r of (n, 2) pairs, [-1, 1]; None if a column is constant or n < 3."""
     if len(pairs) < 3 or not np.ptp(finite(pairs), axis=0).all():
         return _counted(None, len(pairs), len(set(keys)) if keys is not None else len(pairs))
     return ratio(name, moments(pairs), pearson, keys, how)
 
 
 def moments(pairs: Floats) -> Floats:
-    """(n, 6): 1, x, y, x², y², xy of (n, 2) pairs of which no column is constant, scaled to its
-    range: `pearson` takes their sums."""
+    """Return (n, 6) moments 1, x, y, x², y², xy of (n, 2) pairs, scaled to their range, for
+    `pearson`.
+
+    No column may be constant.
+    """
     x, y = ((pairs - pairs.mean(axis=0)) / np.ptp(pairs, axis=0)).T
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
 
 
 def pearson(sums: Floats) -> Floats:
-    """r of the sums of 1, x, y, x², y², xy; NaN where a column is constant."""
+    """Return r from the sums of 1, x, y, x², y², xy; NaN if a column is constant."""
     count, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     of_x, of_y = xx - x * x / count, yy - y * y / count
     constant = np.minimum(of_x, of_y) <= FLAT * count
@@ -278,9 +286,9 @@ def median(
     keys: Keys = None,
     how: Resampling | None = None,
 ) -> IntervalEstimate:
-    """Single rows: order statistics, which hold whatever the distribution; clusters: BCa.
+    """Estimate a median: distribution-free order statistics for single rows, BCa for clusters.
 
-    P(x_(j) <= median <= x_(n+1-j)) >= confidence. Ends None where n is too small for it.
+    P(x_(j) <= median <= x_(n+1-j)) >= confidence. The ends are None if n is too small.
     """
     how = how or Resampling()
     rows, left_out = known(values, keys)
@@ -293,16 +301,16 @@ def median(
     below = int(stats.binom.ppf(how.tail, rows.rows, 0.5)) if rows.rows else 0
     if below < 1:
         return estimate
-    ordered = np.sort(rows.values)  # rows with names of their own come in the order of these
+    ordered = np.sort(rows.values)  # values alone, since every row is a separate cluster
     ends = float(ordered[below - 1]), float(ordered[rows.rows - below])
     return _with_ends(estimate, ends, "order")
 
 
 def detectable(error: float, groups: float, confidence: float) -> float | None:
-    """The smallest true distance that a two-sided test finds with power 0.8; None: one cluster.
+    """Return the smallest true distance that a two-sided test finds with power 0.8; None: one
+    cluster.
 
-    error: standard error, units of the value, > 0: equal values do not tell how far others spread.
-    groups: equal clusters that the rows are worth.
+    error: standard error, units of the value, > 0. groups: equivalent number of equal clusters.
     """
     if groups <= 1:
         return None
@@ -311,7 +319,7 @@ def detectable(error: float, groups: float, confidence: float) -> float | None:
 
 
 def _within(distance: float | None, bounds: Bounds) -> float | None:
-    """None where the quantity's range is not as wide: so few can find no distance at all."""
+    """Return None for a distance wider than the quantity's range, which no test can find."""
     least, most = bounds
     if distance is None or least is None or most is None:
         return distance
@@ -319,7 +327,7 @@ def _within(distance: float | None, bounds: Bounds) -> float | None:
 
 
 def known(values: Sequence[float | None] | Floats, keys: Keys = None) -> tuple[Clustered, int]:
-    """The rows that have a value, by cluster, and how many have none."""
+    """Return the rows that have a value, by cluster, and the number of rows without one."""
     indices = [index for index, value in enumerate(values) if value is not None]
     finite_values = [float(values[index] or 0.0) for index in indices]
     if keys is not None and len(keys) != len(values):
@@ -329,7 +337,7 @@ def known(values: Sequence[float | None] | Floats, keys: Keys = None) -> tuple[C
 
 
 def _described(rows: Clustered, left_out: int) -> IntervalEstimate:
-    """A mean without its ends."""
+    """Return a mean without its ends."""
     summary = spread(rows)
     if summary is None:
         return IntervalEstimate(None, left_out=left_out)
@@ -345,7 +353,7 @@ def _described(rows: Clustered, left_out: int) -> IntervalEstimate:
 
 
 def _counted(value: float | None, rows: int, groups: int) -> IntervalEstimate:
-    """An estimate that is no mean: its clusters are what it rests on."""
+    """Return an estimate other than a mean; its effective size is the number of clusters."""
     warnings = []
     if groups == 1:
         warnings.append("one cluster has no spread")
@@ -364,7 +372,7 @@ def _accelerated(
         return replace(
             estimate, warnings=(*estimate.warnings, "no interval: resamples leave it undefined")
         )
-    if ends[1] - ends[0] <= FLAT * max(1.0, abs(ends[0])):  # which makes no number certain
+    if ends[1] - ends[0] <= FLAT * max(1.0, abs(ends[0])):  # equal values prove no certainty
         return replace(
             estimate, warnings=(*estimate.warnings, "no interval: all resamples give the same")
         )
@@ -374,7 +382,7 @@ def _accelerated(
 
 
 def _cut(low: float, high: float, bounds: Bounds) -> tuple[float | None, float | None]:
-    """Ends within the quantity's range; None where one is infinite and the range has none."""
+    """Cut the ends to the quantity's range; None for an infinite end without a limit."""
     least, most = bounds
     low = low if least is None else max(low, least)
     high = high if most is None else min(high, most)
@@ -384,7 +392,7 @@ def _cut(low: float, high: float, bounds: Bounds) -> tuple[float | None, float |
 def _ends_of_equal(
     value: float, groups: float, bounds: Bounds, tail: float
 ) -> tuple[float | None, float | None]:
-    """All clusters agree: as far as the truth can lie away, as for a share of 0 or 1."""
+    """Return the furthest plausible ends if all clusters agree, as for a share of 0 or 1."""
     least, most = bounds
     share = float(tail ** (1 / groups))
     low = None if least is None else value - (1 - share) * (value - least)

@@ -1,9 +1,8 @@
-"""Where else could an explanation of this kind stand? Sets of units, counted and ranked exactly.
+"""Other possible placements of an explanation: sets of units, counted and ranked exactly.
 
-A `Placements` knows how many there are and which one has a rank: uniform ranks are uniform
-placements, and all ranks are all placements. Units (tokens, words) are numbered from 0; a placement
-is the ascending numbers of its units. Ranks by the combinatorial number system: Knuth, The Art of
-Computer Programming 4A, 7.2.1.3.
+A `Placements` knows their number and the placement at each rank, so that uniform ranks give uniform
+placements. Units (tokens, words) are numbered from 0. A placement is the ascending numbers of its
+units. Ranks by the combinatorial number system: Knuth, The Art of Computer Programming 4A, 7.2.1.3.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ class Placements(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many there are, the observed one among them; >= 1."""
+        """Return the number of placements including the observed one, >= 1."""
 
     @abstractmethod
     def at(self, rank: int) -> Places:
-        """The placement of this rank, 0 <= rank < count; each rank another one."""
+        """Return the placement at this rank, 0 <= rank < count."""
 
 
 @dataclass(frozen=True)
 class Subsets(Placements):
-    """Any `size` of `units` units."""
+    """All subsets of `size` of `units` units."""
 
     units: int
     size: int
@@ -56,7 +55,7 @@ class Subsets(Placements):
 
 @dataclass(frozen=True)
 class Words(Placements):
-    """Any `words` whole words that have `tokens` tokens together.
+    """All sets of `words` whole words with `tokens` tokens in total.
 
     sizes: tokens of each word of the text, each >= 1.
     """
@@ -67,7 +66,7 @@ class Words(Placements):
 
     def __post_init__(self) -> None:
         if not self.count:
-            raise ValueError("no such words have so many tokens")
+            raise ValueError("no set of this many words has this many tokens")
 
     @cached_property
     def count(self) -> int:
@@ -75,7 +74,7 @@ class Words(Placements):
 
     @cached_property
     def _groups(self) -> list[tuple[int, list[int]]]:
-        """The words of each size, by size."""
+        """Return the words grouped by their number of tokens, ascending."""
         by_size: dict[int, list[int]] = {}
         for index, size in enumerate(self.sizes):
             by_size.setdefault(size, []).append(index)
@@ -86,7 +85,7 @@ class Words(Placements):
         return {}
 
     def _count_combinations(self, group: int, words: int, tokens: int) -> int:
-        """Choices among the words of this and all later groups."""
+        """Count the choices among the words of this and all later groups."""
         if group == len(self._groups):
             return int(words == 0 and tokens == 0)
         key = (group, words, tokens)
@@ -122,10 +121,10 @@ class Words(Placements):
 
 @dataclass(frozen=True)
 class Runs(Placements):
-    """Runs of these lengths in any order, with at least one free unit between two.
+    """Runs of these lengths in any order, separated by at least one free unit.
 
-    A set of units has one list of maximal runs, and k runs parted by free units stand in k of the
-    f + 1 gaps of the f free units: each set of units is counted once.
+    A set of units has one list of maximal runs, and k separated runs occupy k of the f + 1 gaps
+    between f free units. So each set of units is counted once.
     """
 
     units: int
@@ -154,7 +153,7 @@ class Runs(Placements):
         return self.place(_ordering(order, Counter(self.lengths)), combination)
 
     def place(self, lengths: Sequence[int], gaps: Sequence[int]) -> Places:
-        """The i-th run in gap `gaps[i]`: that many free units stand before it. gaps: ascending."""
+        """Put run i into gap `gaps[i]`, after that many free units. gaps: ascending."""
         before = [0, *accumulate(lengths)]
         starts = [gap + before[index] for index, gap in enumerate(gaps)]
         return _units(starts, lengths)
@@ -162,7 +161,7 @@ class Runs(Placements):
 
 @dataclass(frozen=True)
 class RunsWithGaps(Placements):
-    """Runs of these lengths and these inner gaps, each in any order, anywhere.
+    """Runs of these lengths and with these inner gaps, each in any order, at any position.
 
     gaps: free units between neighbours, one fewer than runs, each >= 1.
     """
@@ -196,7 +195,7 @@ class RunsWithGaps(Placements):
 
 @dataclass(frozen=True)
 class Product(Placements):
-    """One placement in each of several parts of a text; a part's units are `members`."""
+    """One placement in each of several parts of a text; `members` are the units of a part."""
 
     parts: tuple[Placements, ...]
     members: tuple[Places, ...]
@@ -215,7 +214,10 @@ class Product(Placements):
 
 
 def strata(labels: Sequence[str], observed: Places) -> Product:
-    """As many units of each stratum as the observed has. labels: the stratum of each unit."""
+    """Return the sets with as many units of each stratum as the observed one.
+
+    labels: the stratum of each unit.
+    """
     counts = Counter(labels[index] for index in observed)
     members = {
         name: tuple(index for index, label in enumerate(labels) if label == name)
@@ -226,7 +228,7 @@ def strata(labels: Sequence[str], observed: Places) -> Product:
 
 
 def runs_of(places: Places) -> list[tuple[int, int]]:
-    """The maximal runs of ascending places, each as (first, behind the last)."""
+    """Return the maximal runs of ascending units, each as (first, last + 1)."""
     runs = []
     for _, group in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0]):
         run = [index for _, index in group]
@@ -235,12 +237,12 @@ def runs_of(places: Places) -> list[tuple[int, int]]:
 
 
 def overlap(first: Places, second: Places) -> float:
-    """Shared units over all units of both (Jaccard), [0, 1]; 0 for two empty ones."""
+    """Return shared units over all units of both (Jaccard), [0, 1]; 0 for two empty sets."""
     return overlaps(first, [second])[0]
 
 
 def overlaps(observed: Places, placements: Iterable[Places]) -> list[float]:
-    """`overlap` with each of the others."""
+    """Return `overlap` with each of the placements."""
     ours, size = frozenset(observed), len(observed)
     shared = ((len(ours.intersection(theirs)), len(theirs)) for theirs in placements)
     return [both / (size + their - both) if size or their else 0.0 for both, their in shared]
@@ -257,10 +259,10 @@ def _check(rank: int, count: int) -> None:
 
 
 def _combination(rank: int, available: int, size: int) -> Places:
-    """The subset of this rank in lexicographic order."""
+    """Return the subset at this rank in lexicographic order."""
     _check(rank, comb(available, size))
     units: list[int] = []
-    unit, ways = 0, comb(available, size)  # of `size - len(found)` of the units from `place` on
+    unit, ways = 0, comb(available, size)  # choices of the missing units from `unit` on
     while len(units) < size:
         left, still = available - unit, size - len(units)
         starting_here = ways * still // left
@@ -275,13 +277,13 @@ def _combination(rank: int, available: int, size: int) -> Places:
 
 
 def _orders(counted: Mapping[int, int]) -> int:
-    """Different orders of a multiset."""
+    """Return the number of distinct orders of a multiset."""
     repeats = prod(factorial(count) for count in counted.values())
     return factorial(sum(counted.values())) // repeats
 
 
 def _ordering(rank: int, counted: Counter[int]) -> tuple[int, ...]:
-    """The order of this rank, smaller values first."""
+    """Return the order at this rank, smaller values first."""
     left = Counter(counted)
     order = []
     ways = _orders(left)
