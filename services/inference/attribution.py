@@ -1,9 +1,9 @@
-"""Which tokens matter to a model's decision: attention, gradients, integrated gradients, LIME.
+"""Importance of tokens for a model's decision: attention, gradients, integrated gradients, LIME.
 
-The number that is explained is the raw logit of the target label, before softmax and temperature;
-LIME explains its probability. One example at a time, so that no other example can change a bit;
-only `ExampleBatch` passes examples of one length through a causal model at once, where a row moves
-with its company by rounding, as every row of a causal model does.
+The explained number is the raw logit of the target label, before softmax and temperature. LIME
+explains its probability. Examples are computed one at a time, so that no other example changes a
+bit. Only `ExampleBatch` computes examples of one length of a causal model together, where results
+depend on the batch by rounding, as for all rows of a causal model.
 
 Sources: rollout, Abnar & Zuidema (2020), arXiv:2005.00928, section 3; integrated gradients,
 Sundararajan, Taly & Yan (2017), arXiv:1703.01365, equation 1; LIME, `shared.statistics.lime`.
@@ -39,37 +39,37 @@ from shared.statistics import lime
 
 
 class Inside(Protocol):
-    """One example and one target label inside a model: embeddings, attention, a number to explain.
+    """One example and one target label in a model: embeddings, attention and the explained number.
 
-    Encoders and causal models implement it: `EncoderInside`, `CausalInside`.
+    `EncoderInside` and `CausalInside` implement it.
     """
 
     @property
     def lock(self) -> PriorityLock:
-        """Held while the device works: one pass at a time."""
+        """Return the lock of the device, which allows one pass at a time."""
 
     @property
     def attention_index(self) -> int | None:
-        """The token whose row of attention is read: 0 for [CLS], -1 for the last one.
+        """Return the token whose row of attention is read: 0 for [CLS], -1 for the last token.
 
-        None: the mean of all rows, where the head reads the mean of all tokens.
+        None: the mean of all rows, for a head that reads the mean of all tokens.
         """
 
     def embed(self, ids: Sequence[int]) -> Tensor:
-        """(T, d) input embeddings of these tokens, in the model's dtype, on its device."""
+        """Return (T, d) input embeddings of these tokens, in the model's dtype, on its device."""
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """(N,) the target's score, from (N, T, d) embeddings; differentiable."""
+        """Return the target's score, (N,), from (N, T, d) embeddings; differentiable."""
 
     def attentions(self) -> Sequence[Tensor] | None:
-        """For each layer (1, H, T, T); None where the model does not give them."""
+        """Return (1, H, T, T) for each layer, or None if the model has no attention weights."""
 
 
 @contextmanager
 def eager(model: Any) -> Iterator[None]:
-    """Within it, the model computes attention so that its weights can be read.
+    """Compute attention in the block so that its weights can be read.
 
-    Only under the lock of the device: the switch is the model's own.
+    The switch belongs to the model, so hold the device's lock.
     """
     usual = getattr(model.config, "_attn_implementation")  # noqa: B009 - there is no public name
     model.set_attn_implementation("eager")
@@ -81,7 +81,7 @@ def eager(model: Any) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class AttributionInput:
-    """An example's tokens, the model that they are in, and how many of them fit into one pass."""
+    """The tokens of an example, the model around them, and the budget of one pass."""
 
     inside: Inside
     tokens: Tokens
@@ -89,7 +89,7 @@ class AttributionInput:
 
 
 def attribute(request: AttributionInput, method: AttributionMethod) -> Attributions:
-    """(T,) importance of each token by any method but LIME."""
+    """Return (T,) importance of each token by any method except LIME."""
     if method.name == "attention":
         return answer(attention(request.inside, method.attention))
     if method.name == "gradient":
@@ -102,7 +102,7 @@ def answer(values: Floats, gap: float | None = None) -> Attributions:
 
 
 def attention(inside: Inside, over: str) -> Floats:
-    """(T,) how much the reading token attends to each token; see `attention_row`."""
+    """Return the (T,) attention of the reading token to each token; see `attention_row`."""
     with acquire(inside.lock):
         attentions = inside.attentions()
     layers = attentions and [layer if layer is None else layer[0] for layer in attentions]
@@ -110,13 +110,12 @@ def attention(inside: Inside, over: str) -> Floats:
 
 
 def attention_row(attentions: Sequence[Any] | None, attending: int | None, over: str) -> Floats:
-    """(T,) the row of one token in the attention of each layer (H, T, T): mean over heads, [0, 1].
+    """Return the (T,) row of one token in the attention of each layer (H, T, T), averaged over
+    heads.
 
-    attending: the token, or None for the mean of all rows.
-
-    over: `mean` of the layers, the `last` one, or `rollout`: the product of the layers' matrices,
-    each averaged with the identity for the residual connection. Every choice sums to 1.
-    Raises BadInput where the model gives no attention.
+    attending: the token, or None for the mean of all rows. over: `mean` of the layers, the `last`
+    one, or `rollout`: the product of the layers' matrices, each averaged with the identity for the
+    residual connection. The row sums to 1. Raises BadInput if the model gives no attention.
     """
     if not attentions or any(layer is None for layer in attentions):
         raise BadInput("this model does not give its attention", pointer="/attribution")
@@ -130,7 +129,9 @@ def attention_row(attentions: Sequence[Any] | None, attending: int | None, over:
 
 
 def rollout(layers: Sequence[Tensor]) -> Tensor:
-    """(T, T) attention from the top to the input through (T, T) attention of each layer."""
+    """Return the (T, T) attention from the top to the input, from (T, T) attention of each
+    layer.
+    """
     through = torch.eye(len(layers[0]), dtype=layers[0].dtype)
     for layer in layers:
         through = (0.5 * layer + 0.5 * torch.eye(len(layer), dtype=layer.dtype)) @ through
@@ -138,10 +139,10 @@ def rollout(layers: Sequence[Tensor]) -> Tensor:
 
 
 def gradient(request: AttributionInput, kind: str) -> Floats:
-    """(T,) by the gradient g of the target's logit with respect to each token's embedding e.
+    """Return (T,) importance from the gradient g of the target's logit by each token's embedding e.
 
-    kind: `l2`: |g|, never negative. `input_x_gradient`: the sum over d of g·e, with its sign:
-    positive where the token speaks for the target. Take its magnitude where only size counts.
+    kind: `l2`: |g|, never negative. `input_x_gradient`: the sum over d of g·e, which is positive if
+    the token supports the target. Take its magnitude if only the size matters.
     """
     embeddings = request.inside.embed(request.tokens.ids)
     slopes, _ = _gradients(request.inside, embeddings[None])
@@ -149,16 +150,18 @@ def gradient(request: AttributionInput, kind: str) -> Floats:
 
 
 def importance(slopes: Tensor, embeddings: Tensor, kind: str) -> Tensor:
-    """(T,) from (T, d) gradients and embeddings; `kind` as `gradient` has it."""
+    """Return (T,) importance from (T, d) gradients and embeddings; `kind` as in `gradient`."""
     return slopes.norm(dim=-1) if kind == "l2" else (slopes * embeddings).sum(dim=-1)
 
 
 def integrated_gradients(request: AttributionInput, steps: int) -> Attributions:
-    """(T,) the gradient's mean on the line from the baseline, times the way: logit units, signed.
+    """Return (T,) mean gradient on the line from the baseline, times the distance; logit units,
+    signed.
 
-    baseline: the tokens of the text become the padding token (a zero embedding where there is
-    none); special tokens and the template stay as they are, and so get exactly 0. Midpoint Riemann
-    sum of `steps` points. The values' sum misses logit(input) - logit(baseline) by the gap.
+    baseline: tokens of the text become the padding token, or a zero embedding without one. Special
+    tokens and the template stay unchanged and so get exactly 0. The integral is a midpoint Riemann
+    sum of `steps` points. The sum of the values differs from logit(input) - logit(baseline) by the
+    gap.
     """
     embeddings = request.inside.embed(request.tokens.ids)
     tokens = request.tokens
@@ -180,7 +183,7 @@ def integrated_gradients(request: AttributionInput, steps: int) -> Attributions:
 
 
 def _gradients(inside: Inside, points: Tensor) -> tuple[Tensor, Tensor]:
-    """((N, T, d) gradients, (N,) logits) at (N, T, d) embeddings, both float64."""
+    """Return (N, T, d) gradients and (N,) logits at (N, T, d) embeddings, both float64."""
     with acquire(inside.lock), torch.enable_grad():
         points = points.detach().requires_grad_()
         logits = inside.target(points)
@@ -189,17 +192,16 @@ def _gradients(inside: Inside, points: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def to_float64(values: Tensor) -> Floats:
-    """A tensor of any device as float64."""
     return np.asarray(values.detach().cpu().numpy(), dtype=np.float64)
 
 
 def eligible(tokens: Tokens) -> list[int]:
-    """Positions that may be taken away: those of the text and of its pair."""
+    """Return the positions that may be removed: those of the text and of its pair."""
     return [index for index, part in enumerate(tokens.parts) if part in ("text", "text_pair")]
 
 
 def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
-    """Each mask as a row: tokens become the mask token, or are deleted where there is none."""
+    """Return each mask as a row: tokens become the mask token, or are deleted if there is none."""
     positions = eligible(tokens)
     if tokens.mask_id is not None:
         return tuple(
@@ -219,11 +221,11 @@ def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
 
 class RowJudge(Protocol):
     def judge_rows(self, examples: Sequence[ExampleRows]) -> list[Floats]:
-        """For each example (R, L) probabilities."""
+        """Return (R, L) probabilities for each example."""
 
 
 def column(labels: Sequence[str], target: str) -> int:
-    """Raises BadInput for a label that the model does not know."""
+    """Return the column of a label. Raises BadInput for an unknown label."""
     if target not in labels:
         raise BadInput(f"no label {target!r}; there are {', '.join(labels)}", pointer="/target")
     return labels.index(target)
@@ -232,7 +234,9 @@ def column(labels: Sequence[str], target: str) -> int:
 def by_lime(
     judge: RowJudge, example: Example, tokens: Tokens, column: int, method: AttributionMethod
 ) -> Attributions:
-    """(T,) LIME's coefficients: probability of the label in column `place`; 0 outside the text."""
+    """Return (T,) LIME coefficients for the probability of the label in `column`; 0 outside the
+    text.
+    """
     positions = eligible(tokens)
     if not positions:
         raise DegenerateInput("no token of the text is left to remove", pointer="/text")
@@ -258,7 +262,7 @@ class ExampleBatch:
     targets: Sequence[int]  # token ids
 
     def values(self, method: AttributionMethod, budget: int) -> list[Floats]:
-        """For each example (T,) by `attention` or `gradient`; `budget`: tokens of a pass."""
+        """Return (T,) for each example by `attention` or `gradient`. budget: tokens of a pass."""
         ask: Callable[[list[int]], list[Floats]] = (
             (lambda indices: self._attention(indices, method.attention))
             if method.name == "attention"
@@ -279,7 +283,7 @@ class ExampleBatch:
         return groups
 
     def _ids(self, indices: Sequence[int]) -> Tensor:
-        """(N, T)"""
+        """Return (N, T) token ids."""
         ids = [self.readings[index].tokens.ids for index in indices]
         return torch.tensor(ids, device=self.causal.model.device)
 

@@ -1,16 +1,16 @@
-"""Label probabilities, attributions, log-probabilities and text from a causal model here.
+"""Label probabilities, attributions, log-probabilities and text from a local causal model.
 
-Labels are scored at the last position of `prefix + text + suffix`: softmax over the labels of the
-logit of each verbalizer's token, where every verbalizer is one token; else softmax of the sum of
-log-probabilities of each verbalizer's tokens (longer ones are then less likely by nature).
-A row moves with its company by rounding only: to 1e-5 in float32, to 0.02 in bfloat16 and float16;
-in float32 on an Intel processor not at all (`shared.process.numerics`). What it writes moves
-everywhere.
+Labels are scored at the last position of `prefix + text + suffix`. If every verbalizer is one
+token, P is the softmax over the logits of these tokens. Otherwise it is the softmax of the summed
+log-probabilities of each verbalizer's tokens, so that longer verbalizers are less likely. A row
+depends on its batch by rounding only: up to 1e-5 in float32, and 0.02 in bfloat16 and float16. In
+float32 on an Intel processor it does not depend at all (`shared.process.numerics`). Generated text
+depends on it everywhere.
 
 With `thinking = "before"` the label is read after the model has written its reasoning (`Reasoner`).
-P depends on the drawn reasoning, so it is a mean over draws, of which each has a seed of its own.
-What the model writes is text: a special token in it is read in pieces, and closes nothing. Source:
-specs "models" §1.3, §3.1 (gpt-oss-safeguard).
+P depends on the drawn reasoning, so it is a mean over draws with different seeds. A special token
+that the model writes is read as plain text, and closes nothing. Source: specs "models" §1.3, §3.1
+(gpt-oss-safeguard).
 """
 
 from __future__ import annotations
@@ -85,10 +85,9 @@ def with_categories(
     model: tuple[GenerationQueue, Encoder],
     least: Mapping[str, float],
 ) -> list[Judgement]:
-    """(N,) judgements with the categories that the model names after each prompt.
+    """Return (N,) judgements with the categories that the model names after each prompt.
 
-    model: what it writes with, and its tokenizer. least: label → P from which its entry
-    decides it.
+    model: the generation queue and its tokenizer. least: label → P from which it is decided.
     """
     tables = [item.prompt.table if item.prompt else None for item in readings]
     generation, encoder = model
@@ -109,7 +108,7 @@ class LocalLanguageModel(LocalWriter):
     """The port `shared.models.ports.LanguageModel` over weights in this process."""
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
-        """`budget`: tokens of one forward pass; found from the free memory if absent."""
+        """budget: tokens of one forward pass; measured from the free memory if absent."""
         self._weights = weights
         causal = CausalPass(weights.model, weights.use.name)
         device = torch.device(weights.use.device)
@@ -135,12 +134,12 @@ class LocalLanguageModel(LocalWriter):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """BCP 47 tags of the languages that it was trained on."""
+        """Return BCP 47 tags of the training languages."""
         return self._weights.languages
 
     @property
     def use(self) -> ModelUse:
-        """Name, revision, hash, device and dtype, for the provenance."""
+        """Return name, revision, hash, device and dtype, for the provenance."""
         prompt = self._reader.prompt
         if prompt is None:
             return self._weights.use
@@ -152,13 +151,13 @@ class LocalLanguageModel(LocalWriter):
 
     @property
     def mask_text(self) -> str:
-        """The string in place of a masked word in rows of words."""
+        """Return the string that replaces a masked word in rows of words."""
         return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """The labels of its template, else of the model's prompt.
+        """Return the labels of the example's template, or of the model's prompt.
 
-        Raises BadInput where the model cannot tell them apart.
+        Raises BadInput if the model cannot tell them apart.
         """
         return self._reader.read([example])[0].labels
 
@@ -166,14 +165,14 @@ class LocalLanguageModel(LocalWriter):
         return [reading.tokens for reading in self._reader.read(examples)]
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
+        """Return (L,) probabilities of its labels for each example, in [0, 1], of sum 1."""
         if any(reading.reasons for reading in self._reader.read(examples)):
             return [np.array(judgement.unwrap()) for judgement in self.judgements(examples)]
         requests = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(requests)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """For each example P with its mass, and the share of the text that was read."""
+        """Return P with its mass, and the share of the text that was read, for each example."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read(examples)
         variants = [self._to_be_read(reading) for reading in readings]
@@ -213,7 +212,9 @@ class LocalLanguageModel(LocalWriter):
         return [Reasoned(reading, reading.row(Row()))]
 
     def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
-        """For each example (R, L) probabilities; rows with a common beginning read it once."""
+        """Return (R, L) probabilities for each example; a common prefix of rows is computed
+        once.
+        """
         with measure_stage(self.use.name, "tokenize"):
             readings = self._whole_rows([request.example for request in requests])
             groups = [
@@ -227,11 +228,14 @@ class LocalLanguageModel(LocalWriter):
         ]
 
     def judge_words(self, requests: Sequence[WordRows]) -> list[WordJudgements]:
-        """For each example P of its variations in words, each read as the string that it is."""
+        """Return P of each example's variations in words; each variation is read as a string."""
         return judged_words(self, requests, self.mask_text)
 
     def _whole_rows(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """Raises BadInput where the label follows a reasoning: a variation would have another."""
+        """Read examples whose rows can vary. Raises BadInput if the label follows a reasoning.
+
+        A variation would get another reasoning.
+        """
         readings = self._reader.read(examples)
         if any(reading.reasons for reading in readings):
             raise BadInput(
@@ -243,10 +247,10 @@ class LocalLanguageModel(LocalWriter):
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """For each example (T,) the importance of its tokens for its target's score.
+        """Return (T,) importance of each example's tokens for its target's score.
 
-        The score is the verbalizer's logit, or its log-probability where one has several tokens.
-        Attention is the last position's. LIME explains the probability instead.
+        The score is the verbalizer's logit, or its log-probability if it has several tokens.
+        Attention is that of the last position. LIME explains the probability instead.
         """
         if method.name in ("attention", "gradient"):
             readings = self._whole_rows(examples)
@@ -278,7 +282,7 @@ class LocalLanguageModel(LocalWriter):
 def _rows_of(
     reading: CausalReading, rows: Iterable[Ids], *, whole: bool = False
 ) -> Iterable[CausalRow]:
-    """One row each, or one a verbalizer where some have several tokens."""
+    """Yield one row for each input, or one for each verbalizer if some have several tokens."""
     for ids in rows:
         if reading.single:
             yield CausalRow(
@@ -290,7 +294,7 @@ def _rows_of(
 
 
 def _judgement(reading: CausalReading, answers: list[Floats], read_share: float) -> Judgement:
-    """Of one row: P as `_probabilities` has it, unless the labels have next to no mass."""
+    """Return the judgement of one row, undefined if the labels have almost no probability mass."""
     if reading.single:
         [values] = answers
         answers = [values[:-1]]
@@ -304,9 +308,9 @@ def _judgement(reading: CausalReading, answers: list[Floats], read_share: float)
 
 
 def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
-    """(R, L) from (S,) logits a row, or from a verbalizer's log-probabilities a row.
+    """Return (R, L) from (S,) logits per row, or from log-probabilities of one verbalizer per row.
 
-    Of a label with several verbalizers their probabilities are summed.
+    The probabilities of several verbalizers of a label are summed.
     """
     if not reading.single:
         answers = [np.array(answer.sum()) for answer in answers]
@@ -325,7 +329,7 @@ def _probe(tokens: int, longest: int) -> list[CausalRow]:
 
 @dataclass(frozen=True)
 class CausalInside:
-    """The inside of a causal model, for one example and the column of its target label."""
+    """One example in a causal model, with the column of its target label."""
 
     causal: CausalPass
     reading: CausalReading
@@ -334,11 +338,11 @@ class CausalInside:
 
     @property
     def lock(self) -> PriorityLock:
-        """Held while the device works."""
+        """Return the lock of the device."""
         return self.causal.lock
 
     def embed(self, ids: Sequence[int]) -> Tensor:
-        """(T, d) word embeddings, without positions."""
+        """Return (T, d) word embeddings, without positions."""
         model = self.causal.model
         with torch.no_grad():
             embeddings: Tensor = model.get_input_embeddings()(
@@ -347,7 +351,7 @@ class CausalInside:
         return embeddings
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """(N,) float32: the logit of the label's token, or its sequence's log-probability."""
+        """Return (N,) float32 logits of the label's token, or log-probabilities of its sequence."""
         readout, verbalizer = self.causal.readout, self.reading.verbalizers[self.column]
         if self.reading.single:
             states, _ = readout.states(1, inputs_embeds=embeddings, use_cache=False)
@@ -362,7 +366,7 @@ class CausalInside:
 
     @torch.no_grad()
     def attentions(self) -> Sequence[Tensor] | None:
-        """For each layer (1, H, T, T)."""
+        """Return (1, H, T, T) for each layer."""
         model = self.causal.model
         ids = torch.tensor([self.reading.tokens.ids], device=model.device)
         with eager(model):
@@ -373,7 +377,7 @@ class CausalInside:
 
 @dataclass(frozen=True)
 class Reasoned:
-    """An example's reading and one reasoning after it: what the label follows."""
+    """An example with one generated reasoning, before the label."""
 
     reading: CausalReading
     ids: Ids
@@ -381,7 +385,7 @@ class Reasoned:
 
 @dataclass(frozen=True)
 class Reasoner:
-    """A causal model that writes before it is asked for a label."""
+    """A causal model that writes a reasoning before its label."""
 
     generation: GenerationQueue
     encoder: Encoder
@@ -389,7 +393,7 @@ class Reasoner:
     longest: int
 
     def reasoned(self, reading: CausalReading, prompt: LabelPrompt) -> list[Reasoned]:
-        """(draws,) the example with each of its reasonings. Raises BadInput."""
+        """Return (draws,) readings of the example, each with one reasoning. Raises BadInput."""
         table = prompt.table
         drafts = [
             GeneratedText(reading.tokens.ids, self.encoder, prompt_generator(0, draw))

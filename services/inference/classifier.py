@@ -1,9 +1,10 @@
 """Label probabilities and attributions from a sequence classifier in this process.
 
 In float32 on an x86-64 processor a row has the same bits alone and in any batch (`padded_width`,
-`RowByRow`, `shared.process.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5
-in float32, to 0.02 in bfloat16 and float16. Attributions explain the score of a label
-(`label_logit`); its probability: `shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
+`RowByRow`, `shared.process.numerics`). In bfloat16 or on a GPU it changes by rounding: up to 1e-5
+in float32, and 0.02 in bfloat16 and float16. Attributions explain the score of a label
+(`label_logit`); for its probability see `shared.models.label_readout`. Source: specs "models" §1.1,
+§1.2.
 """
 
 from __future__ import annotations
@@ -60,11 +61,11 @@ __all__ = ["LoadedModel", "LocalClassifier"]
 class LocalClassifier:
     """The port `shared.models.ports.Classifier` over weights in this process.
 
-    Any number of threads may call it; their rows share forward passes.
+    It is thread-safe, and rows of all threads share forward passes.
     """
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
-        """`budget`: padded tokens of one forward pass; found from the free memory if absent."""
+        """budget: padded tokens of one forward pass; measured from the free memory if absent."""
         self._weights = weights
         if weights.mapping is None:
             raise ValueError(f"{weights.use.name!r} has no labels")
@@ -94,17 +95,17 @@ class LocalClassifier:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The canonical labels, in the order of the columns of `probabilities`."""
+        """Return the canonical labels, in the order of the columns of `probabilities`."""
         return self._labels
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """BCP 47 tags of the languages that it was trained on."""
+        """Return BCP 47 tags of the training languages."""
         return self._weights.languages
 
     @property
     def use(self) -> ModelUse:
-        """Name, revision, hash, device and dtype, for the provenance."""
+        """Return name, revision, hash, device and dtype, for the provenance."""
         return self._weights.use
 
     @property
@@ -114,26 +115,26 @@ class LocalClassifier:
 
     @property
     def mask_text(self) -> str:
-        """The string in place of a masked word in rows of words."""
+        """Return the string that replaces a masked word in rows of words."""
         return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         return self.labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
-        """How the model reads each example; long ones are cut."""
+        """Return the tokens of each example; long ones are cut."""
         return [reading.tokens for reading in self._reader.read(examples)]
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """For each example (L,) calibrated probabilities in [0, 1], of sum 1."""
+        """Return (L,) calibrated probabilities for each example, in [0, 1], of sum 1."""
         requests = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(requests)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """For each example P with its mass, and the share of the text that was read.
+        """Return P with its mass, and the share of the text that was read, for each example.
 
-        Examples that are cut to equal rows are computed once: long texts that differ behind what
-        the model reads.
+        Examples with equal rows are computed once. These are long texts that differ only after the
+        cut.
         """
         with measure_stage(self.use.name, "tokenize"):
             rows, shares = self._encode_rows(examples)
@@ -151,8 +152,10 @@ class LocalClassifier:
         ]
 
     def _encode_rows(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
-        """For each example its row and the share of it that is read. Offsets take time: of plain
-        texts they are found only where the row is as long as rows may be."""
+        """Return the row of each example and the share that is read.
+
+        Offsets are slow, so plain texts need them only if the row has the maximum length.
+        """
         if any(item.text_pair is not None or item.template or item.prompt for item in examples):
             readings = self._reader.read(examples)
             shares = [
@@ -169,7 +172,7 @@ class LocalClassifier:
         return [EncoderRow(row) for row in ids], shares
 
     def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
-        """For each example (R, L) probabilities of its variations, calibrated unless asked raw."""
+        """Return (R, L) probabilities of each example's variations, calibrated by default."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read([request.example for request in requests])
             rows = [
@@ -186,16 +189,16 @@ class LocalClassifier:
         ]
 
     def judge_words(self, requests: Sequence[WordRows]) -> list[WordJudgements]:
-        """For each example P of its variations in words, each read as the string that it is."""
+        """Return P of each example's variations in words; each variation is read as a string."""
         return judged_words(self, requests, self.mask_text)
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """For each example (T,) the importance of its tokens for its target's `label_logit`.
+        """Return (T,) importance of each example's tokens for its target's `label_logit`.
 
         Attention is that of the token that the head reads, [CLS] or the last one, or the mean over
-        all tokens where the head reads their mean. LIME explains the calibrated probability.
+        all tokens if the head reads their mean. LIME explains the calibrated probability.
         """
         return [
             self._attribute(example, column(self.labels, target), method)
@@ -212,20 +215,20 @@ class LocalClassifier:
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """(N, L) calibrated probabilities in [0, 1]; long texts are cut.
+        """Return (N, L) calibrated probabilities in [0, 1]; long texts are cut.
 
-        Rows sum to 1, or where outputs are ignored to what those leave.
+        Rows sum to 1, or to the remaining mass if outputs are ignored.
         """
         return self._labelled(self.logits(texts))
 
     def logits(self, texts: Sequence[str]) -> Floats:
-        """(N, K) raw outputs of the head, before the temperature."""
+        """Return (N, K) raw outputs of the head, before the temperature."""
         with measure_stage(self.use.name, "tokenize"):
             rows = [EncoderRow(ids) for ids in self._reader.ids(texts, cut=True)]
         return self._logits(rows)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """(N,) which texts are longer than the model reads."""
+        """Return which texts, (N,), are longer than the model reads."""
         return [len(row) > self._weights.longest for row in self._reader.ids(texts, cut=False)]
 
     def _labelled(self, logits: Floats, *, calibrated: bool = True) -> Floats:
@@ -237,8 +240,10 @@ class LocalClassifier:
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self._mapping.outputs))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool, int]:
-        """Width, whether nothing is padded, and how many tokens end a text: T5 reads its label at
-        the last of them, and rows with as many only."""
+        """Return the width, whether nothing is padded, and the number of end tokens.
+
+        T5 reads its label at the last end token, and needs rows with equal numbers of them.
+        """
         ends = 0 if self._end is None else row.ids.count(self._end)
         if not self._weights.pads:
             return len(row.ids), True, ends
@@ -253,7 +258,7 @@ class LocalClassifier:
 
     @torch.inference_mode()
     def _forward(self, rows: list[EncoderRow]) -> Floats:
-        """(N, K) logits of rows of one kind."""
+        """Return (N, K) logits of rows of one kind."""
         width, *_ = self._kind(rows[0])
         padding = self._weights.tokenizer.pad_token_id or 0  # none: nothing is padded
         tokens = torch.tensor([[*row.ids, *[padding] * (width - len(row.ids))] for row in rows])
@@ -273,11 +278,11 @@ class LocalClassifier:
 
 
 class RowByRow(TorchFunctionMode):
-    """Within it, a linear layer on exactly (rows, d) input is computed one row at a time.
+    """Computes a linear layer on exactly (rows, d) input one row at a time.
 
-    A matrix product of (N, d) rows takes other kernels, and so other roundings, for small N: one
-    row through a BERT pooler differs in its last bits from the same row among 64. The hidden states
-    before it, (N, width, d), do not. A few microseconds each.
+    A matrix product of (N, d) rows uses other kernels, with other roundings, for small N. One row
+    through a BERT pooler differs in its last bits from the same row among 64. The hidden states
+    before it, (N, width, d), do not. It costs a few microseconds per call.
     """
 
     def __init__(self, rows: int) -> None:
@@ -291,7 +296,7 @@ class RowByRow(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Every torch call passes here."""
+        """Intercept every torch call."""
         kwargs = kwargs or {}
         if func is not functional.linear or args[0].dim() != 2 or len(args[0]) != self._rows:
             return func(*args, **kwargs)
@@ -302,19 +307,19 @@ class RowByRow(TorchFunctionMode):
 
 @dataclass(frozen=True)
 class LabelScore:
-    """What of the head's outputs is explained."""
+    """The explained part of the head's outputs."""
 
     mapping: LabelMapping
     place: int  # of the label
 
     def of(self, logits: Tensor) -> Tensor:
-        """(N,) from (N, K) logits, in float32."""
+        """Return (N,) scores from (N, K) logits, in float32."""
         return label_logit(logits, self.mapping, self.place)
 
 
 @dataclass(frozen=True)
 class EncoderInside:
-    """The inside of an encoder with a head, for one example and its target label."""
+    """One example in an encoder with a head, with its target label."""
 
     model: Any
     lock: PriorityLock
@@ -323,14 +328,14 @@ class EncoderInside:
     attention_index: int | None = 0  # the token that the head reads; None: the mean of all
 
     def embed(self, ids: Sequence[int]) -> Tensor:
-        """(T, d) word embeddings, without positions."""
+        """Return (T, d) word embeddings, without positions."""
         table = self.model.get_input_embeddings()
         with torch.no_grad():
             embeddings: Tensor = table(torch.tensor(ids, device=self.model.device))
         return embeddings
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """(N,) the label's score in float32, before the temperature."""
+        """Return (N,) scores of the label in float32, before the temperature."""
         more = self._more(len(embeddings))
         try:
             logits: Tensor = self.model(inputs_embeds=embeddings, **more).logits
@@ -340,7 +345,7 @@ class EncoderInside:
 
     @torch.no_grad()
     def attentions(self) -> Sequence[Tensor] | None:
-        """For each layer (1, H, T, T)."""
+        """Return (1, H, T, T) for each layer."""
         ids = torch.tensor([self.reading.tokens.ids], device=self.model.device)
         with eager(self.model):
             answer = self.model(input_ids=ids, output_attentions=True, **self._more(1))
@@ -348,7 +353,7 @@ class EncoderInside:
         return layers
 
     def _more(self, rows: int) -> dict[str, Tensor]:
-        """Mask and segments of this many copies of the example."""
+        """Return mask and segments for this many copies of the example."""
         shape = (rows, len(self.reading.tokens.ids))
         more = {"attention_mask": torch.ones(shape, dtype=torch.long, device=self.model.device)}
         if self.reading.segments:
@@ -358,10 +363,10 @@ class EncoderInside:
 
 
 def label_logit(logits: Tensor, mapping: LabelMapping, label: int) -> Tensor:
-    """(N,) the score of a label that attributions explain, from (N, K) raw logits.
+    """Return the (N,) score of a label that attributions explain, from (N, K) raw logits.
 
-    softmax: logsumexp of its outputs, so that of a single one its raw logit; sigmoid: the logit of
-    its combined probability; of a complement the negative of the other's.
+    softmax: logsumexp of its outputs, which for one output is its raw logit. sigmoid: the logit of
+    its combined probability. The score of a complement is the negative of the other label's.
     """
     indices = list(mapping.columns.values())[label]
     if not indices:

@@ -1,7 +1,7 @@
-"""What the inference service is asked: one operation on one model, and how much work that is.
+"""The messages of the inference service: one operation on one model, and its cost.
 
-Pydantic only: the gateway reads it. What a model writes is not counted as work, since it may stop
-at once; what is longer than it reads is refused by itself.
+Pydantic only, since the gateway imports it. Generated text does not count as work, since a model
+may stop at once. Input that is longer than the model reads is refused separately.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SECONDS_A_ROW = 1e-5  # to be told apart from the others, whatever the model tak
 
 
 class InferenceRequest(JobRequest):
-    """Which model is asked what."""
+    """An operation on a model."""
 
     model: ModelName = Field(description="a configured classifier or causal model")
     ask: InferenceOperation = Field(
@@ -38,7 +38,7 @@ class InferenceRequest(JobRequest):
 
 
 class InferenceResult(Message):
-    """What the model answered."""
+    """The answer of the model."""
 
     operation: str
     answer: JsonValue = Field(description="as the operation says; rows in the order of the request")
@@ -48,7 +48,7 @@ class InferenceResult(Message):
 
 
 def response_types() -> Any:
-    """The results as the API describes them: by operation, each with the type of its answer."""
+    """Return the union of results for the API, by operation, each with the type of its answer."""
     union, _ = get_args(InferenceOperation)
     results: tuple[Any, ...] = tuple(map(_result_of, get_args(union)))
     return Annotated[Union[results], Field(discriminator="operation")]  # noqa: UP007
@@ -79,13 +79,13 @@ _JUDGE: dict[str, Any] = {
 
 
 def cost(request: InferenceRequest, reads: int) -> Sequence[Work]:
-    """The certain part of what the operation reads."""
+    """Return the work of an operation, without generated text."""
     count = COUNTS.get(request.ask.operation)
     return () if count is None else count(request.ask, reads)
 
 
 def needs(request: InferenceRequest) -> tuple[str, ...]:
-    """The ability that the operation is."""
+    """Return the ability that the operation needs."""
     ask = request.ask
     if ask.operation == "attributions" and ask.method.name == "lime":
         return ("token_rows",)
@@ -114,7 +114,9 @@ def _examples(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _rows(request: Any, reads: int) -> Sequence[Work]:
-    """A row with few tokens kept is short; any row costs a little."""
+    """Return the work of token rows; few kept tokens make a row short, but every row costs a
+    little.
+    """
     tokens: list[int] = []
     for rows in request.asked:
         whole = _tokens(rows.example, reads)
@@ -123,7 +125,9 @@ def _rows(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _word_rows(request: Any, reads: int) -> Sequence[Work]:
-    """A word is a token at least, as far as the model reads."""
+    """Return the work of word rows; a word counts as at least one token, up to the model's
+    limit.
+    """
     tokens: list[int] = []
     for rows in request.asked:
         most = min(reads, max(1, len(rows.words)))
@@ -134,8 +138,10 @@ def _word_rows(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _of_rows(tokens: Sequence[int]) -> Sequence[Work]:
-    """A text without blanks counts as one word, whatever the model makes of it, so that rows have a
-    limit of their own."""
+    """Return the work of rows, with a separate limit on their number.
+
+    A text without spaces counts as one word, so that tokens alone do not limit the rows.
+    """
     if len(tokens) <= MOST:
         return _work("rows", "/ask/asked", tokens)
     rows = Size("`rows`", len(tokens), "/ask/asked")

@@ -1,4 +1,4 @@
-"""Text from a causal model in this process: generated, or given and scored."""
+"""Generation and scoring of text by a causal model in this process."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ from shared.queue.job_context import wait_all
 
 @dataclass(frozen=True)
 class ReadPrompt:
-    """A prompt as the model reads it."""
-
     context: TokenContext
     tokens: list[EncodedToken]
 
@@ -34,7 +32,7 @@ class ReadPrompt:
 
 
 class LocalWriter:
-    """The part of `shared.models.ports.Writer` that answers; its subclass says who it is."""
+    """The part of `shared.models.ports.Writer` that computes; subclasses identify the model."""
 
     def __init__(
         self,
@@ -50,11 +48,10 @@ class LocalWriter:
         self._encoder = encoder
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """A completion of each prompt. Prompt i is drawn with (seed, its `draw`, else i), whatever
-        the others are.
+        """Return a completion of each prompt. Prompt i is drawn with (seed, its `draw` or i).
 
-        Prompts of all callers go through the model together (`GenerationQueue`): logits move by
-        rounding (1e-5 in float32), which changes a draw only where it falls that close to a border.
+        Prompts of all callers share passes (`GenerationQueue`). Logits change by rounding (1e-5 in
+        float32), which changes a draw only if it is that close to a boundary.
         """
         drafts = [
             GeneratedText(
@@ -68,7 +65,7 @@ class LocalWriter:
         return [draft.completion() for draft in drafts]
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
-        """Token log-probabilities of each given completion after its prompt."""
+        """Return token log-probabilities of each given completion after its prompt."""
         prompts_read = {prompt: self._read(prompt) for prompt in dict.fromkeys(prompts)}
         pairs = [
             (prompts_read[prompt].ids, self._completion_tokens(prompts_read[prompt], completion))
@@ -128,9 +125,9 @@ Completions = dict[int, Sequence[EncodedToken]]  # by the place of their pair
 
 
 def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[int]]]:
-    """Rows of one prompt, and the places of the completions that each answers.
+    """Return rows of one prompt, with the indices of the completions that each answers.
 
-    Completions of one token are all read off the prompt's last position.
+    Completions of one token all use the prompt's last position.
     """
     single = {index: tokens[0].id for index, tokens in completions.items() if len(tokens) == 1}
     rows = [
@@ -145,8 +142,10 @@ def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[i
 
 
 def _after(before: Ids, rows: list[CausalRow]) -> list[CausalRow]:
-    """The same rows, read after all of their prompt but its last token: prompts of other calls, and
-    of this one, that begin as it does have read that already."""
+    """Move all of the prompt except its last token to the prefix of the rows.
+
+    Prompts of this and of other calls that begin the same then share its computation.
+    """
     if len(before) <= LEAST_PREFIX:
         return share_prefix(rows)
     end = len(before) - 1

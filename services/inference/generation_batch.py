@@ -1,10 +1,10 @@
-"""Texts that a causal model writes together, each at its own place: some begin while others grow.
+"""Texts that a causal model generates in one batch; new texts join while others grow.
 
-One step gives every text its next token. A text that begins is read first, padded on the left
-beside those that begin with it, and its keys and values are put beside those of the texts that
-are there; a beginning that several prompts share is read once. Padding and gaps are masked, and
-every token keeps the position that it has alone, so that a text's logits move by rounding only:
-by 1e-5 in float32. Source: continuous batching, Yu et al., "Orca", OSDI 2022.
+One step generates the next token of every text. New texts are read first, padded on the left to
+equal length, and their keys and values are appended to those of the batch. A prefix that several
+prompts share is computed once. Padding and gaps are masked, and every token keeps the position that
+it has alone, so that logits change by rounding only: 1e-5 in float32. Source: continuous batching,
+Yu et al., "Orca", OSDI 2022.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Owner = TypeVar("Owner")
 
 @dataclass(frozen=True, eq=False)
 class Draft(Generic[Owner]):
-    """A text that grows, how its tokens are drawn, and who waits for it."""
+    """A growing text, its sampling parameters and its owner."""
 
     text: GeneratedText
     sampling: Sampling
@@ -39,11 +39,11 @@ class Draft(Generic[Owner]):
 class GenerationBatch(Generic[Owner]):
     """Drafts that grow together; finished ones leave, others may join.
 
-    The device's lock is taken for each pass, so that rows of other callers pass in between.
+    The device's lock is taken for each pass, so that rows of other callers run in between.
     """
 
     def __init__(self, causal: CausalPass, longest: int, *, alone: bool = False) -> None:
-        """`longest`: tokens that the model reads. `alone`: nobody may join."""
+        """longest: tokens that the model reads. alone: True if no text may join."""
         self.drafts: list[Draft[Owner]] = []
         self._causal, self._longest, self._alone = causal, longest, alone
         end_tokens = causal.model.generation_config.eos_token_id
@@ -62,12 +62,12 @@ class GenerationBatch(Generic[Owner]):
 
     @property
     def takes_more(self) -> bool:
-        """Whether others may join: keys and values of windows cannot be put beside others."""
+        """Return True if other texts may join. Caches of sliding windows cannot be combined."""
         return not self._alone and self._causal.plain_cache
 
     @torch.no_grad()
     def add(self, drafts: Sequence[Draft[Owner]]) -> list[Draft[Owner]]:
-        """Read these texts so far, and write the next token of each; those that it finished."""
+        """Read these texts and generate their next tokens; return finished drafts."""
         beginner = _Reading(self._causal, [draft.text.ids for draft in drafts])
         logits = beginner.read()
         tokens = self._draw(drafts, logits)
@@ -80,7 +80,7 @@ class GenerationBatch(Generic[Owner]):
 
     @torch.no_grad()
     def step(self) -> list[Draft[Owner]]:
-        """Write one more token of each draft; those that it finished."""
+        """Generate the next token of each draft; return finished drafts."""
         self._mask = torch.cat([self._mask, self._mask.new_ones(len(self.drafts), 1)], dim=1)
         with self._causal.lock:
             logits, self._past = _read(self._causal, self._ids, self._mask, self._past)
@@ -88,11 +88,11 @@ class GenerationBatch(Generic[Owner]):
         return self._remove(lambda draft: draft.text.finish is not None)
 
     def drop(self, owners: set[Owner]) -> None:
-        """Nobody waits for these owners' drafts."""
+        """Drop the drafts of these owners, which are no longer needed."""
         self._remove(lambda draft: draft.owner in owners)
 
     def _draw(self, drafts: Sequence[Draft[Owner]], logits: Tensor) -> Tensor:
-        """(N, 1) tokens, written into their drafts."""
+        """Draw (N, 1) tokens and add them to their drafts."""
         uniforms = torch.tensor([draft.text.uniform() for draft in drafts], dtype=torch.float64)
         tokens = _draw_each(logits, [draft.sampling for draft in drafts], uniforms)
         logprobs = logits.log_softmax(dim=1).gather(1, tokens[:, None])[:, 0].tolist()
@@ -107,7 +107,7 @@ class GenerationBatch(Generic[Owner]):
         return tokens[:, None]
 
     def _join(self, past: Any, mask: Tensor, ids: Tensor) -> None:
-        """These keys and values, (M, ..., U, d), below ours, the shorter padded on the left."""
+        """Append keys and values, (M, ..., U, d); pad the shorter side on the left."""
         width = max(self._mask.shape[1], mask.shape[1])
         for ours, theirs in zip(self._past.layers, past.layers, strict=True):
             ours.keys = torch.cat([_left(ours.keys, width, 2), _left(theirs.keys, width, 2)])
@@ -116,7 +116,7 @@ class GenerationBatch(Generic[Owner]):
         self._ids = torch.cat([self._ids, ids])
 
     def _remove(self, is_over: Callable[[Draft[Owner]], bool]) -> list[Draft[Owner]]:
-        """Those that were there and are over."""
+        """Remove and return the drafts that are over."""
         over = [draft for draft in self.drafts if is_over(draft)]
         remaining = [index for index, draft in enumerate(self.drafts) if not is_over(draft)]
         if over:
@@ -125,7 +125,7 @@ class GenerationBatch(Generic[Owner]):
         return over
 
     def _select(self, left: list[int]) -> None:
-        """Keys and values of these rows only."""
+        """Keep the keys and values of these rows only."""
         if not left:
             self._past = None
             return
@@ -141,7 +141,7 @@ class GenerationBatch(Generic[Owner]):
 
 
 class _Reading:
-    """Texts that begin together. past, mask: of all their tokens, once they are read."""
+    """New texts. past, mask: of all their tokens, after `read`."""
 
     def __init__(self, causal: CausalPass, texts: Sequence[Ids]) -> None:
         self.past: Any = None
@@ -157,7 +157,7 @@ class _Reading:
         self.mask = torch.tensor([[*b, *s] for b, s in zip(before, seen, strict=True)]).to(device)
 
     def _shared_prefix(self) -> Ids:
-        """What is read by itself: a beginning in the cache, or one that these texts share."""
+        """Return the prefix that is computed alone: a cached one, or one that these texts share."""
         if not self._causal.plain_cache:
             return ()
         length = min(common_length(self._texts), min(map(len, self._texts)) - 1)
@@ -168,7 +168,7 @@ class _Reading:
         return self._texts[0][:length] if shared else ()
 
     def read(self) -> Tensor:
-        """(N, V) logits after each text."""
+        """Return (N, V) logits after each text."""
         with self._causal.lock:
             past = self._causal.repeat_prefix(self._prefix, len(self._texts), continued=True)
             logits, self.past = _read(self._causal, self._ids, self.mask, past)
@@ -176,7 +176,9 @@ class _Reading:
 
 
 def _read(causal: CausalPass, ids: Tensor, mask: Tensor, past: Any) -> tuple[Tensor, Any]:
-    """((N, V) logits after the last of (N, W) ids, keys and values). mask: (N, T), T >= W."""
+    """Return (N, V) logits after the last of (N, W) ids, and keys and values. mask: (N, T), T >=
+    W.
+    """
     states, past = causal.readout.states(
         1,
         input_ids=ids,
@@ -189,14 +191,14 @@ def _read(causal: CausalPass, ids: Tensor, mask: Tensor, past: Any) -> tuple[Ten
 
 
 def _left(values: Tensor, width: int, dim: int) -> Tensor:
-    """With zeros on the left, up to this width of dimension `dim` (of 2, or 2 of 4)."""
+    """Pad with zeros on the left to this width of dimension `dim` (of 2, or 2 of 4)."""
     more = width - values.shape[dim]
     after = values.dim() - 1 - dim
     return pad(values, (*(0, 0) * after, more, 0)) if more else values
 
 
 def _draw_each(logits: Tensor, samplings: Sequence[Sampling], uniforms: Tensor) -> Tensor:
-    """(N,) tokens: rows that are drawn alike together."""
+    """Draw (N,) tokens; rows with equal sampling parameters are drawn together."""
     tokens = torch.empty(len(samplings), dtype=torch.long, device=logits.device)
 
     def alike(index: int) -> tuple[float, float]:
@@ -209,12 +211,12 @@ def _draw_each(logits: Tensor, samplings: Sequence[Sampling], uniforms: Tensor) 
 
 
 def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor) -> Tensor:
-    """(N,) tokens by inversion of the nucleus's distribution function.
+    """Draw (N,) tokens by inversion of the distribution function of the nucleus.
 
-    logits: (N, V). uniforms: (N,) in [0, 1). Temperature first, then the smallest set of most
-    likely tokens whose probability reaches `top_p`; temperature 0 takes the most likely token. The
-    distribution function goes by the tokens' ids: by probability, two tokens that are nearly as
-    likely would change places by rounding, and with them all that lies between.
+    logits: (N, V). uniforms: (N,) in [0, 1). The temperature comes first, then the smallest set of
+    most likely tokens whose probability reaches `top_p`; temperature 0 takes the most likely token.
+    The distribution function is ordered by token id. Ordered by probability, two almost equally
+    likely tokens could swap by rounding, and with them all tokens between.
     """
     if sampling.temperature == 0:
         return logits.argmax(dim=1)

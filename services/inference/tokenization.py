@@ -1,10 +1,10 @@
-"""How models read an example: token ids, what each belongs to, and where it stands in the text.
+"""Tokens of an example: ids, the part that each belongs to, and its position in the text.
 
-What causal models read is made of these tokens in `causal_prompt`.
+`causal_prompt` builds the input of causal models from them.
 
-A row of an example is its tokens after some were replaced and the others deleted. It is literal: a
-special token or a piece of the template stays only where its position is kept. The model numbers
-the positions of what is left from 0. Source: shared.contracts.calls.Row.
+A row of an example is its tokens after replacing some and deleting others. It is literal: a special
+token or a piece of the template stays only if its position is kept. The model numbers the remaining
+positions from 0. Source: shared.contracts.calls.Row.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Ids = tuple[int, ...]
 
 
 def selected_positions(row: Row, length: int) -> Ids:
-    """Which of an example's `length` tokens stay, ascending. Raises BadInput for others."""
+    """Return the positions that stay, ascending. Raises BadInput for invalid positions."""
     positions = tuple(range(length)) if row.kept is None else row.kept
     if any(a >= b for a, b in pairwise(positions)):
         raise BadInput("the kept positions must ascend", pointer="/rows")
@@ -41,7 +41,7 @@ def selected_positions(row: Row, length: int) -> Ids:
 
 
 def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
-    """(T,) the example's tokens with the row's replacements in place."""
+    """Return the example's (T,) tokens after the row's replacements."""
     changed = list(ids)
     for position, token in row.replaced:
         if position >= len(changed):
@@ -55,14 +55,14 @@ def replace_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
 
 
 def perturb_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
-    """(K,) the tokens of one row: replaced, then kept."""
+    """Return the (K,) tokens of one row: replaced, then selected."""
     changed = replace_ids(ids, row, vocabulary)
     return tuple(changed[position] for position in selected_positions(row, len(ids)))
 
 
 @dataclass(frozen=True)
 class EncoderRow:
-    """(T,) token ids, and (T,) segments where they are not all 0."""
+    """(T,) token ids, and (T,) segments if they are not all 0."""
 
     ids: Sequence[int]
     segments: Sequence[int] = ()
@@ -76,7 +76,7 @@ class EncoderReading:
     nothing: Ids = ()  # what stands for a row without tokens, where texts have no frame
 
     def row(self, row: Row) -> EncoderRow:
-        """One variation. Raises BadInput where it has no token, or names one that is not there."""
+        """Return one variation. Raises BadInput if it has no token or an invalid position."""
         ids = replace_ids(self.tokens.ids, row, self.vocabulary)
         positions = selected_positions(row, len(ids))
         if not positions:
@@ -88,7 +88,7 @@ class EncoderReading:
 
 
 def _chunks(texts: Sequence[str]) -> Iterator[range]:
-    """Places of texts that are tokenized at once: few enough that others soon have their turn."""
+    """Yield ranges of texts to tokenize at once, short enough to let other threads run."""
     begin = size = 0
     for index, text in enumerate(texts):
         if size and size + len(text) > PORTION_CHARACTERS:
@@ -99,7 +99,7 @@ def _chunks(texts: Sequence[str]) -> Iterator[range]:
 
 
 class EncoderReader:
-    """A tokenizer for any number of threads: a fast tokenizer keeps its truncation in itself."""
+    """A thread-safe tokenizer; a fast tokenizer keeps its truncation as state."""
 
     def __init__(self, weights: LoadedModel) -> None:
         self._tokenizer = weights.tokenizer
@@ -113,7 +113,9 @@ class EncoderReader:
         self._lock = PriorityLock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
-        """(N,) token ids of texts, special ones included; `cut` to what the model reads."""
+        """Return (N,) token ids of texts with special tokens. cut: truncate to the model's
+        limit.
+        """
         if not texts:
             return []
         limit = {"truncation": True, "max_length": self._longest} if cut else {}
@@ -130,7 +132,7 @@ class EncoderReader:
         return rows
 
     def _check_length(self, encodings: Sequence[Any]) -> None:
-        """Raises BadInput for a text that would be cut, where the model's entry says so."""
+        """Raises BadInput for a text that would be cut, if the model's entry forbids cutting."""
         if self._refuses and any(encoding.overflowing for encoding in encodings):
             raise BadInput(
                 f"text-too-long: {self._name} reads {self._longest} tokens, special ones included",
@@ -138,7 +140,9 @@ class EncoderReader:
             )
 
     def read(self, examples: Sequence[Example]) -> list[EncoderReading]:
-        """(N,) examples as read, cut to what the model reads. BadInput where one has a template."""
+        """Return (N,) examples as read, cut to the model's limit. Raises BadInput for a
+        template.
+        """
         if any(example.template is not None for example in examples):
             raise BadInput("an encoder takes no template", pointer="/template")
         if any(example.prompt is not None for example in examples):
@@ -195,8 +199,7 @@ class EncoderReader:
 
 
 def _empty_ids(tokenizer: Any) -> Ids:
-    """Of a tokenizer that puts no frame around a text (GPT-2): the token that begins, else ends
-    one."""
+    """Return the token for an empty text if the tokenizer adds no special tokens (GPT-2)."""
     if tokenizer("", verbose=False)["input_ids"]:
         return ()
     tokens = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
@@ -204,7 +207,9 @@ def _empty_ids(tokenizer: Any) -> Ids:
 
 
 def mask_text(tokenizer: Any) -> str | None:
-    """As `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py) chooses it."""
+    """Return the mask string as `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py)
+    does.
+    """
     words = (
         tokenizer.mask_token, tokenizer.unk_token, tokenizer.pad_token, tokenizer.eos_token,
     )  # fmt: skip
@@ -212,7 +217,7 @@ def mask_text(tokenizer: Any) -> str | None:
 
 
 class EncodedToken(NamedTuple):
-    """A token of a string; `special` where the tokenizer added it by itself."""
+    """A token of a string. special: True if the tokenizer added it."""
 
     id: int
     start: int
@@ -231,7 +236,7 @@ class InputSpan:
 
 @dataclass(frozen=True)
 class TokenContext:
-    """The text before a continuation; `special`: whether the tokenizer may add its own."""
+    """The text before a continuation. special: True if the tokenizer may add special tokens."""
 
     text: str
     special: bool = True
@@ -239,7 +244,7 @@ class TokenContext:
 
 
 class Encoder:
-    """A fast tokenizer, for any number of threads. chat_keys: what its chat template is handed."""
+    """A fast tokenizer, for any number of threads. chat_keys: arguments of its chat template."""
 
     def __init__(self, tokenizer: Any, chat_keys: Mapping[str, Any] | None = None) -> None:
         self._tokenizer = tokenizer
@@ -252,9 +257,9 @@ class Encoder:
         )
 
     def tokens(self, context: TokenContext) -> list[EncodedToken]:
-        """The string's tokens. One that the tokenizer would add at the end is left away.
+        """Return the string's tokens, without one that the tokenizer would add at the end.
 
-        Nothing at all becomes the token that begins (else: ends) a text, if there is one.
+        An empty string becomes the token that begins (else: ends) a text, if there is one.
         """
         tokens: list[EncodedToken] = []
         # special tokens that a user sent are read in pieces, so that nobody can close a turn
@@ -298,11 +303,12 @@ class Encoder:
         completion: str,
         prompt_tokens: list[EncodedToken] | None = None,
     ) -> list[EncodedToken]:
-        """The tokens that `written` adds after the context; offsets into `written`.
+        """Return the tokens that `completion` adds after the context, with offsets into
+        `completion`.
 
-        read: the context's own tokens, where they are known.
-        Where its beginning would merge with the context's end, it is read by itself instead: the
-        model was asked with the context's own tokens.
+        prompt_tokens: the context's tokens, if already known. If its beginning would merge with the
+        end of the context, the completion is tokenized alone, since the model was called with the
+        context's tokens.
         """
         before = self.tokens(context) if prompt_tokens is None else prompt_tokens
         whole = self.tokens(replace(context, text=context.text + completion))
@@ -318,7 +324,7 @@ class Encoder:
         ]
 
     def context(self, prompt: Prompt) -> TokenContext:
-        """A prompt as a string. Raises BadInput for turns where there is no chat template."""
+        """Return a prompt as a string. Raises BadInput for turns without a chat template."""
         if prompt.turns is None:
             return TokenContext(prompt.text or "")
         if not self._tokenizer.chat_template:
@@ -334,7 +340,7 @@ class Encoder:
         return TokenContext(text, special=False, inserted=tuple(_user_spans(text, prompt.turns)))
 
     def text(self, ids: Sequence[int]) -> str:
-        """Tokens as a string, special ones left out."""
+        """Decode tokens without special ones."""
         with self._alone:
             text: str = self._tokenizer.decode(
                 list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
@@ -343,8 +349,11 @@ class Encoder:
 
 
 def _user_spans(text: str, turns: Sequence[Turn]) -> Iterator[InputSpan]:
-    """Where the users' turns stand in what the chat template made: special tokens that they write
-    are plain text there. A template may trim them; of one that it changes, nothing is known."""
+    """Yield the positions of user turns in the rendered chat template.
+
+    Special tokens in them are plain text. A template may trim turns; a turn that it changes is not
+    found.
+    """
     begin = 0
     for turn in turns:
         content = turn.content.strip()

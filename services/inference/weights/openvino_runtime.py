@@ -1,9 +1,9 @@
-"""An encoder computed by OpenVINO in place of torch: quicker on processors, without gradients.
+"""An encoder computed by OpenVINO instead of torch: faster on processors, without gradients.
 
-The network is traced once and compiled for this processor; what it answers is then compared with
-torch on texts of other lengths, since a trace keeps whatever a network decided by its first input.
-Conversion goes through the frontend itself: the `convert_model` around it tells its makers of each
-use. Source: OpenVINO 2026, PyTorch frontend; `python -m bench.encoder_runtimes`.
+The network is traced once and compiled for this processor. Its outputs are compared with torch on
+texts of other lengths, since a trace fixes every decision that depends on its first input.
+Conversion uses the frontend directly, since the `convert_model` around it reports each use to its
+authors. Source: OpenVINO 2026, PyTorch frontend; `python -m bench.encoder_runtimes`.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ SEGMENTS = "token_type_ids"
 
 
 class Unsupported(ValueError):
-    """This runtime does not compute this network, today as tomorrow."""
+    """This runtime can never compute this network."""
 
 
 class OpenVinoNetwork(nn.Module):
     """The network as a function of ids, mask and segments; no parameters, one caller at a time.
 
-    Answers with an output of the network's own type that has the one tensor `output` alone, (N, K)
-    of a head or (N, T, d) of an encoder, float32.
+    The output has the network's type with one tensor `output`, (N, K) of a head or (N, T, d) of an
+    encoder, float32.
     """
 
     def __init__(self, network: nn.Module, output: str, dtype: str) -> None:
-        """Raises Unsupported where it cannot be converted, or OpenVINO is not there."""
+        """Raises Unsupported if the network cannot be converted, or OpenVINO is not installed."""
         super().__init__()
         self.config = network.config
         self.dtype, self.device = torch.float32, torch.device("cpu")
@@ -56,7 +56,7 @@ class OpenVinoNetwork(nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **more: Any
     ) -> Any:
-        """As the network's; segments that are left out are 0, a mask is 1."""
+        """Compute the network; missing segments are 0, a missing mask is 1."""
         tensors = {FIRST: input_ids, SECOND: attention_mask, SEGMENTS: more.get(SEGMENTS)}
         inputs = [_filled(tensors[name], name, input_ids) for name in self._inputs]
         [answer] = self._compiled(inputs).values()
@@ -64,7 +64,7 @@ class OpenVinoNetwork(nn.Module):
 
 
 class _Output(dict[str, torch.Tensor]):
-    """What transformers' outputs are to those who read one tensor: by name, key or place."""
+    """An output with one tensor, by name, key or index, as in transformers."""
 
     def __getattr__(self, name: str) -> torch.Tensor:
         try:
@@ -96,11 +96,10 @@ _conversion = Lock()  # tracing and the library's own patches of torch are of th
 def converted(
     network: nn.Module, tokenizer: Any, longest: int, *, output: str, dtype: str
 ) -> OpenVinoNetwork:
-    """The network, computed by OpenVINO.
+    """Return the network, computed by OpenVINO.
 
-    tokenizer, longest: of the model; what is compared is made of them.
-    Raises Unsupported where OpenVINO is not installed, cannot convert the network, or answers
-    otherwise than torch.
+    tokenizer, longest: of the model, for the comparison. Raises Unsupported if OpenVINO is not
+    installed, cannot convert the network, or gives other outputs than torch.
     """
     with _conversion:
         compiled = OpenVinoNetwork(network, output, dtype)
@@ -116,7 +115,7 @@ def converted(
 
 
 def _agree(expected: torch.Tensor, actual: torch.Tensor, mask: torch.Tensor, far: float) -> bool:
-    """Of an encoder's states those of tokens count, (N, T) of the mask; not those of padding."""
+    """Compare outputs; for an encoder's states only tokens count, (N, T) of the mask."""
     if actual.shape != expected.shape:
         return False
     apart = (expected - actual).abs()
@@ -140,7 +139,7 @@ def _refusal(error: Exception) -> str:
 
 
 def _limited() -> str:
-    """OpenVINO counts on instructions that the processor has and a limit of oneDNN's takes away."""
+    """Return a hint if a limit of oneDNN disables instructions that OpenVINO needs."""
     limit = kernel_limit()
     return f" ({limit} takes instructions from it: unset it, or take dtype fast)" if limit else ""
 
@@ -158,7 +157,7 @@ def _filled(tensor: torch.Tensor | None, name: str, ids: torch.Tensor) -> Any:
 
 
 def _texts(tokenizer: Any, rows: int, width: int, inputs: Sequence[str]) -> Mapping[str, Any]:
-    """Texts of different lengths; shorter ones are padded where the tokenizer can."""
+    """Return texts of different lengths, padded if the tokenizer can."""
     padding = tokenizer.pad_token_id
     ids = [
         max_length_ids(tokenizer, width if padding is None else width - row) for row in range(rows)
@@ -178,7 +177,7 @@ def _texts(tokenizer: Any, rows: int, width: int, inputs: Sequence[str]) -> Mapp
 
 @torch.inference_mode()
 def _compiled(network: _Tensors, inputs: int, dtype: str) -> Any:
-    """For this processor, with as many threads as torch has."""
+    """Compile for this processor, with as many threads as torch."""
     try:
         import openvino
         from openvino.frontend import FrontEndManager, OpConversionFailure
