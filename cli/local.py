@@ -1,7 +1,7 @@
-"""The service in this process, without servers: what `Local()` of the client is made of.
+"""The service in this process, without servers; `Local()` of the client uses it.
 
-A request takes the way of one over HTTP, through the same checks and the same worker's code, so
-that its result has the same bytes; nothing is kept.
+A request passes the same checks and the same worker code as over HTTP, so that its result has the
+same bytes. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -46,8 +46,11 @@ SCORES = "/v1/scores/"
 
 
 class LocalService:
-    """The metrics of this checkout, with the models of a `models.toml`; it binds them for the whole
-    process. device: of the models whose entry says `auto`."""
+    """The metrics of this checkout, with the models of a `models.toml`, bound for the whole
+    process.
+
+    device: of the models whose entry has `auto`.
+    """
 
     def __init__(
         self, models_file: str | PathLike[str] | None = None, device: str | None = None
@@ -61,11 +64,11 @@ class LocalService:
         bind_explainer()
 
     def model_names(self) -> frozenset[str]:
-        """Models that a request may name."""
+        """Return the models that a request may name."""
         return frozenset(entry.name for entry in self._catalogue.entries)
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Status and JSON of an answer to a request that waits for its job's end."""
+        """Return status and JSON for a request that waits for the end of its job."""
         try:
             contract = _at(method, path)
             job = self._job(contract, self._read(contract, body))
@@ -113,7 +116,7 @@ class LocalService:
 
 
 class _Invalid(Exception):
-    """A request that is not what its contract asks for."""
+    """A request that violates its contract."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem["detail"])
@@ -121,7 +124,7 @@ class _Invalid(Exception):
 
 
 def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
-    """The same models, where their entries leave it open on this device. Raises ValueError."""
+    """Put the models with an open device on this device. Raises ValueError."""
     if device is None:
         return catalogue
     moved = tuple(
@@ -134,7 +137,7 @@ def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
 
 
 def _at(method: str, path: str) -> ServiceContract:
-    """The service whose jobs are posted there. Raises NotThere."""
+    """Return the service for this path. Raises NotThere."""
     for contract in contracts().values():
         if method == "POST" and contract.path == path:
             return contract
@@ -148,7 +151,9 @@ def _at(method: str, path: str) -> ServiceContract:
 
 
 def _claim(request: Mapping[str, Any]) -> Claim:
-    """Its last attempt, after the longest wait: what is away then ends the job."""
+    """Return a claim in its last attempt and after the longest wait, so that missing models end the
+    job.
+    """
     return Claim(
         job_id=f"job_{secrets.token_hex(16)}",
         attempt=1,

@@ -1,8 +1,7 @@
-"""`python -m cli.generators.api_size`: count what the API's description has, and fail above a
-limit.
+"""`python -m cli.generators.api_size`: count the parts of the API's description.
 
-The limits keep the surface from growing unnoticed. Bytes are those of the compact description with
-its examples.
+Fail above a limit, so that the API does not grow unnoticed. Bytes are those of the compact
+description with its examples.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def _write(path: Path, content: Json) -> Path:
 
 
 def _peoples(language: str, terms: Json) -> Iterator[str]:
-    """Peoples named as their language is, without those that are nations or ordinary words."""
+    """Yield peoples that are named like their language, without nations and ordinary words."""
     from babel import Locale  # needed to build only
     from babel.core import get_global
 
@@ -129,7 +129,7 @@ def _peoples(language: str, terms: Json) -> Iterator[str]:
 
 
 def _demonyms(language: str, nationalities: Path, terms: Json) -> Json:
-    """The names of each country's people, by the country's English name."""
+    """Return the names of each country's people, by the country's English name."""
     from babel import Locale  # needed to build only
 
     countries = {code: name for code, name in Locale("en").territories.items() if len(code) == 2}
@@ -164,7 +164,9 @@ def _demonyms(language: str, nationalities: Path, terms: Json) -> Json:
 
 
 def _forms(name: str, language: str) -> set[str]:
-    """A name and its inflected forms; as it is if it has several words or starts with "="."""
+    """Return a name and its inflected forms; only itself if it has several words or starts with
+    "=".
+    """
     if name.startswith("="):
         return {name[1:]}
     if language in ("en", "zh", "ko"):
@@ -177,7 +179,7 @@ def _forms(name: str, language: str) -> set[str]:
 
 
 def _german(name: str) -> Iterator[str]:
-    """Nouns have a capital; all else is taken for an adjective."""
+    """Yield inflected forms; a capitalised name is a noun, any other an adjective."""
     stem, endings = name, "s e en in innen"
     if name[0].islower():
         endings = "e en er es em"

@@ -1,9 +1,9 @@
-"""The pages of the guide that are written from the code: errors, settings, routes, events and
-counters, the metrics' pages, and the tables of metrics, problems and untested reasons.
+"""Generated pages of the guide: errors, settings, routes, events and counters, the metrics' pages,
+and the tables of metrics, problems and untested reasons.
 
-`python -m cli.generators.reference write` writes them, `check` fails where one is stale. What a
-page says stands where the thing itself stands: the docstring and the cure of an error's class, the
-description of a setting's field; the processes that read a setting are those whose modules do.
+`python -m cli.generators.reference write` writes them, and `check` fails if one is stale. Their
+text comes from the code: the docstring and the cure of an error's class, and the description of a
+setting's field. A setting is read by the processes whose modules use it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ HOLDERS = ("settings", "settings()", "chosen")  # expressions that are the setti
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the pages, or say which are stale: then 1."""
+    """Write the pages, or name the stale pages and return 1."""
     parser = argparse.ArgumentParser(prog="python -m cli.generators.reference", description=__doc__)
     parser.add_argument("command", choices=("write", "check"))
     command = parser.parse_args(arguments).command
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def pages() -> dict[Path, str]:
-    """file → what it should hold."""
+    """Map each file to its current text."""
     docs = ROOT / "docs" / "guide"
     tables = {
         ROOT / "README.md": metrics_table(),
@@ -94,7 +94,7 @@ def pages() -> dict[Path, str]:
 
 
 def with_table(file: Path, table: Iterator[str]) -> str:
-    """The page with this table between its marks."""
+    """Return the page with this table between its marks."""
     before, begin, rest = file.read_text("utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     return "".join((before, begin, *table, end, after))
@@ -126,7 +126,7 @@ def metrics_table() -> Iterator[str]:
 
 
 def errors() -> dict[str, type[ScoringError]]:
-    """slug → the class that has it first, of everything that can be raised on purpose."""
+    """Map each slug to its first class, for all errors that are raised on purpose."""
     for package in (services.gateway, services.scheduler, shared):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             is_entry = module.name.endswith("__main__") or ".migrations" in module.name
@@ -146,7 +146,7 @@ def _tree(kind: type[ScoringError]) -> Iterator[type[ScoringError]]:
 
 
 def errors_page() -> Iterator[str]:
-    """An entry a slug, with its anchor."""
+    """Yield one entry with an anchor per slug."""
     yield "# Errors\n\n" + WRITTEN
     yield f"""\
 Every error is `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)); a
@@ -186,7 +186,7 @@ def _join_names(names: frozenset[str]) -> str:
 
 
 def settings_page() -> Iterator[str]:
-    """A row a setting. Raises ValueError where one is not described."""
+    """Yield one row per setting. Raises ValueError if one has no description."""
     yield "# Settings\n\n" + WRITTEN
     yield (
         "Environment variables, read once when a process starts. Write a list with commas or as "
@@ -202,7 +202,7 @@ def settings_page() -> Iterator[str]:
 
 
 def _groups() -> dict[str, str]:
-    """The first field of each group of settings → the comment above it."""
+    """Map the first field of each group of settings to the comment above it."""
     pattern = re.compile(r"^    # (.+)\n    (\w+):", re.MULTILINE)
     return {name: title for title, name in pattern.findall(inspect.getsource(Settings))}
 
@@ -225,7 +225,7 @@ def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """In words."""
+    """Describe a type in words."""
     arms = [arm for arm in schema.get("anyOf", [schema]) if arm.get("type") != "null"]
     arm = arms[0]
     if "enum" in arm:
@@ -255,7 +255,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def readers_of(name: str) -> set[str]:
-    """The processes whose modules read this setting."""
+    """Return the processes whose modules read this setting."""
     accessors = {name} | {
         property_name for property_name, uses in _properties().items() if name in uses
     }
@@ -268,7 +268,7 @@ def readers_of(name: str) -> set[str]:
 
 @cache
 def _properties() -> dict[str, set[str]]:
-    """property of Settings → the fields that it is made of."""
+    """Map each property of Settings to the fields that it uses."""
     tree = ast.parse(inspect.getsource(Settings))
     return {
         function.name: {
@@ -283,7 +283,7 @@ def _properties() -> dict[str, set[str]]:
 
 @cache
 def _modules() -> dict[str, ast.Module]:
-    """module → its tree, of services and shared."""
+    """Map each module of cli, services and shared to its tree."""
     return {
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
             file.read_text("utf-8")
@@ -295,7 +295,7 @@ def _modules() -> dict[str, ast.Module]:
 
 @cache
 def _settings_by_module() -> dict[str, set[str]]:
-    """module → the attributes of settings that it reads."""
+    """Map each module to the settings that it reads."""
     return {
         module: {
             node.attr
@@ -308,7 +308,7 @@ def _settings_by_module() -> dict[str, set[str]]:
 
 @cache
 def _processes(module: str) -> frozenset[str]:
-    """Those that a module of a service runs in; of one in shared, those of its importers."""
+    """Return the processes that run a module; for one in shared, those of its importers."""
     package = ".".join(module.split(".")[:2])
     if not module.startswith("shared."):
         reader = READERS.get(package, WORKERS if package.startswith("services.") else None)
@@ -331,7 +331,7 @@ def _processes(module: str) -> frozenset[str]:
 
 @cache
 def _importers() -> dict[str, set[str]]:
-    """module, or a name in it → the modules that import it."""
+    """Map each module, and each name in it, to the modules that import it."""
     importers: dict[str, set[str]] = {}
     for module, tree in _modules().items():
         for node in ast.walk(tree):

@@ -1,7 +1,7 @@
-"""`touchstone models add SOURCE`: from a source to an entry, without its weights.
+"""`touchstone models add SOURCE`: create an entry from a source, without its weights.
 
-A branch becomes the commit that it is now; the configuration and the model card say kind, outputs
-and languages. What no worker would load is refused here, with what to do instead.
+A branch is pinned to its current commit. Kind, outputs and languages come from the configuration
+and the model card. Models that no worker would load are refused here, with advice.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ SERVE_GGUF = (
 
 @dataclass(frozen=True)
 class Found:
-    """What a source is. notes: for whoever adds it."""
+    """The facts about a source. notes: messages for the user."""
 
     source: str
     card: str | None = None
@@ -72,7 +72,7 @@ class Found:
 
 
 def addition(options: Namespace, settings: Settings) -> tuple[str, list[str]]:
-    """The entry's block, and what to say about it. Raises CommandError."""
+    """Return the entry's block and messages about it. Raises CommandError."""
     source = resolve_source(options.source, settings)
     keys: dict[str, entries.Value | None] = {
         "name": _free_name(options, source, settings.models_file),
@@ -105,7 +105,7 @@ def addition(options: Namespace, settings: Settings) -> tuple[str, list[str]]:
 
 
 def _advice(options: Namespace, keys: dict[str, entries.Value | None], source: Found) -> str:
-    """What to add where labels and outputs do not fit."""
+    """Return advice for labels that do not fit the outputs."""
     labels = keys["labels"]
     if isinstance(labels, dict) and not any(
         labels.keys() & set(canonical) for canonical in CANONICAL.values()
@@ -120,8 +120,10 @@ def _advice(options: Namespace, keys: dict[str, entries.Value | None], source: F
 
 
 def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
-    """Of a causal model, whose labels are words that it writes: the entry's `prompt`, in the place
-    of `labels`. Each word may begin the answer or follow a blank."""
+    """Return the `prompt` of a causal model, whose labels are words, and clear `labels`.
+
+    Each word may begin the answer or follow a space.
+    """
     if keys["kind"] != "causal" or not isinstance(words := keys["labels"], dict):
         return {}
     keys["labels"] = None
@@ -133,8 +135,10 @@ def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
 
 
 def _free_name(options: Namespace, source: Found, file: Path) -> str:
-    """As asked for, else after its source. Raises CommandError for one that no request can say, and
-    for one that the file has and keeps."""
+    """Return the requested name, or one from the source.
+
+    Raises CommandError for an invalid name, and for one that is taken.
+    """
     name: str | None = options.name
     if name is None:  # the last word of what it is called
         scheme, _, rest = source.source.partition(":")
@@ -156,7 +160,7 @@ def _free_name(options: Namespace, source: Found, file: Path) -> str:
 
 
 def _label_keys(options: Namespace) -> dict[str, entries.Value | None]:
-    """The keys of labels and languages that the command line states. Raises CommandError."""
+    """Return the keys of labels and languages from the command line. Raises CommandError."""
     labels: dict[str, tuple[str, ...]] = {}
     for argument in options.label:
         label, equals, outputs = argument.partition("=")
@@ -175,7 +179,7 @@ def _label_keys(options: Namespace) -> dict[str, entries.Value | None]:
 
 
 def _variable(name: str | None) -> str | None:
-    """The name of an environment variable. Raises CommandError for what may be the key itself."""
+    """Return the name of an environment variable. Raises CommandError for a possible key."""
     if name is not None and not VARIABLE.fullmatch(name):
         raise CommandError(
             "--api-key-env is the name of the environment variable that holds the key, as in "
@@ -189,7 +193,7 @@ def _split_list(text: str | None) -> tuple[str, ...]:
 
 
 def read_catalogue(file: Path) -> Catalogue:
-    """The models of this file. Raises CommandError."""
+    """Return the models of this file. Raises CommandError."""
     try:
         return load_catalogue(file)
     except ValueError as error:
@@ -197,7 +201,7 @@ def read_catalogue(file: Path) -> Catalogue:
 
 
 def resolve_source(source: str, settings: Settings) -> Found:
-    """What stands behind a source, as a user writes it. Raises CommandError."""
+    """Resolve a source as a user writes it. Raises CommandError."""
     scheme, _, rest = source.partition(":")
     if scheme in (*SERVED, "embedded"):
         return Found(source)
@@ -215,7 +219,7 @@ def resolve_source(source: str, settings: Settings) -> Found:
 
 
 def _folder(text: str, beside: Path) -> Found:
-    """A folder of this machine; a relative one begins here or beside models.toml."""
+    """Resolve a folder of this machine; a relative one is relative to models.toml or to here."""
     if not text.strip():
         raise CommandError("path: names no folder: write path:/models/mine")
     path = Path(text).expanduser()
@@ -237,7 +241,7 @@ def _folder(text: str, beside: Path) -> Found:
 
 
 def _vocabulary_size(folder: Path) -> int | None:
-    """Of a small tokenizer.json; None where it is large, or is none: what loads it says so."""
+    """Return the size of a small tokenizer.json; None if it is large or invalid."""
     file = folder / "tokenizer.json"
     try:
         if file.stat().st_size > MOST_BYTES:
@@ -249,8 +253,9 @@ def _vocabulary_size(folder: Path) -> int | None:
 
 
 def _weights_notes(folder: Path) -> tuple[str, ...]:
-    """What is to be done with its weights first. Raises CommandError where it has none, or they
-    cannot be read."""
+    """Return the next steps for the weights. Raises CommandError if they are missing or
+    unreadable.
+    """
     try:
         next(folder.iterdir(), None)  # one that may not be read looks empty to `glob`
         demand_readable(folder)
@@ -269,7 +274,7 @@ def _weights_notes(folder: Path) -> tuple[str, ...]:
 
 
 def _repository(text: str, settings: Settings) -> Found:
-    """A repository of the hub, at a commit."""
+    """Resolve a repository of the hub, at a commit."""
     name, _, revision = text.partition("@")
     token = secret("HF_TOKEN")
     with Hub(settings.hub, token.get_secret_value() if token else None) as hub:
@@ -298,7 +303,7 @@ def _repository(text: str, settings: Settings) -> Found:
 
 
 def _validate_model(folder: Path, name: str) -> Checkpoint:
-    """What its files say. Raises CommandError where no worker would load it."""
+    """Read the checkpoint. Raises CommandError if no worker would load it."""
     try:
         checkpoint = read_checkpoint(folder)
     except ValueError as error:
@@ -329,7 +334,9 @@ def _licence(folder: Path) -> str | None:
 
 
 def _kind(source: Found, preset_name: str | None, requested: str | None) -> str:
-    """As asked for, else as the preset or the files say. Raises CommandError where they differ."""
+    """Return the kind from the request, the preset or the files. Raises CommandError if they
+    differ.
+    """
     try:
         of_preset = preset(preset_name).entry.get("kind") if preset_name else None
     except ValueError as error:
@@ -351,7 +358,7 @@ def _kind(source: Found, preset_name: str | None, requested: str | None) -> str:
 
 
 def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, source: Found) -> list[str]:
-    """Labels and languages, a line each."""
+    """Return labels and languages, one line each."""
     lines = []
     if mapping is not None:  # which outputs stand for which label, and what that means for metrics
         labels = [*mapping.by_label.items()]

@@ -1,9 +1,9 @@
 """Load models and send each some texts: `touchstone models check [NAME...]`.
 
-Prints for a model with weights its state, labels, limit, languages, dtype and memory, an answer
-with its time, and six probes: a neighbour in the batch, a text that is too long, no text, special
-tokens, a text in an unknown language, and other texts. Prints for a server what it can do. The exit
-status is 1 if a model cannot be used.
+For a model with weights it prints state, labels, limit, languages, dtype and memory, an answer with
+its time, and six probes. The probes are a neighbour in the batch, a text that is too long, no text,
+special tokens, a text in an unknown language, and other texts. For a server it prints its
+abilities. The exit status is 1 if a model cannot be used.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RUNTIME_BYTES = 700_000_000  # of a process with the model libraries, measured
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 0 if every model that was asked for can be used."""
+    """Run the command; return 0 if every requested model can be used."""
     options = _parser().parse_args(arguments)
     disable_download()  # before a model library is imported
     settings = settings_or_exit()
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def memory(catalogue: Catalogue) -> int:
-    """Bytes for all models with weights that are here, and for the process."""
+    """Return the bytes for all models with local weights, and for the process."""
     from services.inference.weights.folder import is_complete
     from services.inference.weights.loader import planned
 
@@ -95,7 +95,7 @@ def memory(catalogue: Catalogue) -> int:
 
 
 def report(catalogue: Catalogue, name: str) -> Report:
-    """Everything that is known of this model, and what it answers."""
+    """Return all facts about this model, and its answers."""
     card = next(card for card in catalogue.describe() if card.name == name)
     entry = next((entry for entry in catalogue.entries if entry.name == name), None)
     if entry is None:
@@ -170,14 +170,14 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
 
 
 def _dtype_reason(entry: ModelEntry, use: ModelUse) -> str | None:
-    """Why `fast` is this dtype; None where the entry names one, or says `auto`."""
+    """Return the reason for the dtype of `fast`; None if the entry has another dtype."""
     if entry.dtype != "fast":
         return None
     return fast_arithmetic(entry.kind).reason if use.device == "cpu" else "of this GPU"
 
 
 def format_report(report: Report) -> str:
-    """The report for people, a line a fact."""
+    """Format the report as text, one line per fact."""
     error = f": {report['error']}" if report.get("error") else ""
     lines = [f"{report['name']}  {report['state']}{error}"]
     labels = [f"{label} = {', '.join(of) or '1 - other'}" for label, of in _items(report, "labels")]
@@ -248,7 +248,7 @@ Rows = Callable[..., list[Floats]]  # of texts
 
 @dataclass(frozen=True)
 class Probed:
-    """What a probe found. good: nobody need worry."""
+    """The result of a probe. good: True if there is no problem."""
 
     good: bool
     said: str
@@ -267,7 +267,7 @@ class ModelOutputs:
 def check_model(
     models: Models, name: str, dtype: str, languages: Sequence[str] | None
 ) -> ModelOutputs:
-    """One answer with its time, and the probes. Raises ScoringError where the answer fails."""
+    """Run one answer with its time, and the probes. Raises ScoringError if the answer fails."""
     if models.kind(name) in ("similarity", "cross-encoder"):
         return _check_similarity(models, name, TOLERANCE.get(dtype, COARSE))
     model: Any = models.judge(name)
@@ -292,7 +292,7 @@ def check_model(
 
 
 def _is_judge(model: Any) -> bool:
-    """Whether it tells labels of a text by itself; else it is ask_model in a template of ours."""
+    """Return True if the model has labels without a template."""
     try:
         model.labels_of(Example(text=SENTENCE))
     except BadInput:
@@ -301,7 +301,7 @@ def _is_judge(model: Any) -> bool:
 
 
 def _common_checks(rows: Rows, tolerance: float) -> dict[str, Probed]:
-    """The probes that every kind of model has."""
+    """Run the probes for every kind of model."""
     return {
         "batch invariance": _run_check(lambda: _check_batch_consistency(rows, tolerance)),
         "longer than it reads": _run_check(lambda: _check_distribution(rows(LONG)[0])),
@@ -336,7 +336,7 @@ def _run_check(look: Callable[[], Probed]) -> Probed:
 
 
 def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
-    """Whether a text is judged the same beside others."""
+    """Check that a text gets the same answer in a batch."""
     [alone] = rows(SENTENCE)
     beside = rows(LONG[:600], SENTENCE, "short", FOREIGN)[1]
     moved = float(np.max(np.abs(alone - beside)))
@@ -344,7 +344,7 @@ def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
 
 
 def _check_difference(rows: Rows) -> Probed:
-    """Whether it reads at all: weights that are 0 answer every text alike."""
+    """Check that answers differ between texts; with weights of 0 they are equal."""
     first, *rest = rows(SENTENCE, FOREIGN, SPECIAL)
     moved = max(float(np.max(np.abs(first - other))) for other in rest)
     return Probed(moved > 0, f"move its answer by {moved:.1e}")

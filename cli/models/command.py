@@ -1,7 +1,7 @@
-"""Models of your own: write them into models.toml, fetch their weights, try them.
+"""Models of your own: add them to models.toml, download their weights, and try them.
 
-They work on this machine's `models.toml` (`TOUCHSTONE_MODELS_FILE`) and weights
-(`TOUCHSTONE_MODELS_DIR`). Only `add`, `pull` and `convert` reach the model hub.
+The commands use this machine's `models.toml` (`TOUCHSTONE_MODELS_FILE`) and weights
+(`TOUCHSTONE_MODELS_DIR`). Only `add`, `pull` and `convert` use the model hub.
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ MOST_LANGUAGES = 3  # of a model, in a row of the list
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     result = argparse.ArgumentParser(prog="touchstone models", description=__doc__)
     commands = result.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -84,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
     option("--replace", action="store_true", help="Replace the entry of this name.")
     option("--preset", help=f"Well-known model to take the keys of: {', '.join(preset_names())}.")
     option("--kind", choices=KINDS, help="Kind of the model, if its files do not say it.")
-    option("--task", choices=TASKS, help="What its labels mean; free: nothing known.")
+    option("--task", choices=TASKS, help="Meaning of its labels; free: unknown.")
     option(
         "--label", action="append", default=[], metavar="LABEL=OUTPUT[,OUTPUT]",
         help="Outputs that stand for a label, such as hateful=hate,offensive; of a causal model "
@@ -111,7 +110,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; 0 if all went well."""
+    """Run the command; return 0 on success."""
     if arguments[:1] == ["check"]:  # it loads models: a process with the libraries for that
         return _run(CHECK, *arguments[1:])
     options = parser().parse_args(arguments)
@@ -127,7 +126,7 @@ def main(arguments: list[str]) -> int:
 
 
 def add(options: argparse.Namespace, settings: Settings) -> int:
-    """Print the entry, and append it, or put it in the place of the one of its name."""
+    """Print the entry, and append it or replace the entry with its name."""
     block, lines = addition(options, settings)
     sys.stdout.write(block)
     for line in lines:
@@ -150,7 +149,7 @@ def add(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def pull_all(options: argparse.Namespace, settings: Settings) -> int:
-    """Fetch what is named; 0 only where all of it is whole."""
+    """Download the named models; return 0 if all are complete."""
     catalogue = read_catalogue(settings.models_file)
     if not options.names and not options.all:
         raise CommandError("name models, or say --all")
@@ -185,7 +184,7 @@ def _download_entry(entry: ModelEntry, settings: Settings) -> None:
 
 
 def convert(options: argparse.Namespace, settings: Settings) -> int:
-    """Pickled weights to safetensors, in a process without a way out."""
+    """Convert pickled weights to safetensors, in a sandboxed process."""
     entry = _entry(read_catalogue(settings.models_file), options.name)
     folder = _pickle_folder(entry, settings)
     target = settings.models_dir.absolute() / "converted" / entry.name
@@ -202,7 +201,7 @@ def convert(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _pickle_folder(entry: ModelEntry, settings: Settings) -> Path:
-    """The folder with its pickled weights."""
+    """Return the folder with its pickled weights."""
     if entry.scheme == "hf":
         folder = download_model(entry, settings, pickles=True)
     elif entry.scheme == "path":
@@ -217,7 +216,7 @@ def _pickle_folder(entry: ModelEntry, settings: Settings) -> Path:
 
 
 def show(options: argparse.Namespace, settings: Settings) -> int:
-    """A line a model."""
+    """Print one line per model."""
     catalogue = read_catalogue(settings.models_file)
     rows = [("name", "kind", "state", "on disk", "dtype", "revision", "languages")]
     language_cell = ",".join if options.json else partial(language_names, most=MOST_LANGUAGES)
@@ -237,7 +236,7 @@ def show(options: argparse.Namespace, settings: Settings) -> int:
 def _row(
     catalogue: Catalogue, entry: ModelEntry, language_cell: Callable[[Sequence[str]], str]
 ) -> tuple[str, str, str, str, str, str, str]:
-    """said: languages, one or more, in a cell."""
+    """Return the cells of a model. language_cell: formats its languages."""
     state, size = _disk_state(catalogue, entry)
     revision = catalogue.revision(entry)[:12]
     try:
@@ -249,7 +248,7 @@ def _row(
 
 
 def _dtype(entry: ModelEntry) -> str:
-    """As configured; beside `fast` what that is on this machine's processor."""
+    """Return the configured dtype, and for `fast` the dtype on this machine's processor."""
     if entry.is_served:
         return "-"
     if entry.runtime != "torch":
@@ -260,7 +259,7 @@ def _dtype(entry: ModelEntry) -> str:
 
 
 def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
-    """How its files are, and their size."""
+    """Return the state of its files, and their size."""
     if entry.is_served:
         return "of a server", "-"
     if entry.scheme == "embedded":
@@ -277,7 +276,7 @@ def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
 
 
 def request_reload(options: argparse.Namespace, startup_settings: Settings) -> int:
-    """Count up the number that every process looks at, unless the file here cannot be read."""
+    """Increase the number that every process polls, unless the local file cannot be read."""
     faults = (
         read_catalogue(startup_settings.models_file).faults
         if startup_settings.models_file.is_file()

@@ -1,7 +1,7 @@
-"""`touchstone models pull`: weights into the hub client's cache, resumed and checked.
+"""`touchstone models pull`: download weights into the hub client's cache, resumed and verified.
 
-The hub's own client fetches. Every file is hashed afterwards: its name in the cache is the SHA-256
-that the hub states of a large file, and git's SHA-1 of a small one.
+The hub's client downloads. Every file is hashed afterwards: its name in the cache is the SHA-256
+that the hub states for a large file, and git's SHA-1 for a small one.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ PIECE_BYTES = 4_194_304
 
 
 def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = False) -> Path:
-    """All files of a hub model, whole and as the hub says they are; their folder.
+    """Download and verify all files of a hub model; return their folder.
 
-    pickles: its pickled weights where it has no safetensors, for `convert` alone.
-    Raises CommandError.
+    pickles: include pickled weights if there are no safetensors, for `convert` only. Raises
+    CommandError.
     """
     token = secret("HF_TOKEN")
     key = token.get_secret_value() if token else None
@@ -52,7 +52,7 @@ def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = Fal
 
 
 def select_files(files: tuple[str, ...], patterns: tuple[str, ...]) -> list[str]:
-    """The small ones first: what is wrong with them is known before the weights travel."""
+    """Return small files first, so that their errors show before the weights are downloaded."""
     selected = [file for file in files if any(fnmatch(file, pattern) for pattern in patterns)]
     return sorted(selected, key=lambda file: (file.endswith((".safetensors", ".bin")), file))
 
@@ -82,11 +82,11 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
 
 
 def _lines(label: str) -> Any:
-    """What the hub's client takes for a progress bar: a line of its own for each file."""
+    """Return a progress bar for the hub's client that prints a line per file."""
     from tqdm.auto import tqdm  # it comes with the hub's client
 
     class ProgressLines(tqdm):  # type: ignore[misc]  # it has no types
-        """How far it is: bytes, rate, time left; on one line in a terminal."""
+        """Prints bytes, rate and time left; on one line in a terminal."""
 
         def __init__(self, *arguments: Any, **more: Any) -> None:
             more |= {"disable": False, "file": sys.stderr, "mininterval": 0}
@@ -95,7 +95,7 @@ def _lines(label: str) -> Any:
             super().__init__(*arguments, **more)
 
         def display(self, *_arguments: Any, **_more: Any) -> None:
-            """A line now and then, and at the end."""
+            """Print a line periodically, and at the end."""
             done = self.total is not None and self.n >= self.total
             if not done and time.monotonic() - self.said < LINE_SECONDS:
                 return
@@ -103,14 +103,14 @@ def _lines(label: str) -> Any:
             sys.stderr.write(progress(label, int(self.n), self.total, self.format_dict["elapsed"]))
 
         def close(self) -> None:
-            """Nothing is left to wipe."""
+            """Do nothing: there is no bar to clear."""
             self.disable = True
 
     return ProgressLines
 
 
 def progress(label: str, done: int, total: int | None, seconds: float) -> str:
-    """`hate model.safetensors: 120 of 440 MB, 31.0 MB/s, 10 s left`."""
+    """Return `hate model.safetensors: 120 of 440 MB, 31.0 MB/s, 10 s left`."""
     rate = done / seconds if seconds > 0 else 0.0
     amount = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
     left = f", {(total - done) / rate:.0f} s left" if total and rate else ""
@@ -118,7 +118,7 @@ def progress(label: str, done: int, total: int | None, seconds: float) -> str:
 
 
 def changed_files(folder: Path) -> Iterator[Path]:
-    """Files of a snapshot that are not what their names in the cache say."""
+    """Yield the files of a snapshot whose hash differs from their name in the cache."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.is_symlink():
             blob = path.resolve()

@@ -1,6 +1,6 @@
-"""The text of `models.toml`: a block for a new model, and keys of one that stands there.
+"""The text of `models.toml`: a block for a new model, and keys of an existing one.
 
-Text is added and replaced, never written anew: comments stay.
+Text is added and replaced in place, so that comments stay.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ Value = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
 
 
 def block(keys: Mapping[str, Value | None]) -> str:
-    """An entry, a line a key; without those that are None."""
+    """Return an entry with one line per key, without keys that are None."""
     lines = [f"{key} = {toml(value)}" for key, value in keys.items() if value is not None]
     return "\n".join(["[[models]]", *lines]) + "\n"
 
 
 def prompt_block(keys: Mapping[str, Value]) -> str:
-    """The table `[models.prompt]` of the entry before it; nothing for none."""
+    """Return the table `[models.prompt]` for the entry before it; "" without keys."""
     lines = [f"{key} = {toml(value)}" for key, value in keys.items()]
     return "\n".join(["", "[models.prompt]", *lines]) + "\n" if lines else ""
 
 
 def toml(value: Value) -> str:
-    """A basic string, an array or an inline table of arrays; JSON's escapes are TOML's, too."""
+    """Return a basic string, an array or an inline table of arrays; TOML has JSON's escapes."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, tuple):
@@ -38,15 +38,17 @@ def toml(value: Value) -> str:
 
 
 def append(file: Path, text: str) -> None:
-    """A block at the end. Raises OSError."""
+    """Append a block. Raises OSError."""
     before = file.read_text("utf-8") if file.exists() else "schema = 2\n"
     gap = "\n" if before.endswith("\n") else "\n\n"
     _write(file, before + gap + text)
 
 
 def replace(file: Path, text: str, name: str) -> bool:
-    """A block in the place of this model's, with its tables, or at the end where there is none.
-    Whether there was one; comments before and after it stay. Raises OSError."""
+    """Replace this model's block and its tables, or append the block; return True if it existed.
+
+    Comments before and after it stay. Raises OSError.
+    """
     lines = file.read_text("utf-8").splitlines(keepends=True) if file.exists() else []
     try:
         start, _ = _place(lines, name)
@@ -63,9 +65,9 @@ def replace(file: Path, text: str, name: str) -> bool:
 
 
 def set_key(file: Path, name: str, key: str, value: str) -> None:
-    """This key of this model, in the place of what it said or after its source.
+    """Set a key of this model, after its source if it is new.
 
-    Raises OSError, and ValueError where its block cannot be found.
+    Raises OSError, and ValueError if its block cannot be found.
     """
     lines = file.read_text("utf-8").splitlines(keepends=True)
     start, end = _place(lines, name)
@@ -83,7 +85,7 @@ def set_key(file: Path, name: str, key: str, value: str) -> None:
 
 
 def _place(lines: list[str], name: str) -> tuple[int, int]:
-    """Of the keys that stand in the block itself, before any table of it."""
+    """Return the lines of the keys in the block itself, before its tables."""
     heads = [number for number, line in enumerate(lines) if HEAD.match(line)]
     for start, after in zip(heads, [*heads[1:], len(lines)], strict=True):
         tables = (number for number in range(start + 1, after) if TABLE.match(lines[number]))
@@ -108,6 +110,6 @@ def _key(line: str) -> str:
 
 
 def _write(file: Path, text: str) -> None:
-    """In place: in a container the file is mounted alone and cannot be replaced."""
+    """Write in place: in a container the file is mounted alone and cannot be replaced."""
     with file.open("w", encoding="utf-8") as stream:
         stream.write(text)

@@ -82,7 +82,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; 0 if all went well."""
+    """Run the command; return 0 on success."""
     options = parse(arguments)
     for name in SIGNALS:
         signal.signal(name, _handle_signal)

@@ -29,7 +29,7 @@ METRICS = ("htc", "qf", "tgi", "cc")
 
 
 class DemoFailed(RuntimeError):
-    """An example got no score."""
+    """An example has no score."""
 
 
 def run(stack: Stack, examples: Path, console: Console) -> None:
@@ -51,8 +51,7 @@ def _lines(examples: Path) -> list[Json]:
 
 
 class Patience:
-    """Waits without a deadline while a job ends or a process works; a pipe is told about the
-    wait."""
+    """Waits without a deadline while a job ends or a process works, and reports to a pipe."""
 
     def __init__(self, stack: Stack, console: Console) -> None:
         logs = stack.folder / "logs"

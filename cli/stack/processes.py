@@ -110,8 +110,10 @@ class Supervisor:
             self._thread.start()
 
     def stop(self, say: Say = without_progress) -> None:
-        """Stop our processes together, then Redis, then PostgreSQL, which our processes need to
-        the end. Reports what it waits for if that takes long."""
+        """Stop our processes together, then Redis, then PostgreSQL, which our processes need.
+
+        Report the processes that take long.
+        """
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()

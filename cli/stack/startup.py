@@ -61,8 +61,9 @@ def tail(child: Child, logs: Path) -> str:
 
 
 class Reporter:
-    """Reports what is waited for and for how long: in a terminal on one changing line, in a pipe
-    as a line for each change and every few seconds."""
+    """Reports pending processes with their time: one changing line in a terminal, else one line per
+    change and every few seconds.
+    """
 
     def __init__(self, console: Console, update: Callable[[str], None] | None = None) -> None:
         self._console, self._update = console, update

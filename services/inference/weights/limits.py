@@ -49,7 +49,7 @@ def max_positions(network: Any) -> int | None:
 
 
 def counts_positions(model: Any) -> bool:
-    """Return True if it has another embedding table than the words, so that a text may be too long."""
+    """Return True if a table other than the words is indexed, so that texts may be too long."""
     words = model.get_input_embeddings()
     tables = (module for module in model.modules() if isinstance(module, torch.nn.Embedding))
     return any(table is not words for table in tables)
