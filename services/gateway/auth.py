@@ -1,8 +1,8 @@
 """Authentication: `Authorization: Bearer tsk_…` becomes a tenant with scopes, or a 401, 403 or 429.
 
-Where no key was ever made (`authentication = auto`), everybody is the tenant `default`; on a page
-the session stands for the key. What a request names must be its tenant's: a webhook endpoint, a
-batch, the jobs of a report.
+If no key was ever made (`authentication = auto`), every caller is the tenant `default`. On a page
+the session replaces the key. Everything that a request refers to must belong to its tenant: a
+webhook endpoint, a batch, the jobs of a report.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 
 
 def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
-    """A dependency: the caller, who has one of these scopes and calls no more often than allowed.
+    """Return a dependency for callers with one of these scopes, within their rate limit.
 
-    Raises NotAuthenticated, Forbidden, QuotaExceeded, Unavailable.
+    It raises NotAuthenticated, Forbidden, QuotaExceeded, Unavailable.
     """
 
     async def caller_of(request: Request, gateway: Gateway, credentials: Credentials) -> Caller:
@@ -70,7 +70,7 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
 
 
 async def authenticate(gateway: State, secret: str) -> Caller:
-    """The caller with this key. Raises NotAuthenticated, Unavailable."""
+    """Return the caller with this key. Raises NotAuthenticated, Unavailable."""
     if not keys.FORM.fullmatch(secret):
         raise NotAuthenticated("this is not an API key", wrong=True)
     cached = gateway.key_cache.get(secret)
@@ -83,10 +83,10 @@ async def authenticate(gateway: State, secret: str) -> Caller:
 
 
 def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
-    """The same look for a stream that lasts; the ledger is asked for the key again now and then.
+    """Wrap the read function of a long stream, so that the key is checked periodically.
 
-    It raises NotAuthenticated once the key is revoked or has expired, or where keys are asked for
-    meanwhile and the stream was opened without one.
+    It raises NotAuthenticated after the key was revoked or expired, or if a stream without a key
+    now needs one.
     """
     key = caller.key
 
@@ -105,7 +105,7 @@ def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
 
 
 def _with_check(check: Callable[[], Awaitable[object]], look: Look[T], checked: float) -> Look[T]:
-    """The same look, with a check before it now and then. checked: the last one, monotonic."""
+    """Wrap a read function with a periodic check. checked: time of the last check, monotonic."""
 
     async def check_and_read() -> T:
         nonlocal checked
@@ -127,7 +127,9 @@ Administrator = Annotated[Caller, Depends(needs("admin"))]
 
 
 def check_access(connection: Connection, request: JobRequest, tenant: str) -> None:
-    """Raises BadInput where it names what this tenant does not have: as if it were not there."""
+    """Raises BadInput if the request refers to objects of another tenant, as if they did not
+    exist.
+    """
     if request.webhook is not None:
         try:
             webhooks.find_endpoint(connection, request.webhook, tenant)
@@ -148,7 +150,9 @@ def check_access(connection: Connection, request: JobRequest, tenant: str) -> No
 
 
 async def session_caller(request: Request, gateway: Gateway) -> Caller:
-    """The caller of this session; may read jobs. Raises NotAuthenticated, QuotaExceeded."""
+    """Return the caller of this session; it may read jobs. Raises NotAuthenticated,
+    QuotaExceeded.
+    """
     caller = ANYBODY
     key = await _key_of_session(request, gateway)
     if key is not None:
@@ -159,7 +163,7 @@ async def session_caller(request: Request, gateway: Gateway) -> Caller:
 
 
 async def _key_of_session(request: Request, gateway: State) -> Key | None:
-    """None where keys are not asked for."""
+    """Return the key of the session; None if keys are not required."""
     if not await requires_key(gateway):
         return None
     token = get_cookie(request, SESSION_COOKIE)
@@ -173,16 +177,15 @@ async def _key_of_session(request: Request, gateway: State) -> Key | None:
 
 
 def with_session_check(request: Request, gateway: State, look: Look[T]) -> Look[T]:
-    """The same look for a page that stays open; the session is asked after now and then.
+    """Wrap the read function of an open page, so that the session is checked periodically.
 
-    It raises NotAuthenticated once the session or its key has ended, and takes nothing of the
-    quota.
+    It raises NotAuthenticated after the session or its key has ended. It uses no quota.
     """
     return _with_check(lambda: _key_of_session(request, gateway), look, time.monotonic())
 
 
 def check_scope(caller: Caller, *scopes: Scope) -> None:
-    """Raises Forbidden where the viewer's key lacks all of these."""
+    """Raises Forbidden if the caller has none of these scopes."""
     if not caller.has_scope(*scopes):
         raise Forbidden(f"your key lacks the scope {' or '.join(scopes)}")
 
@@ -191,6 +194,8 @@ Viewer = Annotated[Caller, Depends(session_caller)]
 
 
 async def acquire_stream(gateway: Gateway, caller: Viewer) -> AsyncIterator[None]:
-    """A dependency of routes that stream. Raises QuotaExceeded where too many are open."""
+    """Return a dependency of streaming routes. Raises QuotaExceeded if too many streams are
+    open.
+    """
     with gateway.streams.acquire(caller):
         yield

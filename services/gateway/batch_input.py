@@ -1,4 +1,4 @@
-"""A batch of lines that this service writes itself: of an uploaded table, or of another batch."""
+"""Batches whose input file the service writes, from an uploaded table or from another batch."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ Line = tuple[str, dict[str, Any]]  # custom id, body
 
 @dataclass(frozen=True)
 class BatchInput:
-    """What a new batch is made of. lines: read once, in a thread. key: of the form that asks for
-    it, so that a second press makes no second batch; None: each makes one."""
+    """The content of a new batch. lines: read once, in a thread.
+
+    key: of the form, so that a second click makes no second batch; None: each request makes one.
+    """
 
     contract: MetricContract
     lines: Iterable[Line]
@@ -38,10 +40,9 @@ class BatchInput:
 
 
 async def make_batch(new: BatchInput, gateway: State, owner: Owner) -> Batch:
-    """Write the input file, then the batch; where one fails, neither is there. Under a known key
-    it is the batch that is there already.
+    """Write the input file, then the batch, or neither. A known key returns its existing batch.
 
-    Raises whatever the lines raise, QuotaExceeded, FileStoreAway.
+    Raises the exceptions of `lines`, QuotaExceeded, FileStoreAway.
     """
     existing = await _find_made(new, gateway, owner)
     if existing is not None:
@@ -63,7 +64,7 @@ async def make_batch(new: BatchInput, gateway: State, owner: Owner) -> Batch:
 def _insert(
     connection: Connection, source: BatchInput, gateway: State, owner: Owner, file: tuple[str, int]
 ) -> Batch:
-    """file: its id, and bytes."""
+    """Insert file and batch. file: its id and its bytes."""
     file_id, size = file
     check_file_limit(connection, owner, size)
     kept_for = files.max_age(None, gateway.settings.retention_hours)

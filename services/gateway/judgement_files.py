@@ -1,8 +1,8 @@
-"""Judgements as files: JSON Lines, CSV and Label Studio tasks out, JSON Lines in.
+"""Judgements as files: export as JSON Lines, CSV and Label Studio tasks, import of JSON Lines.
 
-A Label Studio task has the text, the explanation, the spans of our evidence as a prediction with
-the score, and what people said as annotations (https://labelstud.io/guide/tasks). Texts that were
-not kept are null.
+A Label Studio task has the text and the explanation, the spans of our evidence as a prediction with
+the score, and people's judgements as annotations (https://labelstud.io/guide/tasks). Texts that
+were not stored are null.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ class JudgementLine(JudgementRequest):
 
 
 def file_chunks(engine: Engine, selection: JudgementFilter, form: FileFormat) -> Iterator[bytes]:
-    """The file, some judgements at a time, newest first; no transaction stays open between them."""
+    """Yield the file, some judgements at a time, newest first, without a transaction open between
+    them.
+    """
     if form == "csv":
         yield encode_rows([list(COLUMNS)])
     last: str | None = None
@@ -98,7 +100,7 @@ def _row(judgement: ReviewerJudgement, job: JobRecord | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """A job as a file of judgements has it. line: the first of its batch that asked for it."""
+    """A job in a file of judgements. line: its first line in the batch."""
 
     id: str
     metric: str
@@ -109,7 +111,7 @@ class JobRecord:
 
     @property
     def place(self) -> dict[str, Any]:
-        """Where it stands, and its metadata; null where no text may be kept."""
+        """Return its position in a batch, and its metadata; null if texts must not be stored."""
         of_line = None if self.line is None else line_metadata(self.line.caller)
         hidden = self.request.get("do_not_store_text")
         return {
@@ -130,7 +132,7 @@ def _load_jobs(connection: Connection, ids: Sequence[str]) -> dict[str, JobRecor
 
 
 def tasks(engine: Engine, selection: JudgementFilter, ids: Sequence[str]) -> Iterator[bytes]:
-    """Label Studio's tasks of these jobs, a JSON array; ids: in its order."""
+    """Yield a JSON array of Label Studio's tasks for these jobs, in the order of `ids`."""
     yield b"["
     for start in range(0, len(ids), AT_ONCE):
         some = ids[start : start + AT_ONCE]
@@ -181,7 +183,7 @@ def _task(job: JobRecord, opinions: Iterable[ReviewerJudgement]) -> dict[str, An
 
 
 def _spans(evidence: Iterable[dict[str, Any]], judged: str) -> Iterator[dict[str, Any]]:
-    """By the field that holds it; what is judged is the task's `text`."""
+    """Yield evidence by field; the judged field is the task's `text`."""
     for span in evidence:
         if isinstance(span.get("start"), int) and isinstance(span.get("end"), int):
             value = {name: span.get(name) for name in ("start", "end", "text")}
@@ -193,8 +195,10 @@ def _spans(evidence: Iterable[dict[str, Any]], judged: str) -> Iterator[dict[str
 
 
 def read(raw: bytes) -> list[JudgementLine]:
-    """Every line of an import; what an export adds of its own is left out. Raises InvalidBody with
-    the faults by line, BadInput for too many lines."""
+    """Parse the lines of an import, without extra fields of an export.
+
+    Raises InvalidBody with the faults by line, and BadInput for too many lines.
+    """
     lines = [line for line in raw.split(b"\n") if line.strip()]
     if not 1 <= len(lines) <= MOST_LINES:
         raise BadInput(f"send 1 to {MOST_LINES} lines")
@@ -228,8 +232,10 @@ def read(raw: bytes) -> list[JudgementLine]:
 def store(
     connection: Connection, lines: Sequence[JudgementLine], source: str, by: Origin
 ) -> tuple[int, int]:
-    """(how many are new, how many were there already). All or none: the first that cannot be stored
-    is refused with its line."""
+    """Store all judgements or none; return the numbers of new and of existing ones.
+
+    Raises BadInput with the first line that cannot be stored.
+    """
     unchanged = 0
     for index, line in sorted(enumerate(lines), key=lambda pair: pair[1].job_id):  # no two deadlock
         try:

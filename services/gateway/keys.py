@@ -1,7 +1,7 @@
 """Create, list and revoke API keys: `touchstone keys`, or `python -m services.gateway.keys`.
 
-It writes straight into the ledger of `DATABASE_URL`; `--var var` finds the ledger of a stack that
-runs on this machine. A key is printed once, alone on standard output; the ledger keeps its SHA-256.
+It writes into the ledger of `DATABASE_URL`; `--var var` finds the ledger of a stack on this
+machine. A key is printed once, alone on standard output. The ledger stores its SHA-256.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
         "--scope",
         action="append",
         choices=SCOPES,
-        help="What the key allows. score: jobs; batch: files and batches; review: reading and "
+        help="Scopes of the key. score: jobs; batch: files and batches; review: reading and "
         "judging results; admin: all of these, and webhook endpoints. Repeatable (default: score "
         "and batch).",
     )
@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; 0 if all went well."""
+    """Run the command; return 0 on success."""
     options = parser().parse_args(arguments)
     console = Console(stderr=True, width=None if sys.stderr.isatty() else PIPE_COLUMNS)
     try:
@@ -126,7 +126,7 @@ def _engine(var: Path | None) -> Engine:
 
 
 def table(rows: list[Key]) -> Table:
-    """One row a key, without its secret."""
+    """Return one row per key, without its secret."""
     result = Table(title="API keys", title_justify="left")
     names = ("id", "tenant", "name", "reviewer", "begins")
     for column in (*names, "scopes", "a minute", "languages", "made", "state"):
@@ -142,7 +142,7 @@ def table(rows: list[Key]) -> Table:
 
 
 def state(key: Key) -> str:
-    """Whether the key opens anything."""
+    """Return if the key is valid, expired or revoked, with the time."""
     if key.revoked_at is not None:
         return f"revoked {key.revoked_at:%Y-%m-%d %H:%M}"
     if key.expires_at is None:

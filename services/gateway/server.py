@@ -28,7 +28,7 @@ logger = telemetry.logger(__name__)
 
 
 def config_of(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """How uvicorn serves this application."""
+    """Return uvicorn's configuration for this application."""
     limits = Limits(
         connections=connection_limit(settings.connections),
         proxies=settings.proxies,
@@ -47,8 +47,9 @@ def config_of(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def connection_limit(connections: int) -> int:
-    """So many connections, or what the limit of open files leaves: without any left none is
-    accepted, not even a probe's.
+    """Return this many connections, or fewer if the limit of open files is lower.
+
+    Without free files no connection is accepted, not even a probe's.
     """
     needed = connections + SPARE + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -62,7 +63,7 @@ def connection_limit(connections: int) -> int:
 
 
 def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
-    """Answer Prometheus from threads of their own; returns the server, to be shut down."""
+    """Serve the counters to Prometheus in separate threads; return the server, for shutdown."""
     gateway: State = app.state.gateway
 
     class MetricsHandler(BaseHTTPRequestHandler):
@@ -78,7 +79,7 @@ def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPSer
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Scrapes are not worth a line each."""
+            """Log nothing: scrapes are frequent."""
 
     server = ThreadingHTTPServer((host, port), MetricsHandler)
     server.daemon_threads = True
@@ -87,7 +88,7 @@ def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPSer
 
 
 def render_metrics(engine: Engine) -> bytes:
-    """In Prometheus's text format. Blocks."""
+    """Return the counters in Prometheus's text format. Blocks."""
     registry = CollectorRegistry()
     gauge = Gauge(
         "touchstone_jobs_open", "Jobs not yet final", ["metric", "status"], registry=registry

@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class TableError(ValueError):
-    """A fault of a line of the file. line: from 1."""
+    """A fault in a line of the file. line: from 1."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -127,7 +127,7 @@ def has_few_values(cells: Iterable[Any], most: int) -> bool:
 
 
 def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
-    """(line of the file, row) of CSV with a first line of names, or of JSON Lines.
+    """Yield (line of the file, row) of CSV with a header, or of JSON Lines.
 
     Raises TableError.
     """
@@ -145,8 +145,10 @@ def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
 
 
 def pause_between(items: Iterable[T]) -> Iterator[T]:
-    """The same, with a rest after each few milliseconds of work on them: a thread that computes
-    slows all other threads of the process, and with them everybody's requests."""
+    """Yield the items with a pause after every few milliseconds of work.
+
+    A computing thread slows all other threads of the process, and with them all requests.
+    """
     rest = time.monotonic() + WORK_SECONDS
     for item in items:
         yield item
@@ -187,7 +189,7 @@ def _other_encoding(raw: bytes, number: int) -> str:
 def _of_csv(
     first: str, lines: Iterable[str], delimiter: str, skipped: int
 ) -> Iterator[tuple[int, Row]]:
-    """skipped: lines of the file before the names."""
+    """Yield the rows of CSV. skipped: lines of the file before the header."""
     reader = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     try:
         names = [name.strip() for name in next(reader)]

@@ -91,7 +91,7 @@ class Settings(FromEnvironment):
     )
     host_names: Listed[str] = Field(
         default=(),
-        description="host names, besides those of loopback, that a gateway without keys accepts",
+        description="host names that a gateway without keys accepts, in addition to loopback names",
     )
     proxies: Listed[IPvAnyNetwork] = Field(
         default=(),

@@ -203,7 +203,7 @@ QUEUE_SECONDS = Histogram(
 )
 BATCH_ERRORS = Counter(
     "touchstone_batch_errors_total",
-    "Unexpected errors that were kept to one batch, by what was being done",
+    "Unexpected errors in one batch, by step",
     ["step"],
 )
 BATCHES_FAILED = Counter(
@@ -225,8 +225,8 @@ REQUEST_SECONDS = Histogram(
 )
 HTTP_REFUSED = Counter(
     "touchstone_http_refused_total",
-    "Given up early: connections beyond the limit (connections), heads and bodies that did not "
-    "come in time (head, body), what is no HTTP (syntax), too many requests at a time (busy), "
-    "another site's (site)",
+    "Refused early: connections beyond the limit (connections), late heads and bodies (head, "
+    "body), input other than HTTP (syntax), too many requests at a time (busy), requests of other "
+    "sites (site)",
     ["reason"],
 )

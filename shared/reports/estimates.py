@@ -338,7 +338,8 @@ def _texts_for(
         return {}
     if mean.se == 0 and mean.clusters and mean.low is not None and mean.high is not None:
         warnings.append(
-            f"{name}: all {mean.clusters} so far are equal; so many equal ones rule the effect out"
+            f"{name}: all {mean.clusters} so far are equal; this number of equal results rules the "
+            "effect out"
         )
         value = mean.value or 0.0
         tail = (1 - confidence) / 2

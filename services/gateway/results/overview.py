@@ -1,4 +1,4 @@
-"""What happened lately: counts by metric and state, and when each model last answered."""
+"""Recent activity: counts by metric and state, and the last answer of each model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODELS = jobs.c.result["provenance"]["models"]
 
 @dataclass(frozen=True)
 class LastResponse:
-    """The last sign of life of a model: of a job that it answered."""
+    """The last answer of a model, with its job."""
 
     job_id: str
     at: datetime
@@ -27,10 +27,10 @@ class LastResponse:
 
 @dataclass(frozen=True)
 class ModelHistory:
-    """What the jobs of the last day say of the models.
+    """The activity of models in the jobs of the last day.
 
-    answered: model → its last answer. away: (metric, model that it names; None: the metric's
-    default) → jobs that failed because something was away.
+    answered: model → its last answer. away: (metric, requested model; None: the metric's default) →
+    jobs that failed because something was away.
     """
 
     answered: dict[str, LastResponse]
@@ -38,16 +38,18 @@ class ModelHistory:
 
 
 class JobCounts(NamedTuple):
-    """by_state: (metric, status) → open jobs, and those of the last day that have ended. lost:
-    running jobs whose worker has said nothing for longer than it may: they are tried again once a
-    worker is there."""
+    """Counts of jobs.
+
+    by_state: (metric, status) → open jobs, and ended jobs of the last day. lost: running jobs whose
+    worker has been silent for too long; they are retried when a worker is ready.
+    """
 
     by_state: dict[tuple[str, str], int]
     lost: int
 
 
 def counts(connection: Connection, tenant: str) -> JobCounts:
-    """Of this tenant's jobs."""
+    """Count this tenant's jobs."""
     of_tenant = jobs.c.tenant == tenant
     ended = _counts(connection, of_tenant, jobs.c.id > _oldest(), jobs.c.status.in_(FINAL))
     unfinished = _counts(connection, of_tenant, IS_OPEN)
@@ -55,9 +57,10 @@ def counts(connection: Connection, tenant: str) -> JobCounts:
 
 
 def oldest_seconds(connection: Connection) -> dict[str, float]:
-    """metric → how long its oldest interactive job has been queued, by the database's clock.
+    """Map each metric to the time that its oldest interactive job has been queued, in seconds.
 
-    Jobs that wait for their model are left out: `GET /v1/models` says why they do.
+    It uses the database's clock. Jobs that wait for their model do not count: `GET /v1/models`
+    shows why they wait.
     """
     since = func.extract("epoch", func.now() - func.min(jobs.c.created_at))
     rows = connection.execute(
@@ -75,7 +78,9 @@ def backlog(connection: Connection) -> dict[str, int]:
 
 
 def model_history(connection: Connection, tenant: str) -> ModelHistory:
-    """Of this tenant's models. Looks into results: to be kept for some seconds."""
+    """Return the activity of this tenant's models. It reads results, so cache it for some
+    seconds.
+    """
     of_tenant = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
     newest = (  # first of all: no result is opened only to be sorted
         select(jobs.c.id)
@@ -107,7 +112,7 @@ def _counts(connection: Connection, *which: ColumnElement[bool]) -> JobCounts:
 
 
 def _oldest() -> str:
-    """Ids sort by time: a day is a range of them."""
+    """Return the first id of the last day; ids sort by time."""
     return first_id(datetime.now(UTC) - timedelta(days=1))
 
 

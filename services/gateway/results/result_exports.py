@@ -1,7 +1,4 @@
-"""Rows of a batch's results with their jobs, some at a time, in the order of the file.
-
-They leave as files, or are scored again.
-"""
+"""Rows of a batch's results with their jobs, in the order of the file, for export or rescoring."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ class ExportedRow(NamedTuple):
 def exported(
     connection: Connection, selection: ResultFilter, after_line: int, limit: int
 ) -> list[ExportedRow]:
-    """The next rows in the order of the file."""
+    """Return the next rows in the order of the file."""
     width = len(ResultRow._fields)
     query = (
         select(*(FACTS[name] for name in ResultRow._fields))
@@ -49,7 +46,7 @@ class RequestRow(NamedTuple):
 def requests_of(
     connection: Connection, selection: ResultFilter, after_line: int, limit: int
 ) -> list[RequestRow]:
-    """The next rows whose job is there, in the order of the file; metadata is the line's own."""
+    """Return the next rows with a job, in the order of the file, with the metadata of the line."""
     query = (
         select(FACTS.line, FACTS.custom_id, jobs.c.request, jobs.c.result, FACTS.metadata)
         .join(jobs, jobs.c.id == FACTS.job_id)

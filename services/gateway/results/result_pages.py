@@ -72,12 +72,12 @@ class ResultRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ResultFilter:
-    """Which rows of a batch. Empty: any.
+    """Selects rows of a batch. Empty fields select all.
 
     equal: column of `COUNTED` → value. facets: words of the result, all of which a row has.
-    contains: of the custom id; text: of the snippet. metadata: key → value; pairs: the same as
-    people write it, `key=value`. ranges: `score`, `chance` or a part → bounds, the lower
-    inclusive, the upper not, unless it is `top`.
+    contains: a part of the custom id; text: a part of the snippet. metadata: key → value; pairs:
+    the same in the form `key=value`. ranges: `score`, `chance` or a part → bounds. The lower bound
+    is inclusive; the upper one is exclusive, unless it is `top`.
     """
 
     tenant: str
@@ -99,14 +99,16 @@ class ResultFilter:
 
     @property
     def batch_filter(self) -> ResultFilter:
-        """Every row of the batch."""
+        """Return a filter for all rows of the batch."""
         return ResultFilter(tenant=self.tenant, batch_id=self.batch_id, parts=self.parts)
 
 
 @dataclass(frozen=True)
 class ResultOrder:
-    """by: `surprise`, `why`, `text`, `judged`, a column, a part, or `metadata.<key>`. after: the
-    key of the last row."""
+    """An order. by: `surprise`, `why`, `text`, `judged`, a column, a part, or `metadata.<key>`.
+
+    after: the key of the last row.
+    """
 
     by: str = "surprise"
     descending: bool = False
@@ -132,7 +134,7 @@ class SortColumn:
 
 
 class ResultPage(NamedTuple):
-    """Some rows, the key of the last one where others follow, and of how many they are."""
+    """A page of rows, the key of its last row if more follow, and the number of all rows."""
 
     rows: list[ResultRow]
     key: list[Any] | None
@@ -142,7 +144,7 @@ class ResultPage(NamedTuple):
 def rows_of(
     connection: Connection, selection: ResultFilter, order: ResultOrder, limit: int
 ) -> ResultPage:
-    """One statement, but for a page that holds no row any more."""
+    """Return a page with one statement; an empty page needs another."""
     columns = sort_columns(selection, order)
     keyed = [sort_column for sort_column in columns if not sort_column.is_private]
     shown = select(func.count()).where(*filters(selection)).correlate(None).scalar_subquery()
@@ -176,7 +178,7 @@ def rows_of(
 
 
 def sort_columns(selection: ResultFilter, order: ResultOrder) -> list[SortColumn]:
-    """The last one is the line, which no two rows share."""
+    """Return the columns to sort by; the last one is the line, which is unique."""
     line = SortColumn(FACTS.line)
     if order.by == "line":
         return [SortColumn(FACTS.line, order.descending)]
@@ -205,8 +207,12 @@ def _reason() -> ColumnElement[Any]:
 
 
 def _word(name: str) -> ColumnElement[Any]:
-    """In lower case, then by code point: so `Zebra` stands after `apple`. No order of a language:
-    the embedded PostgreSQL has no ICU, and pages of one batch must not depend on the database."""
+    """Return a value to sort by: in lower case, then by code point, so that `Zebra` follows
+    `apple`.
+
+    There is no language-specific order: the embedded PostgreSQL has no ICU, and pages of one batch
+    must not depend on the database.
+    """
     key = name.partition(".")[2]
     value = FACTS.metadata[key].astext if name.startswith("metadata.") else FACTS[name]
     return func.lower(func.coalesce(value, ""), type_=Text).collate("C")
@@ -251,7 +257,7 @@ def _after_row(
 
 
 def filters(selection: ResultFilter) -> list[ColumnElement[bool]]:
-    """Conditions for `where`."""
+    """Return conditions for `where`."""
     conditions = [FACTS.tenant == selection.tenant, FACTS.batch_id == selection.batch_id]
     conditions += [
         FACTS[name] == value for name, value in selection.equal.items() if name in COUNTED
@@ -286,14 +292,16 @@ def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
 
 
 def readings_of(pair: str) -> list[tuple[str, str]]:
-    """`key=value` as (key, value), the shortest key first; none of it is empty but the value."""
+    """Split `key=value` into all possible (key, value), shortest key first; only values may be
+    empty.
+    """
     pieces = pair.split("=")
     ends = range(1, min(len(pieces), MOST_SIGNS + 1))
     return [(key, "=".join(pieces[end:])) for end in ends if (key := "=".join(pieces[:end]))]
 
 
 def _opinions(selection: ResultFilter) -> list[ColumnElement[bool]]:
-    """Conditions on the judgements of a row."""
+    """Return conditions on the judgements of a row."""
     conditions: list[ColumnElement[bool]] = []
     of_batch = JudgementFilter(selection.tenant, batch_id=selection.batch_id)
     if selection.judged is not None:
@@ -307,7 +315,7 @@ def _opinions(selection: ResultFilter) -> list[ColumnElement[bool]]:
 def within(
     value: ColumnElement[Any], bounds: Bounds, top: float | None
 ) -> list[ColumnElement[bool]]:
-    """The lower bound belongs to it, the upper does not, unless it is `top`."""
+    """Return conditions on a range: the upper bound is exclusive, unless it is `top`."""
     low, high = bounds
     conditions: list[ColumnElement[bool]] = [] if low is None else [value >= low]
     if high is not None:
@@ -339,8 +347,10 @@ class ResultCounts:
 def counts_of(
     connection: Connection, selection: ResultFilter, edges: Sequence[float]
 ) -> ResultCounts:
-    """Two statements, each over the batch once. edges: of the bins, ascending; the last one
-    belongs to the last bin."""
+    """Count with two statements, each over the batch once.
+
+    edges: of the bins, ascending; the last edge belongs to the last bin.
+    """
     inner = type_coerce(literal(list(edges[:-1]), ARRAY(Double)), ARRAY(Double))
     bucket = func.width_bucket(FACTS.score, inner).label("bucket")
     numbers = _numbers(selection.parts)
@@ -392,7 +402,9 @@ def _reasons(connection: Connection, selection: ResultFilter) -> dict[str, int]:
 
 
 def metadata_keys(connection: Connection, selection: ResultFilter) -> dict[str, int]:
-    """Key that the rows of the batch have → how many values, in the order of the keys."""
+    """Map each metadata key of the batch's rows to its number of values, in the order of the
+    keys.
+    """
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
     each = select(pair.c.key, pair.c.value).select_from(result_facts.join(pair, true()))
     distinct = each.where(*filters(selection.batch_filter)).distinct().subquery("each")
@@ -406,7 +418,7 @@ def metadata_values(
 ) -> dict[str, dict[str, int]]:
     """Return key → value → rows of the batch, for keys with 2 to 50 values to choose from.
 
-    A cell may list several values, as `women, migrants`; each counts by itself.
+    A cell may list several values, as `women, migrants`; each counts separately.
     """
     some = [key for key, values in keys.items() if 1 < values <= MOST_CELLS]
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
@@ -429,7 +441,7 @@ def metadata_values(
 
 
 class SplitCount(NamedTuple):
-    """The rows with one value; None: with none. mean: of those that have a score."""
+    """The rows with one value; None: without a value. mean: of the rows with a score."""
 
     value: str | None
     rows: int
@@ -523,7 +535,7 @@ def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, 
 
 @dataclass(frozen=True)
 class ResultSummary:
-    """The summary of a whole batch, whatever is filtered.
+    """The summary of a whole batch, for any filter.
 
     why: reason code → results not tested. keys: metadata key → number of values. provenance: of the
     first result. choices: as `metadata_values` returns them.
@@ -543,8 +555,12 @@ def summary_of(
     most_reasons: int,
     previous: ResultSummary | None = None,
 ) -> ResultSummary:
-    """known: one from a moment ago, which holds as long as no row came or went. Seven statements
-    over every row are the cost of a page; a filter or another order need none of them."""
+    """Return the summary. previous: a recent one, which is valid while the number of rows is the
+    same.
+
+    Its seven statements over all rows dominate the cost of a page, and filters and orders do not
+    change it.
+    """
     if previous is not None and previous.counts.rows == count_of(
         connection, selection.batch_filter
     ):

@@ -48,11 +48,10 @@ HASHED, LOOPED = (
 
 @dataclass(frozen=True)
 class PairFilter:
-    """Which pairs. verdicts, scores: of the left side and the right; models: None: any; metadata:
-    what the lines of each side have.
+    """Selects pairs. verdicts, scores, models and metadata: of the left and right side; None: any.
 
-    differences: right - left. right: what is true of the right line. by_label: whether a text is
-    paired only with itself under one explained label.
+    differences: right - left. right: a filter of the right line. by_label: True to pair a text only
+    under the same explained label.
     """
 
     tenant: str
@@ -68,7 +67,7 @@ class PairFilter:
 
 
 class PairedLine(NamedTuple):
-    """A line of both batches. Of several results of one text the first, with their mean score."""
+    """A line of both batches. If a text has several results, the first with their mean score."""
 
     custom_id: str | None  # where both have it
     line: int  # of the right batch
@@ -86,9 +85,12 @@ class PairedLine(NamedTuple):
 def pairs_of(
     connection: Connection, selection: PairFilter, limit: int, *, all_named: bool = False
 ) -> list[PairedLine]:
-    """Those whose scores differ most first; pairs with an undefined score last. Paired as a report
-    pairs them: by custom_id where both have it, about one text; the rest by text and label.
-    all_named: a report says that no pair is of one text alone; the rest is not looked for."""
+    """Return the pairs with the largest score differences first; undefined scores come last.
+
+    They are paired as in a report: by custom_id if both have it and the text is the same, and the
+    rest by text and label. all_named: True if the report has no pair by text alone, so that the
+    search is skipped.
+    """
     query = _choose_pairs(connection, selection, limit, all_named=all_named)
     return _first_of([PairedLine(*row) for row in connection.execute(query)], limit)
 
@@ -96,7 +98,7 @@ def pairs_of(
 def compared_pairs_of(
     connection: Connection, selection: PairFilter, limit: int, *, all_named: bool = False
 ) -> list[tuple[PairedLine, ComparedJob, ComparedJob]]:
-    """The same, each with its left job and its right one."""
+    """Return the same pairs, each with its left and right job."""
     query = _choose_pairs(connection, selection, limit, all_named=all_named)
     sides = jobs.alias("left_jobs"), jobs.alias("right_jobs")
     for side, facts in zip(sides, SIDES, strict=True):
@@ -116,7 +118,7 @@ def compared_pairs_of(
 def _choose_pairs(
     connection: Connection, selection: PairFilter, limit: int, *, all_named: bool
 ) -> Select[Any]:
-    """What asks for the pairs that differ most, in no order: which these are is known."""
+    """Return the statement for the pairs that differ most, in any order."""
     # of two sides that a filter leaves, statistics expect a row each and get thousands: a loop over
     # both took a minute where a hash takes half a second
     connection.execute(HASHED)
@@ -141,7 +143,7 @@ def _choose_pairs(
 
 
 def _first_of(pairs: Sequence[PairedLine], limit: int) -> list[PairedLine]:
-    """In order; lines may share jobs."""
+    """Return the pairs in order; lines may share jobs."""
     alike = {(pair.left_job, pair.right_job): pair for pair in reversed(pairs)}
     return sorted(alike.values(), key=_sort_key)[:limit]
 
@@ -155,7 +157,7 @@ def _sort_key(pair: PairedLine) -> tuple[float, int]:
 def lines_of(
     connection: Connection, tenant: str, batch_id: str, ids: Sequence[str]
 ) -> dict[str, int]:
-    """job → the first line of a batch that it answered."""
+    """Map each job to the first line of the batch that it answered."""
     facts = result_facts.c
     query = (
         select(facts.job_id, func.min(facts.line))
@@ -166,10 +168,12 @@ def lines_of(
 
 
 class UnpairedLine(NamedTuple):
-    """A result without a partner. conflicts: whether the other side has its custom_id, about
-    another text. is_told: whether its text is known, by its hash. is_taken: whether the other side
-    has its text and label, all of whose results are paired by their custom ids;
-    is_decided_otherwise: whether it has the text alone."""
+    """A result without a partner.
+
+    conflicts: the other side has its custom_id with another text. is_told: the hash of its text is
+    known. is_taken: the other side has its text and label, but all these results are paired by
+    custom id. is_decided_otherwise: it has the text with another label only.
+    """
 
     line: int
     custom_id: str | None
@@ -183,7 +187,9 @@ class UnpairedLine(NamedTuple):
 def unpaired_of(
     connection: Connection, selection: PairFilter, index: int, limit: int
 ) -> list[UnpairedLine]:
-    """What a comparison leaves out of a side, in the order of its lines. place: 0 left, 1 right."""
+    """Return the results of a side that a comparison leaves out, by line. index: 0 left, 1
+    right.
+    """
     mine, theirs_side = _side(selection, index), _side(selection, 1 - index)
     free = _free(theirs_side, mine)
     one_text = free.c.text_key == mine.c.text_key, free.c.label == mine.c.label
@@ -214,13 +220,13 @@ def unpaired_of(
 
 
 def _side(selection: PairFilter, index: int) -> CTE:
-    """What pairs are made of, read once: rows of the table are wide."""
+    """Return the columns for pairing, materialised once, since rows of the table are wide."""
     side = _columns(selection, index).cte(SIDE_NAMES[index])
     return side.prefix_with("MATERIALIZED", dialect="postgresql")
 
 
 def _narrow(selection: PairFilter, index: int) -> Subquery:
-    """The same, of which a statement reads the rows that it wants."""
+    """Return the same columns as a subquery, of which a statement reads only the needed rows."""
     return _columns(selection, index).subquery(SIDE_NAMES[index])
 
 
@@ -235,7 +241,7 @@ def _columns(selection: PairFilter, index: int) -> Select[Any]:
 
 
 def _named(selection: PairFilter, sides: tuple[FromClause, FromClause], limit: int) -> Subquery:
-    """Lines with one custom_id, about one text as far as is known."""
+    """Return lines with one custom_id, unless their texts are known to differ."""
     left, right = sides
     query = select(
         left.c.line.label("left_line"), right.c.line, left.c.score.label("left_score"),
@@ -247,7 +253,7 @@ def _named(selection: PairFilter, sides: tuple[FromClause, FromClause], limit: i
 def _top_pairs(
     query: Select[Any], selection: PairFilter, left: Any, right: Any, limit: int
 ) -> Subquery:
-    """The lines of the pairs that differ most. left, right: columns of the sides."""
+    """Return the lines of the pairs that differ most. left, right: columns of the sides."""
     if selection.right is not None:
         query = query.where(right.line.in_(select(RIGHT.c.line).where(*filters(selection.right))))
     difference = right.score - left.score
@@ -262,7 +268,7 @@ def _top_pairs(
 
 
 def _results(side: FromClause, selection: PairFilter, index: int) -> list[ColumnElement[bool]]:
-    """Conditions on the results of a side."""
+    """Return conditions on the results of a side."""
     conditions = [
         side.c.tenant == selection.tenant,
         side.c.batch_id == selection.batches[index],
@@ -283,8 +289,10 @@ def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:
 
 
 def _free(mine: CTE, partners: CTE) -> Subquery:
-    """The first result of each text and label that has no partner by its custom_id; its score is
-    the mean of them all."""
+    """Return the first result of each text and label without a partner by custom_id.
+
+    Its score is the mean of all of them.
+    """
     facts = mine.c
     partner = select(partners.c.line).where(_is_named(mine, partners)).correlate(mine)
     # the least of rows that begin with the job: sorting all of them by text takes longer
@@ -303,7 +311,7 @@ def _free(mine: CTE, partners: CTE) -> Subquery:
 
 
 def _select_pairs(selection: PairFilter, rows: Sequence[Row[Any]], of: int) -> Select[Any]:
-    """These pairs with what their lines say."""
+    """Return the statement for these pairs with the fields of their lines."""
     kinds = (Integer, Integer, Double, Double, Boolean)
     columns = list(zip(*(row[: len(kinds)] for row in rows), strict=True)) or [()] * len(kinds)
     arrays: list[Any] = [
@@ -329,7 +337,7 @@ def _select_pairs(selection: PairFilter, rows: Sequence[Row[Any]], of: int) -> S
 
 @dataclass(frozen=True)
 class ComparedJob:
-    """A side of a pair. request: what is kept of it."""
+    """A side of a pair. request: the stored fields."""
 
     id: str
     request: Mapping[str, Any] = field(default_factory=dict)
@@ -337,7 +345,7 @@ class ComparedJob:
 
 
 def jobs_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, ComparedJob]:
-    """By id, those of this tenant that there are."""
+    """Return the tenant's existing jobs by id."""
     query = select(jobs.c.id, jobs.c.request, jobs.c.result).where(
         jobs.c.id.in_(ids), jobs.c.tenant == tenant
     )
@@ -346,7 +354,7 @@ def jobs_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str
 
 
 def find_mixed(connection: Connection, tenant: str, batch_id: str) -> dict[str, list[str]]:
-    """metric_version and variant → those that the batch's results have."""
+    """Return the values of metric_version and of variant in the batch's results."""
     facts = result_facts.c
     values: dict[str, list[str]] = {}
     for name in ("metric_version", "variant"):

@@ -1,7 +1,7 @@
 """Queues of results that people judge, one line at a time.
 
-A queue's lines are frozen when it is made. Each line has as many places as people shall judge it;
-whoever is given one has ten minutes, then it is free again. Nobody is given a line twice.
+A queue's lines are fixed when it is made. Each line has one place for each judgement that it needs.
+A reviewer holds a place for ten minutes; then it is free again. No reviewer gets a line twice.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ITEMS = review_items.c
 
 @dataclass(frozen=True)
 class ReviewQueue:
-    """What is to be judged, and how."""
+    """A queue and its settings."""
 
     id: str
     tenant: str
@@ -71,7 +71,7 @@ class ReviewQueue:
 
     @property
     def is_sample(self) -> bool:
-        """Whether figures of it hold for the lines that its filter leaves."""
+        """Return True if the queue is a random sample of the lines in its filter."""
         return self.order == "random"
 
 
@@ -80,7 +80,7 @@ SHOWN = tuple(review_queues.c[name] for name in ReviewQueue.__dataclass_fields__
 
 @dataclass(frozen=True)
 class ReviewItem:
-    """A line that somebody has been given."""
+    """A line that a reviewer holds."""
 
     position: int
     place: int
@@ -100,10 +100,10 @@ class UnknownQueue(NotThere):
 def make(
     connection: Connection, selection: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
 ) -> ReviewQueue:
-    """A new queue over the results that the filter leaves, or the queue of a known key. values: the
-    row's, `key` among them, and `most`: lines.
+    """Create a queue over the filtered results, or return the queue of a known key.
 
-    Raises BadInput where no result is left, KeyReused for a key of another queue, QuotaExceeded.
+    values: the fields of the row including `key`, and `most`: the number of lines. Raises BadInput
+    if no result is left, KeyReused for a key of another queue, QuotaExceeded.
     """
     fields = dict(values)
     most, key = fields.pop("most"), fields.get("key")
@@ -147,7 +147,7 @@ def make(
 def _select_lines(
     selection: ResultFilter, order: ResultOrder, values: Mapping[str, Any], most: int
 ) -> Select[Any]:
-    """(line, job_id) in the order of the queue; lines that share a job come once."""
+    """Select (line, job_id) in the order of the queue; lines that share a job appear once."""
     facts = (*filters(selection), FACTS.status == "succeeded", FACTS.job_id.is_not(None))
     first = select(func.min(FACTS.line)).where(*facts).group_by(FACTS.job_id).correlate(None)
     query = select(FACTS.line, FACTS.job_id).where(*facts, FACTS.line.in_(first))
@@ -164,8 +164,10 @@ def _select_lines(
 
 
 def _border(selection: ResultFilter) -> ColumnElement[Any]:
-    """The score half-way between the means of what holds up and what has a problem; where
-    one of these is missing, the median. Each metric's own border is no number: it asks chance."""
+    """Return the midpoint of the mean scores with and without a problem, or the median.
+
+    A metric's own border is no number, since it depends on chance.
+    """
     facts = filters(selection.batch_filter)
     holding, failing = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)
@@ -177,7 +179,6 @@ def _border(selection: ResultFilter) -> ColumnElement[Any]:
 
 
 def find(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
-    """Raises UnknownQueue."""
     query = select(*SHOWN).where(review_queues.c.id == queue_id, review_queues.c.tenant == tenant)
     row = connection.execute(query).one_or_none()
     if row is None:
@@ -186,7 +187,7 @@ def find(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
 
 
 def check_tenant(connection: Connection, tenant: str, queue_id: str) -> None:
-    """Raises BadInput where the queue is not this tenant's, or is nobody's."""
+    """Raises BadInput if this tenant has no such queue."""
     try:
         find(connection, queue_id, tenant)
     except UnknownQueue as error:
@@ -200,7 +201,7 @@ def page_of(
     after: str | None = None,
     batch_id: str | None = None,
 ) -> tuple[list[ReviewQueue], bool]:
-    """Newest first, and whether others follow."""
+    """Return a page, newest first, and whether others follow."""
     query = select(*SHOWN).where(review_queues.c.tenant == tenant)
     if batch_id is not None:
         query = query.where(review_queues.c.batch_id == batch_id)
@@ -211,7 +212,7 @@ def page_of(
 
 
 def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewItem | None:
-    """The line that this reviewer holds, else the next one that is free; None: nothing is left."""
+    """Return the line that this reviewer holds, or the next free one; None if nothing is left."""
     take_turn(connection, queue, reviewer)
     if queue.closed_at is not None:
         return None
@@ -241,7 +242,7 @@ def is_free(reviewer: str) -> ColumnElement[bool]:
 
 
 def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
-    """Positions that this reviewer has judged or skipped."""
+    """Select the positions that this reviewer has judged or skipped."""
     other = review_items.alias("other")
     return select(other.c.position).where(
         other.c.queue_id == queue_id,
@@ -253,15 +254,17 @@ def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
 
 
 def take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> None:
-    """What this person asks of the queue at once comes one after the other, until the transaction
-    ends."""
+    """Serialise the requests of this reviewer to the queue until the transaction ends."""
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{queue.id} {reviewer}", 0))
     connection.execute(select(turn))
 
 
 def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> bool:
-    """The reviewer has judged this line; False where others were quicker, since the ten minutes
-    were over. Raises BadInput where the queue has no such line."""
+    """Record that the reviewer has judged this line.
+
+    Return False if others were faster after the ten minutes. Raises BadInput if the queue has no
+    such line.
+    """
     take_turn(connection, queue, reviewer)  # or a double click would take two places
     mine = (ITEMS.queue_id == queue.id, ITEMS.job_id == job_id)
     again = select(ITEMS.place).where(*mine, ITEMS.who == reviewer, ITEMS.done_at.is_not(None))
@@ -288,7 +291,7 @@ def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: st
 
 
 def release(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> None:
-    """The reviewer has taken the judgement back: the line is theirs again."""
+    """Give the line back to the reviewer after the judgement was withdrawn."""
     connection.execute(
         update(review_items)
         .where(ITEMS.queue_id == queue.id, ITEMS.job_id == job_id, ITEMS.who == reviewer)
@@ -297,7 +300,7 @@ def release(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: s
 
 
 def skip(connection: Connection, queue: ReviewQueue, position: int, reviewer: str) -> None:
-    """Never give them this line again. Raises BadInput for a line that the queue has not."""
+    """Never give the reviewer this line again. Raises BadInput if the queue has no such line."""
     held = update(review_items).where(
         ITEMS.queue_id == queue.id, ITEMS.position == position, ITEMS.done_at.is_(None)
     )
@@ -308,7 +311,7 @@ def skip(connection: Connection, queue: ReviewQueue, position: int, reviewer: st
 
 
 def close(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
-    """Nobody is given a line of it any more; again: as it was. Raises UnknownQueue."""
+    """Close the queue; repeating it changes nothing. Raises UnknownQueue."""
     connection.execute(
         update(review_queues)
         .where(review_queues.c.id == queue_id, review_queues.c.tenant == tenant)
@@ -318,11 +321,11 @@ def close(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
 
 
 def jobs_of(connection: Connection, queue: ReviewQueue) -> Sequence[str]:
-    """The jobs of its lines, in their order."""
+    """Return the jobs of its lines, in order."""
     query = select(ITEMS.job_id).where(ITEMS.queue_id == queue.id, ITEMS.place == 1)
     return connection.execute(query.order_by(ITEMS.position)).scalars().all()
 
 
 def new_id() -> str:
-    """`rq_` and 32 hex digits; ids sort by time."""
+    """Return `rq_` and 32 hex digits; ids sort by time."""
     return f"rq_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"

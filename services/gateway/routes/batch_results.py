@@ -123,7 +123,9 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     """Return the job that reports on this batch, after waiting for its end for `seconds`. Raises
     NoReport."""
     if not batch.is_final:
-        raise NoReport(f"the batch is {batch.status}; a report on what it has is POST /v1/reports")
+        raise NoReport(
+            f"the batch is {batch.status}; POST /v1/reports makes a report on its results so far"
+        )
     if batch.metric not in reported() or batch.total == 0:
         raise NoReport("the batch has no scores")
     contract = reported()[batch.metric].batch
@@ -174,8 +176,9 @@ async def as_html(
     selection: ResultFilter | None = None,
     most: int = WORST,
 ) -> Response:
-    """Return the HTML file. report: the finished one. chosen: lines; None: the most surprising
-    ones."""
+    """Return the HTML file. report: the finished one. selection: lines; None: the most
+    surprising.
+    """
     await write_facts(gateway, batch)
     higher = surprising_rules(batch.metric).higher_is_better
     view = selection or ResultFilter(tenant=batch.tenant, batch_id=batch.id)

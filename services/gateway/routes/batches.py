@@ -46,7 +46,7 @@ class OutputExpiry(Message):
 
 
 class BatchRequest(Message):
-    """Which file is to be scored."""
+    """The file to score."""
 
     input_file_id: Annotated[str, StringConstraints(pattern=f"^{FILE_ID.pattern}$")] = Field(
         description="a file of purpose `batch`, one request a line"

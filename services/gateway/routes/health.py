@@ -69,14 +69,16 @@ class ModelSchema(ModelCard):
         "`failed`: they cannot be used"
     )
     error: str | None = Field(description="why it is not ready")
-    since: int | None = Field(description="when it came into this state; unix seconds")
-    bytes: int | None = Field(description="of its files; null where no worker has placed it")
-    memory: int | None = Field(description="that it needs, an estimate in bytes; null likewise")
-    server: ServerAbilities | None = Field(
-        description="of a model behind a server: what it was found to do, by the worker that asked "
-        "it at `checked_at`; daily, and after a refusal that contradicts it"
+    since: int | None = Field(description="start of this state; unix seconds")
+    bytes: int | None = Field(description="size of its files; null if no worker has loaded it")
+    memory: int | None = Field(
+        description="estimated need in bytes; null if no worker has loaded it"
     )
-    checked_at: int | None = Field(description="unix seconds; null where no server was asked")
+    server: ServerAbilities | None = Field(
+        description="abilities of a model behind a server, tested at `checked_at` by a worker: "
+        "daily, and after an answer that contradicts them"
+    )
+    checked_at: int | None = Field(description="unix seconds; null if no server was tested")
 
 
 class ModelList(BaseModel):

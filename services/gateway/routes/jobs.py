@@ -157,8 +157,9 @@ async def list_jobs(
 
 
 def decision_column() -> ColumnElement[Any]:
-    """The explained decision: as the request or the model that was asked says it, else as the
-    explanation states it."""
+    """Return the explained decision, from the request or the elicitation, or else from the
+    result.
+    """
     whens = []
     for name, contract in reported().items():
         facts = FactPaths() if contract.facts is None else contract.facts
@@ -265,6 +266,6 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
 
 
 async def _erase(gateway: State, selected: Erasure) -> None:
-    """Delete from files first: only rows tell what is to be deleted after an interruption."""
+    """Delete from files first: after an interruption only the rows show what is left to delete."""
     await run_in_threadpool(erasure.blank_lines, gateway.files, selected)
     await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, selected))

@@ -216,7 +216,7 @@ async def withdraw_judgement(
             of_key or old.reviewer,
             of_key is not None,
         ):
-            raise Forbidden("this key withdraws the judgements of its own reviewer alone")
+            raise Forbidden("this key may only withdraw the judgements of its reviewer")
         return withdraw(connection, old, origin)
 
     return JSONResponse(judgement_json(await gateway.in_ledger(write)))

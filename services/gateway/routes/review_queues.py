@@ -211,7 +211,7 @@ async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -
 @router.post(
     "/{queue_id}/agreement",
     operation_id="create_review_agreement",
-    summary="How far people agree, with each other and the metric",
+    summary="Agreement of people with each other and with the metric",
     status_code=202,
     response_model=None,
     responses={**REPORT_JOB, **views.error_responses(403, 404, 409)},

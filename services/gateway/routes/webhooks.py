@@ -67,7 +67,7 @@ Url = Annotated[
 Description = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")]
 Events = Annotated[
     tuple[EventType, ...],
-    Field(max_length=len(EVENT_TYPES), description="what it listens to; none: every event"),
+    Field(max_length=len(EVENT_TYPES), description="the events to send; none: all"),
 ]
 HeaderValue = Annotated[str, StringConstraints(max_length=4_096, pattern=r"^([!-~]+( [!-~]+)*)?$")]
 Sample = Annotated[
@@ -95,9 +95,8 @@ class EndpointRequest(Message):
     description: Description = ""
     format: EndpointFormat = Field(
         default=STANDARD,
-        description="what is sent: events as Standard Webhooks has them; or each score of a job "
-        "and of a batch's line, without any text, to a tool that is named by its address: an "
-        "OpenTelemetry collector, Langfuse, Phoenix",
+        description="events in the format of Standard Webhooks, or each score of a job and of a "
+        "batch's line, without texts, for an OpenTelemetry collector, Langfuse or Phoenix",
     )
     authorization: HeaderValue | None = Field(
         default=None,
@@ -115,9 +114,9 @@ class EndpointChange(Message):
     url: Url | None = None
     events: Events | None = None
     description: Description | None = None
-    enabled: bool | None = Field(default=None, description="false: what it is owed has failed")
+    enabled: bool | None = Field(default=None, description="false: its pending deliveries fail")
     authorization: HeaderValue | None = Field(
-        default=None, repr=False, description="empty: none any more"
+        default=None, repr=False, description="empty: remove it"
     )
     sample: Sample | None = None
     metrics: Metrics | None = None
@@ -492,7 +491,7 @@ class DeliveryList(views.ListPage[DeliverySchema]):
 
 
 class ReplayRequest(Message):
-    """What is sent again."""
+    """The deliveries to send again."""
 
     delivery: DeliveryId | None = Field(
         default=None, description="an ended delivery; null: every failed one"
