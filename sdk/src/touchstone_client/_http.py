@@ -1,6 +1,6 @@
-"""HTTP, and the only module that knows httpx: a request goes out, its answer comes back.
+"""HTTP; the only module that uses httpx.
 
-Blocking and awaited, with the same names, so that the code above them is written once.
+Blocking and async classes have the same names, so that the code above them is written once.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ WRITE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked. body: JSON, already encoded, unless headers say otherwise; file: (name,
-    content) of an upload, read from its beginning at each try; seconds: without a byte until the
-    connection counts as broken."""
+    """A request. body: JSON, already encoded, unless headers say otherwise.
+
+    file: (name, content) of an upload, read from its beginning at each attempt. seconds: without a
+    byte until the connection counts as broken.
+    """
 
     method: str
     path: str
@@ -44,7 +46,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, whole. headers: by lower-case name."""
+    """A complete answer. headers: by lower-case name."""
 
     status: int
     headers: Mapping[str, str]
@@ -52,19 +54,19 @@ class Answer:
 
     @property
     def is_good(self) -> bool:
-        """Whether the service did what was asked."""
+        """Return True for a status of success."""
         return 200 <= self.status < 300
 
 
 @dataclass(frozen=True)
 class Access:
-    """Where the service is, and the key that opens it."""
+    """The address of the service, and the key."""
 
     url: str
     api_key: str | None = None
 
     def client_options(self) -> dict[str, object]:
-        """Raises ValueError, which does not repeat the key."""
+        """Return options of httpx. Raises ValueError, which does not repeat the key."""
         headers = {"User-Agent": AGENT}
         if key := (self.api_key or "").strip():
             if not (key.isascii() and key.isprintable()):
@@ -116,7 +118,7 @@ FAILURES = (httpx.TransportError, httpx.InvalidURL)
 
 
 class Stream:
-    """An answer that is read as it comes."""
+    """An answer as a stream."""
 
     def __init__(self, response: httpx.Response, url: str) -> None:
         self._found = response
@@ -125,21 +127,21 @@ class Stream:
         self.headers = _head(response)
 
     def read(self) -> bytes:
-        """All of it."""
+        """Return the whole body."""
         try:
             return self._found.read()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     def lines(self) -> Iterator[str]:
-        """Raises ConnectionFailed where it breaks off."""
+        """Yield lines. Raises ConnectionFailed if the connection breaks."""
         try:
             yield from self._found.iter_lines()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     def pieces(self) -> Iterator[bytes]:
-        """Raises ConnectionFailed where it breaks off."""
+        """Yield pieces. Raises ConnectionFailed if the connection breaks."""
         try:
             yield from self._found.iter_bytes()
         except FAILURES as error:
@@ -147,7 +149,7 @@ class Stream:
 
 
 class AsyncStream:
-    """The same, awaited."""
+    """An answer as an async stream."""
 
     def __init__(self, response: httpx.Response, url: str) -> None:
         self._found = response
@@ -156,14 +158,14 @@ class AsyncStream:
         self.headers = _head(response)
 
     async def read(self) -> bytes:
-        """All of it."""
+        """Return the whole body."""
         try:
             return await self._found.aread()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     async def lines(self) -> AsyncIterator[str]:
-        """Raises ConnectionFailed where it breaks off."""
+        """Yield lines. Raises ConnectionFailed if the connection breaks."""
         try:
             async for line in self._found.aiter_lines():
                 yield line
@@ -171,7 +173,7 @@ class AsyncStream:
             raise _failed(self._url, error) from None
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Raises ConnectionFailed where it breaks off."""
+        """Yield pieces. Raises ConnectionFailed if the connection breaks."""
         try:
             async for piece in self._found.aiter_bytes():
                 yield piece
@@ -214,7 +216,7 @@ class Http:
 
 
 class AsyncHttp:
-    """The same, awaited."""
+    """Async connections to one service, kept open between calls."""
 
     def __init__(self, access: Access) -> None:
         self.url = access.url

@@ -1,6 +1,6 @@
-"""Files of JSON Lines: what a batch reads, and what it answers.
+"""Files of JSON Lines: input and output of batches.
 
-Source of both lines: OpenAI Batch API.
+Source of the lines: OpenAI Batch API.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Source = str | PathLike[str] | BinaryIO | Iterable[Fields | BaseModel]
 
 @dataclass(frozen=True)
 class BatchLine:
-    """The answer to one line of a batch: a result, or why there is none."""
+    """The answer to one line of a batch: a result or an error."""
 
     custom_id: str
     job: JobMessage | None
@@ -42,14 +42,14 @@ class BatchLine:
 
     @property
     def result(self) -> Any:
-        """As its metric says. Raises the line's error where it has none."""
+        """Return the result of the metric. Raises the line's error."""
         if self.error is not None:
             raise self.error
         return None if self.job is None else self.job.result
 
 
 def answer_of(raw: str | bytes) -> BatchLine:
-    """A line of an output or error file."""
+    """Parse a line of an output or error file."""
     line = json.loads(raw)
     body = (line.get("response") or {}).get("body")
     job = job_of(body) if isinstance(body, dict) and body.get("object") == "job" else None
@@ -76,10 +76,12 @@ def batch_file(
     columns: Columns | None = None,
     reading: Reading = AS_NAMED,
 ) -> Iterator[tuple[str, BinaryIO]]:
-    """(name, content) of a file of batch lines. Plain requests become lines: `custom_id`, else
-    `id`, else the line's number is the custom_id. Raises ValueError for what is no JSON object,
-    unless `reading` leaves it out, for a table whose columns do not say what they are, and where
-    there is no request."""
+    """Yield (name, content) of a file of batch lines; plain requests become lines.
+
+    `custom_id`, or else `id`, or else the line's number is the custom_id. Raises ValueError for
+    invalid JSON, unless `reading` skips it, for a table with unknown columns, and for a file
+    without requests.
+    """
     if not isinstance(source, str | PathLike | io.IOBase):
         requests = cast("Iterable[Fields | BaseModel]", source)
         with TemporaryFile() as lines_file:
@@ -111,7 +113,7 @@ def _require(count: int, name: str, reading: Reading = AS_NAMED) -> None:
 
 
 def is_table(location: Place | None, reading: Reading = AS_NAMED) -> bool:
-    """Whether its rows have columns. place: None: a stream."""
+    """Return True if the source has columns. location: None: a stream."""
     form = reading.form or ("jsonl" if location is None else form_of(location))
     return form != "jsonl" or (location is not None and is_folder(location))
 
@@ -128,7 +130,7 @@ def _requests(source: Iterable[Fields | BaseModel], columns: Columns | None) -> 
 def _write_rows(
     target: BinaryIO, source: Any, endpoint: str, columns: Columns | None, reading: Reading
 ) -> int:
-    """How many they are."""
+    """Write the rows as lines and return their number."""
     metric = endpoint.rpartition("/")[2]
     count = 0
     with table_of(source, reading) as table:
@@ -152,14 +154,16 @@ def _write_rows(
 
 @dataclass
 class Numbered:
-    """Writes each line under the number that it has in its source."""
+    """Writes each line under its number in the source."""
 
     made: BinaryIO
     reading: Reading
     last: int = 0
 
     def write(self, number: int, line: Fields) -> bool:
-        """Whether it is there. Raises ValueError with the number of what JSON cannot say."""
+        """Write a line and return True, or skip it. Raises ValueError with the number of an invalid
+        line.
+        """
         try:
             raw = encoded(line)
         except (ValueError, RecursionError) as error:
@@ -172,7 +176,7 @@ class Numbered:
 
 @contextmanager
 def _wrapped(stream: BinaryIO, endpoint: str, name: str, reading: Reading) -> Iterator[BinaryIO]:
-    """The stream itself where its first line is a line of a batch."""
+    """Yield the stream if its first line is a batch line, else a file of batch lines."""
     looked_at = replace(reading, refused=None if reading.refused is None else {})
     _, first = next(json_lines(stream, looked_at), (0, {}))
     stream.seek(0)
@@ -186,8 +190,7 @@ def _wrapped(stream: BinaryIO, endpoint: str, name: str, reading: Reading) -> It
 
 @contextmanager
 def blanked(content: BinaryIO, numbers: Collection[int]) -> Iterator[BinaryIO]:
-    """A file of batch lines with nothing in the place of these (from 1); the others keep their
-    numbers."""
+    """Yield a copy in which these lines (from 1) are blank; the others keep their numbers."""
     content.seek(0)
     with TemporaryFile() as copy:
         for number, raw in enumerate(content, 1):
@@ -197,7 +200,7 @@ def blanked(content: BinaryIO, numbers: Collection[int]) -> Iterator[BinaryIO]:
 
 
 def _write(target: BinaryIO, lines: Iterable[bytes], endpoint: str, reading: Reading) -> int:
-    """How many they are."""
+    """Write requests as lines and return their number."""
     count, numbered = 0, Numbered(target, reading)
     for number, line in json_lines(lines, reading):
         if not _is_batch_line(line):
@@ -210,7 +213,7 @@ def _write(target: BinaryIO, lines: Iterable[bytes], endpoint: str, reading: Rea
 
 
 def line_of(custom_id: str, endpoint: str, body: Fields | BaseModel) -> dict[str, Any]:
-    """A line of a batch."""
+    """Return a line of a batch."""
     fields = fields_of(body, {})
     return {"custom_id": custom_id, "method": "POST", "url": endpoint, "body": fields}
 

@@ -1,6 +1,7 @@
-"""What a notebook and `print` show: escaped, without scripts, with inline styles only.
+"""The display of messages in notebooks and by `print`: escaped, without scripts, with inline
+styles.
 
-Texts may be abusive: they lie in a closed `<details>` unless `options.show_texts` is set.
+Texts may be abusive: they are in a closed `<details>` unless `options.show_texts` is set.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ TEXTS = ("text", "text_pair", "explanation", "premise", "hypothesis", "question"
 
 
 def text(shown: Shown) -> str:
-    """Three lines."""
+    """Return three lines of text."""
     if isinstance(shown, Result):
         head = f"{shown.metric}: {shown.verdict}, score {number(shown.score)} of {shown.range}"
         parts = ", ".join(f"{name} {value}" for name, value in parts_of(shown.components))
@@ -48,7 +49,7 @@ def text(shown: Shown) -> str:
 
 
 def html(shown: Shown) -> str:
-    """A table of it."""
+    """Return an HTML table."""
     if isinstance(shown, Result):
         return result_html(shown)
     if isinstance(shown, models.ExplanationsResult):
@@ -61,7 +62,9 @@ def html(shown: Shown) -> str:
 
 
 def result_html(result: Result) -> str:
-    """Verdict, score, sentence; parts, chance, warnings; the texts, closed."""
+    """Return verdict, score and sentence; parts, chance, warnings; the texts in a closed
+    section.
+    """
     badge = (
         f'<b style="color:{COLOURS.get(result.verdict, "#57606a")}">{escape(result.verdict)}</b> '
         f"&nbsp; {escape(result.metric)} <b>{number(result.score)}</b> "
@@ -84,12 +87,12 @@ def result_html(result: Result) -> str:
 
 
 def checks_of(result: Result) -> list[tuple[str, str, str]]:
-    """Name, outcome and sentence of each check."""
+    """Return name, outcome and sentence of each check."""
     return [(check.name, check.outcome, check.sentence) for check in result.checks]
 
 
 def elicited_html(result: models.ExplanationsResult) -> str:
-    """How the answer ended, what it decides, a row a metric; the explanation, closed."""
+    """Return outcome, decision, and one row per metric; the explanation in a closed section."""
     answer = result.elicitation
     badge = f"<b>{escape(answer.outcome)}</b> &nbsp; {escape(answer.decision or 'no decision')}"
     warned = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
@@ -104,13 +107,13 @@ def elicited_html(result: models.ExplanationsResult) -> str:
 
 
 def metrics_of(result: models.ExplanationsResult) -> list[tuple[str, str, str]]:
-    """(metric, verdict, score); of one that scored nothing (metric, code, why)."""
+    """Return (metric, verdict, score), or (metric, code, reason) without a score."""
     scored = [(score.metric, score.verdict, number(score.score)) for score in result.scores]
     return scored + [(score.metric, str(score.code), score.detail) for score in result.unscored]
 
 
 def texts_html(result: Result) -> str:
-    """What was sent, with what the evidence points at marked."""
+    """Return the texts of the request with the evidence marked."""
     sent = {name: result._sent[name] for name in TEXTS if isinstance(result._sent.get(name), str)}  # noqa: SLF001
     spans = [item for item in result.evidence or () if hasattr(item, "start")]
     shown = "".join(
@@ -124,7 +127,7 @@ def texts_html(result: Result) -> str:
 
 
 def spans_in(spans: Iterable[Any], name: str) -> list[tuple[int, int]]:
-    """(start, end) of the evidence in this field, in code points."""
+    """Return (start, end) of the evidence in this field, in code points."""
     return sorted(
         (span.start, span.end)
         for span in spans
@@ -135,7 +138,7 @@ def spans_in(spans: Iterable[Any], name: str) -> list[tuple[int, int]]:
 
 
 def marked(value: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text, escaped, with these spans marked; of two that overlap the first one."""
+    """Return the escaped text with these spans marked; the first one of overlapping spans."""
     html, at = "", 0
     for start, end in spans:
         if at <= start < end <= len(value):
@@ -146,7 +149,7 @@ def marked(value: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def job_html(job: JobMessage) -> str:
-    """A job in a line; its result, once it has one."""
+    """Return a job in one line, with its result if it has one."""
     head = f"<p><code>{escape(job.id)}</code> {escape(job.metric)}: <b>{escape(job.status)}</b></p>"
     if isinstance(job.result, Shown):
         return head + html(job.result)
@@ -157,7 +160,7 @@ def job_html(job: JobMessage) -> str:
 
 
 def scores_html(results: list[Any]) -> str:
-    """A row a result, the first twenty."""
+    """Return one row per result, at most twenty."""
     rows = [
         (index, result.verdict, number(result.score), result.reason)
         if isinstance(result, Result)
@@ -170,7 +173,7 @@ def scores_html(results: list[Any]) -> str:
 
 
 def report_html(report: Report) -> str:
-    """Counts, mean score and parts with their intervals."""
+    """Return counts, mean score and parts with their intervals."""
     means = ((name, interval(mean)) for name, mean in part_means(report))
     rows = [("score", interval(report.score)), *means]
     rows = named(report.metric, rows)
@@ -184,7 +187,7 @@ def report_html(report: Report) -> str:
 
 
 def part_means(report: Any) -> Iterator[tuple[str, Any]]:
-    """Of each part; a report of an earlier version has those of its `components`, if any."""
+    """Yield the mean of each part; reports of older versions have them in `components`."""
     if parts := getattr(report, "parts", None):
         yield from ((name, part.mean) for name, part in parts.items())
         return
@@ -194,26 +197,28 @@ def part_means(report: Any) -> Iterator[tuple[str, Any]]:
 
 
 def parts_without(report: Any) -> Iterator[tuple[str, int, int]]:
-    """Results without a part: how many of which it cannot be told, and to how many there is nothing
-    to ask; parts that every result has are left out."""
+    """Yield the numbers of results without a part: undefined, and not applicable.
+
+    Parts that all results have are skipped.
+    """
     for name, part in (getattr(report, "parts", None) or {}).items():
         if part.undefined or part.not_applicable:
             yield name, part.undefined, part.not_applicable
 
 
 def comparison_html(comparison: models.SystemComparison) -> str:
-    """A row a difference."""
+    """Return one row per difference."""
     rows = [
         (difference.component, interval(difference.difference), number(difference.p_value))
         for difference in comparison.differences
     ]
-    warned = "".join(f"<li>{escape(difference)}</li>" for difference in comparison.warnings)
+    warned = "".join(f"<li>{escape(warning)}</li>" for warning in comparison.warnings)
     head = f"<p>{comparison.pairs} texts that both have</p>"
     return head + table(("", "difference", "p"), rows) + (f"<ul>{warned}</ul>" if warned else "")
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
-    """Every cell escaped."""
+    """Return an HTML table with every cell escaped."""
     titles = "".join(f'<th style="{CELL}">{escape(cell)}</th>' for cell in head)
     body = "".join(
         "<tr>" + "".join(f'<td style="{CELL}">{escape(str(cell))}</td>' for cell in row) + "</tr>"
@@ -223,7 +228,7 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
 
 
 def parts_of(message: Any) -> list[tuple[str, str]]:
-    """name, value of what is a number or a word in a message."""
+    """Return name and value of the scalar fields of a message."""
     if not isinstance(message, BaseModel):
         return []
     return [
@@ -234,7 +239,7 @@ def parts_of(message: Any) -> list[tuple[str, str]]:
 
 
 def named(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """These rows, which begin with the name of a part, with what people call it at their end."""
+    """Append the plain name of the part to each row."""
     names = NAMES.get(metric, {})
     return [
         (
@@ -246,14 +251,14 @@ def named(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]
 
 
 def number(value: Any) -> str:
-    """Three digits; a dash for what is undefined."""
+    """Format with three decimals; a dash for None."""
     if value is None:
         return "–"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def interval(mean: Any) -> str:
-    """A mean with its interval and how many it rests on."""
+    """Format a mean with its interval and its number of results."""
     value = getattr(mean, "value", None)
     low, high, of = (getattr(mean, name, None) for name in ("low", "high", "of"))
     bounds = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"

@@ -1,4 +1,4 @@
-"""How far a long call has come: tqdm where it is installed, or whatever the caller passes."""
+"""The progress of long calls: tqdm if it is installed, or the caller's function."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Progressing = bool | Callable[[int, int | None], object]  # (done, total); total
 
 
 class Progress:
-    """Tells nobody."""
+    """Progress without display."""
 
     def reach(self, done: int, total: int | None = None) -> None:
-        """So many are done."""
+        """Report the number of finished items."""
 
 
 class _Called(Progress):
@@ -38,7 +38,7 @@ class _Bar(Progress):
 
 @contextmanager
 def progress_of(option: Progressing, total: int | None) -> Iterator[Progress]:
-    """What is told while the block lasts."""
+    """Yield the progress for the block."""
     if callable(option):
         yield _Called(option, total)
         return

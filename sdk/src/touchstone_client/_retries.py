@@ -1,6 +1,6 @@
-"""When a call is tried again, and after how long: four tries, 0.5 s doubled up to 8 s, full jitter.
+"""The retry policy: four attempts, 0.5 s doubled up to 8 s, full jitter.
 
-The service's own word goes first: `x-should-retry` and `Retry-After`.
+`x-should-retry` and `Retry-After` of the service take precedence.
 """
 
 from __future__ import annotations
@@ -19,27 +19,29 @@ PASSING = frozenset({408, 429, 502, 503, 504})
 
 
 def may_pass(answer: Answer) -> bool:
-    """Whether the same request may be answered better soon."""
+    """Return True if the same request may succeed later."""
     header = answer.headers.get("x-should-retry")
     return header == "true" if header in ("true", "false") else answer.status in PASSING
 
 
 def told_seconds(answer: Answer) -> float | None:
-    """`Retry-After` in seconds; None where it is missing, or a date."""
+    """Return `Retry-After` in seconds; None if it is missing or a date."""
     header = answer.headers.get("retry-after", "")
     return float(header) if header.isascii() and header.isdigit() else None
 
 
 @dataclass
 class Tries:
-    """The tries of one call. patience: seconds for which failures are outlasted, however many."""
+    """The attempts of one call. patience: seconds in which any number of failures is retried."""
 
     patience: float = 0.0
     _made: int = 0
     _begun: float = field(default_factory=time.monotonic)
 
     def pause(self, answer: Answer | None) -> float | None:
-        """Seconds until the next try; None: it is given up. answer: None where there was none."""
+        """Return the seconds until the next attempt, or None to give up. answer: None without
+        one.
+        """
         self._made += 1
         if answer is not None and not may_pass(answer):
             return None

@@ -1,4 +1,4 @@
-"""Rows in, rows out: a table's own rows become requests, and results become its columns."""
+"""Rows of tables as requests, and results as columns."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ PREFIX = "touchstone."  # of a column of ours whose name the table has already
 
 @dataclass(frozen=True)
 class TableRow:
-    """One request and its place among all."""
+    """One request and its index."""
 
     index: int
     fields: dict[str, Any]
 
 
 class Scores(list[Outcome]):
-    """Results in the order of the requests; where there is none, the error that says why."""
+    """Results in the order of the requests; an error for each request without a result."""
 
     def _repr_html_(self) -> str:
         from touchstone_client import _notebook
@@ -50,14 +50,14 @@ class Scores(list[Outcome]):
 
 
 class Listed:
-    """Requests out of an iterable; results into a list."""
+    """Requests from an iterable; results into a list."""
 
     def __init__(self, data: Iterable[Fields | BaseModel], columns: Columns | None) -> None:
         is_one = isinstance(data, str | bytes | PathLike | Mapping | BaseModel)
         if is_one or type(data).__name__ == "Series" or not isinstance(data, Iterable):
             raise TypeError(
                 f"score_many takes a DataFrame or an iterable of requests, no "
-                f"{type(data).__name__}; a file goes by batches.submit"
+                f"{type(data).__name__}; submit a file by batches.create"
             )
         self._data = data
         self._columns = columns
@@ -77,12 +77,12 @@ class Listed:
         self._outcomes[index] = outcome
 
     def finished(self) -> Scores:
-        """All of them, in order. Raises KeyError where one is missing."""
+        """Return all results in order. Raises KeyError if one is missing."""
         return Scores(self._outcomes[index] for index in range(len(self._outcomes)))
 
 
 class Framed:
-    """Requests out of a table's rows; results into columns of a new one of its kind."""
+    """Requests from a table's rows; results into columns of a new table of the same kind."""
 
     def __init__(self, frame: Frame, metric: str, columns: Columns | None) -> None:
         self._frame = frame
@@ -105,7 +105,7 @@ class Framed:
             column[index] = value
 
     def finished(self) -> Any:
-        """Its own columns and ours."""
+        """Return a table with its columns and ours."""
         parts = [name for name in self._found if name not in OWN]
         names = ["score", *parts, *OWN[1:]]
         existing = set(self._frame.names)
@@ -114,7 +114,7 @@ class Framed:
 
 
 def flat(outcome: Outcome, job_id: str | None) -> dict[str, Any]:
-    """Our columns of one row: scalars, and what parts are scalars."""
+    """Return our columns of one row: the scalar fields and parts."""
     if isinstance(outcome, TouchstoneError):
         id_of_job = job_id or (outcome.job_id if isinstance(outcome, JobFailed) else None)
         return {"job_id": id_of_job, "error": str(outcome)}
@@ -123,7 +123,7 @@ def flat(outcome: Outcome, job_id: str | None) -> dict[str, Any]:
 
 
 def outcome_of(job: JobMessage) -> Outcome | None:
-    """The result of an ended job, or its error; None where it has neither."""
+    """Return the result of an ended job, or its error; None if it has neither."""
     if isinstance(job.result, Answered):
         job.result._job = job  # noqa: SLF001 - a result knows its job
         return job.result

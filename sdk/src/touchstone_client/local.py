@@ -1,6 +1,6 @@
-"""The same face without servers: metrics run in this process, by the service's own code.
+"""The same client without servers: metrics run in this process, with the service's code.
 
-It is found by the entry point `touchstone.local`, which the service's distribution declares; this
+The entry point `touchstone.local`, which the service's distribution declares, provides it. This
 package imports nothing of it.
 """
 
@@ -24,10 +24,10 @@ MISSING = "Local() needs the service's own code: pip install -e path/to/touchsto
 
 
 class Engine(Protocol):
-    """What the entry point makes: a service in this process."""
+    """The object of the entry point: a service in this process."""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
-        """Status and JSON, as the service would answer a request that waits for the end."""
+        """Return status and JSON, as the service for a request that waits for the end."""
         ...
 
 
@@ -63,7 +63,7 @@ class Local(Touchstone):
 
 
 class InProcess(Http):
-    """Calls of a function in place of HTTP."""
+    """Calls a function instead of HTTP."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(Access("http://in-process"))

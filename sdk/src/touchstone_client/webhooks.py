@@ -32,7 +32,7 @@ Event: TypeAlias = (
 
 
 class OtherEvent(Message):
-    """An event of a type that this version does not know."""
+    """An event of an unknown type."""
 
     type: str
     timestamp: str
@@ -46,9 +46,9 @@ def verify(
     *,
     tolerance: float = TOLERANCE_SECONDS,
 ) -> Event | OtherEvent:
-    """The event, if the holder of the secret has sent it and not long ago.
+    """Return the event if the holder of the secret sent it recently.
 
-    body: as it came, before any parsing; headers: in any case; secret: `whsec_…`; tolerance:
+    body: the raw body, before any parsing; headers: in any case; secret: `whsec_…`; tolerance:
     seconds by which the two clocks may differ. Raises InvalidSignature.
     """
     by_name = {name.lower(): value for name, value in headers.items()}
@@ -77,7 +77,7 @@ def verify(
 
 
 def sign(body: bytes, id: str, timestamp: str, secret: str) -> str:
-    """The signature, version 1: HMAC-SHA256 of id, time and body."""
+    """Return the signature, version 1: HMAC-SHA256 of id, time and body."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except binascii.Error:

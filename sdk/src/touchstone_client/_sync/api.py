@@ -1,5 +1,5 @@
 # Made by sdk/generate.py from _async/api.py; do not edit.
-"""Calls that are tried again, streams of events, and waiting for an end."""
+"""Calls with retries, streams of events, and waiting for the end of jobs."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ See = Callable[[Fields], object]
 
 
 class StreamLost(Exception):
-    """Events do not come through; the end must be asked for."""
+    """The event stream is broken; poll instead."""
 
 
 class Api:
-    """One service. patience: seconds for which a service that is away is waited for."""
+    """One service. patience: seconds to wait for a service that is away."""
 
     def __init__(self, http: Http, *, patience: float, timeout: float) -> None:
         self._http = http
@@ -63,7 +63,7 @@ class Api:
         self._http.close()
 
     def ask(self, request: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
-        """The good answer. again: whether a call whose answer was lost may be sent once more.
+        """Return a successful answer. again: True if the call may be repeated after a lost answer.
 
         Raises ApiError, ConnectionFailed.
         """
@@ -86,15 +86,17 @@ class Api:
             self._http.sleep(pause)
 
     def get(self, path: str, *, patience: float = 0.0, **params: Any) -> Answer:
-        """params: those that are None are left out."""
+        """Send a GET without parameters that are None."""
         sent = {name: str(value) for name, value in params.items() if value is not None}
         return self.ask(Request("GET", path, params=sent), patience=patience)
 
     def post(
         self, path: str, body: Any, *, wait: float = 0.0, patience: float = 0.0, key: str = ""
     ) -> Answer:
-        """A call that may be sent twice without harm: its key is made once. wait: seconds for
-        which the service may hold the answer back."""
+        """Send a POST that is safe to repeat, since retries share one key.
+
+        wait: seconds that the service may wait before it answers.
+        """
         headers = {"Idempotency-Key": key or new_key()}
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         if seconds > 0:
@@ -106,7 +108,7 @@ class Api:
 
     @contextmanager
     def open(self, request: Request) -> Iterator[Stream]:
-        """An answer that is read as it comes. Raises ApiError, ConnectionFailed."""
+        """Yield an answer as a stream. Raises ApiError, ConnectionFailed."""
         with self._http.open(request) as stream:
             if not 200 <= stream.status < 300:
                 raise refusal(stream.status, stream.headers, stream.read())
@@ -115,9 +117,9 @@ class Api:
     def events(
         self, path: str, deadline: float | None = None
     ) -> Iterator[ServerSentEvent]:
-        """Until the last one. deadline: of `time.monotonic`; near to it nothing more is read.
+        """Yield events until the last one. deadline: of `time.monotonic`.
 
-        Raises StreamLost where they do not come through, or no more in time.
+        Raises StreamLost if no events arrive, or if the deadline is near.
         """
         parser = EventParser()
         broken = 0
@@ -138,7 +140,7 @@ class Api:
     def _events_once(
         self, path: str, parser: EventParser, deadline: float | None
     ) -> Iterator[ServerSentEvent]:
-        """Those that come through one stream, after the last one that the parser has seen."""
+        """Yield the events of one stream, after the last event that the parser has seen."""
         headers = {"Accept": "text/event-stream"}
         if parser.last_id is not None:
             headers["Last-Event-ID"] = parser.last_id
@@ -156,11 +158,11 @@ class Api:
                     raise StreamLost
 
     def ended_job(self, job_id: str, seconds: float | None) -> dict[str, Any]:
-        """The job at its end. Raises TimedOut, ApiError, ConnectionFailed."""
+        """Return the job at its end. Raises TimedOut, ApiError, ConnectionFailed."""
         return self._ended(f"/v1/jobs/{job_id}", seconds, ENDED, unseen)
 
     def ended_batch(self, batch_id: str, seconds: float | None, see: See) -> dict[str, Any]:
-        """The batch at its end; `see` is called on the way. Raises as `ended_job`."""
+        """Return the batch at its end; `see` gets intermediate states. Raises as `ended_job`."""
         return self._ended(f"/v1/batches/{batch_id}", seconds, BATCH_ENDED, see)
 
     def _ended(
@@ -188,8 +190,10 @@ class Api:
             pause = min(2 * pause, POLL_SECONDS[1])
 
     def jobs(self, ids: Sequence[str], *, wait: float = 0.0) -> list[Fields]:
-        """These jobs, 100 at most, in any order. wait: seconds until all have ended. Raises
-        NotFound where one no longer exists."""
+        """Return these jobs, at most 100, in any order. wait: seconds until all have ended.
+
+        Raises NotFound if one no longer exists.
+        """
         query = urlencode([("expand", "result"), *(("id", id) for id in ids)])
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         headers = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}
@@ -205,7 +209,7 @@ class Api:
         return listed
 
     def ended_jobs(self, ids: list[str]) -> Iterator[Fields]:
-        """Each of these jobs once, as soon as it is seen to have ended."""
+        """Yield each of these jobs once, soon after its end."""
         open_ids = ids
         while open_ids:
             some, rest = open_ids[:MOST_AT_ONCE], open_ids[MOST_AT_ONCE:]
@@ -217,7 +221,7 @@ class Api:
 
 
 def unseen(_found: Fields) -> None:
-    """Nobody looks."""
+    """Ignore an intermediate state."""
 
 
 def _silence(deadline: float | None) -> float:

@@ -1,8 +1,8 @@
 # Made by sdk/generate.py from _async/many.py; do not edit.
-"""Many rows through the service: none is lost, none is scored twice.
+"""Scoring of many rows: no row is lost, and none is scored twice.
 
-Up to 1,000 rows go by `:batchCreate`, whose key makes a repeated call the same call; more go as a
-batch. What the service refuses of a call is named by its place, and the others are sent again.
+Up to 1,000 rows are sent by `:batchCreate`, with a key that makes repeats safe; more are sent as a
+batch. An error of a call names the invalid rows, and the others are sent again.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Many:
         self._done += 1
 
     def _by_call(self, rows: list[TableRow]) -> None:
-        """These rows in one call, or in two where they are too much at once."""
+        """Score these rows in one call, or in two if they are too much for one."""
         while rows:
             try:
                 ids = self._accepted(rows)
@@ -107,8 +107,7 @@ class Many:
         return [job["id"] for job in json.loads(answer.body)["data"]]
 
     def _without_faulty(self, rows: list[TableRow], error: ApiError) -> list[TableRow]:
-        """The rows that the refusal does not name; those that it names have their error. Raises it
-        where it names none."""
+        """Return the valid rows and store the errors of the others; raise an error without rows."""
         faulty = faults_by_row(error)
         if not faulty:
             raise error
@@ -124,8 +123,7 @@ class Many:
                     left = self._by_batch(left)
 
     def _by_batch(self, content: BinaryIO) -> BinaryIO | None:
-        """None once all lines of this file are answered; where some are refused, those have their
-        error, and the file of the others is to go again."""
+        """Score a file; return None, or a file of the remaining lines if some were refused."""
         before = self._done
         batch = Batches(self._api).create(content, self._metric)
         try:
@@ -149,7 +147,7 @@ class Many:
         self._progress.reach(self._done)
 
     def _refuse(self, content: BinaryIO, refused: dict[int, str]) -> BinaryIO | None:
-        """The file without these lines; None where none is left."""
+        """Store the errors of these lines and return a file of the others, or None."""
         content.seek(0)
         with ExitStack() as stack:
             valid = stack.enter_context(TemporaryFile())
@@ -167,13 +165,13 @@ class Many:
 
 
 def is_too_much(error: ApiError) -> bool:
-    """Whether fewer rows might pass."""
+    """Return True if fewer rows might be accepted."""
     full = isinstance(error, RateLimited) and "open-jobs" in error.policies
     return full or error.status == TOO_LARGE
 
 
 def faults_by_row(error: ApiError) -> dict[int, BadRequest]:
-    """row of the call -> its own refusal."""
+    """Map each row of the call to its errors."""
     by_row: dict[int, list[dict[str, str]]] = {}
     for fault in error.errors:
         if match := PLACE.fullmatch(fault.pointer):
@@ -194,7 +192,7 @@ def _own_problem(error: ApiError, faults: list[dict[str, str]]) -> dict[str, obj
 
 
 def chunks(rows: Iterable[TableRow], most: int, most_bytes: int) -> Iterator[list[TableRow]]:
-    """Rows in their order, so many and so many bytes at a time."""
+    """Yield rows in order, in groups within these limits."""
     several: list[TableRow] = []
     size = 0
     for row in rows:
@@ -209,7 +207,9 @@ def chunks(rows: Iterable[TableRow], most: int, most_bytes: int) -> Iterator[lis
 
 
 def files(rows: Iterable[TableRow], endpoint: str) -> Iterator[BinaryIO]:
-    """Files of batch lines whose custom_id is the row's place; a row is in memory alone."""
+    """Yield files of batch lines with the row's index as custom_id; one row is in memory at a
+    time.
+    """
     with ExitStack() as stack:
         file = stack.enter_context(TemporaryFile())
         count = 0

@@ -1,4 +1,4 @@
-"""`doctor`: what is not as it should be, every fault with its cure."""
+"""`doctor`: check the service and print every fault with its cure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ READY = ("ready", "loading", "waiting", "downloading")
 
 @dataclass(frozen=True)
 class Finding:
-    """What was looked at. state: ok, fault, unknown; cure: what to do."""
+    """The result of one check. state: ok, fault, unknown; cure: what to do."""
 
     name: str
     state: str
@@ -42,7 +42,7 @@ class Finding:
 
 
 def doctor(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """1 where there is a fault."""
+    """Print all findings; return 1 if there is a fault."""
     findings: list[Finding] = []
     for finding in examined(ts):
         findings.append(finding)
@@ -56,7 +56,7 @@ def doctor(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def examined(ts: Touchstone) -> Iterator[Finding]:
-    """One after another; what cannot be asked is not."""
+    """Yield findings one by one; checks that need a failed one are skipped."""
     url = ts.url
     try:
         alive = ts._api.get("/healthz")  # noqa: SLF001 - of this package
@@ -120,7 +120,7 @@ def _stores(ts: Touchstone) -> Iterator[Finding]:
 
 
 def _workers(states: dict[str, str]) -> Iterator[Finding]:
-    """service -> ready, or why its jobs wait."""
+    """Check workers. states: service → ready, or why its jobs wait."""
     ready = [name for name, state in states.items() if state == "ready"]
     if ready:
         yield Finding("workers", "ok", f"ready: {', '.join(ready)}")
@@ -151,7 +151,7 @@ def _scopes(ts: Touchstone) -> Iterator[str]:
 
 
 def _files(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
-    """Written, read and taken away again."""
+    """Upload, read and delete a file."""
     if "batch" not in scopes:
         return
     try:
@@ -166,7 +166,7 @@ def _files(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
 
 
 def _queues(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
-    """Jobs that nobody takes: their worker is missing."""
+    """Find old queued jobs, whose worker is missing."""
     if "score" not in scopes:
         return
     waiting: dict[str, list[int]] = {}
@@ -191,7 +191,7 @@ def _model(card: dict[str, Any]) -> Finding:
     if state is None:
         cure = "a worker loads it at its first use; is one of inference or similarity running?"
         return Finding(name, "unknown", "no worker reports it", cure)
-    cure = f"`touchstone models check {card['id']}` on the service's machine says what is wrong"
+    cure = f"`touchstone models check {card['id']}` on the service's machine shows the reason"
     return Finding(name, "fault", f"{state}: {card.get('error') or 'no reason'}", cure)
 
 

@@ -1,4 +1,4 @@
-"""`webhooks`: endpoints that are told what happened, and where scores are pushed."""
+"""`webhooks`: endpoints for events, and for pushed scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PUSHES = ("authorization", "sample", "metric", "parts")
 
 
 def webhooks(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Endpoints and what was not delivered."""
+    """Manage endpoints and failed deliveries."""
     if options.action == "list":
         return _list(ts, output)
     if options.action == "create":
@@ -39,7 +39,7 @@ def _list(ts: Touchstone, output: Output) -> int:
 
 
 def _gets(endpoint: Any) -> str:
-    """Its events; of a push its format. An older service says none."""
+    """Return its events, or the format of a push; "" for an older service."""
     is_push = endpoint.format not in (None, STANDARD)
     return str(endpoint.format) if is_push else ",".join(endpoint.events)
 
@@ -59,7 +59,7 @@ def _create(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def push_of(options: Namespace) -> dict[str, Any]:
-    """What is sent of a push, none where it is none. Raises WrongUse, OSError."""
+    """Return the options of a push, {} for other endpoints. Raises WrongUse, OSError."""
     values = {name: getattr(options, name) for name in PUSHES}
     fields = {
         name: value for name, value in values.items() if value is not None and value is not False

@@ -1,5 +1,4 @@
-"""What needs no service: `convert`, `completion`, and the commands that the service's own
-distribution brings along."""
+"""Commands without a service: `convert`, `completion`, and those of the service's distribution."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ ELSEWHERE = (
 
 
 def convert(options: Namespace, output: Output) -> int:
-    """How many rows were written."""
+    """Convert a file and print the number of rows."""
     count = converted(
         options.source,
         options.target,
@@ -34,7 +33,7 @@ def convert(options: Namespace, output: Output) -> int:
 
 
 def completion(options: Namespace, output: Output) -> int:
-    """shtab's, of the parser itself."""
+    """Print the completion script of shtab for the parser."""
     try:
         import shtab
     except ImportError:
@@ -48,6 +47,6 @@ def completion(options: Namespace, output: Output) -> int:
 
 
 def service_command(name: str) -> Callable[[list[str]], int] | None:
-    """The service's own command; None where its code is not installed."""
+    """Return a command of the service, or None if its code is not installed."""
     entry = next(iter(entry_points(group=GROUP, name=name)), None)
     return None if entry is None else entry.load()

@@ -1,4 +1,4 @@
-"""`touchstone`: from what was typed to an exit code."""
+"""`touchstone`: runs the command and returns an exit code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ MOST_LANGUAGES = 3  # of a model, in a row of the list
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code, as `--help` lists them. A closed pipe is no
-    fault."""
+    error.
+    """
     words = sys.argv[1:] if arguments is None else arguments
     try:
         return _ran(words)
@@ -55,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run() -> None:
-    """The console script. After the first Ctrl-C a second one ends the process at once."""
+    """Run the console script. After the first Ctrl-C a second one ends the process at once."""
     code = main()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
@@ -89,13 +90,13 @@ def _asked(options: Namespace, output: Output) -> int:
 
 
 def api_key() -> str | None:
-    """Of TOUCHSTONE_API_KEY_FILE; None leaves it to TOUCHSTONE_API_KEY. Raises OSError."""
+    """Return the key in TOUCHSTONE_API_KEY_FILE; None: use TOUCHSTONE_API_KEY. Raises OSError."""
     file = os.environ.get("TOUCHSTONE_API_KEY_FILE")
     return Path(file).read_text("utf-8").strip() if file else None
 
 
 def _of_the_service(name: str, arguments: list[str]) -> int:
-    """Commands that work on the service's machine; without its code `models` asks the service."""
+    """Run a command on the service's machine; without its code `models` asks the service."""
     from touchstone_client.cli import local
 
     command = local.service_command(name)
@@ -136,7 +137,7 @@ def _languages(tags: Sequence[str] | None) -> str:
 
 
 def _version(url: str | None) -> int:
-    """Of the client; of the service, if it answers soon."""
+    """Print the version of the client, and of the service if it answers soon."""
     from touchstone_client._http import Access, Http, Request
     from touchstone_client._sync.client import HERE
 
@@ -166,6 +167,6 @@ def _told(message: str, code: int) -> int:
 
 
 def _forget_stdout() -> None:
-    """What the interpreter would still flush goes nowhere."""
+    """Discard the output that the interpreter would flush at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

@@ -1,6 +1,6 @@
-"""An MCP server, thin over the client: it scores and reads, and can neither delete nor make keys.
+"""A thin MCP server over the client: it scores and reads, and can neither delete nor create keys.
 
-Source: Model Context Protocol, the official package `mcp`, of the extra of that name.
+Source: Model Context Protocol, the official package `mcp`, in the extra of that name.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ PURPOSE = "Scores explanations of moderation decisions, with evidence and a chan
 
 
 def serve(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Until stdin ends."""
+    """Serve until stdin ends."""
     server(ts).run("stdio")
     return DONE
 
 
 def server(ts: Touchstone) -> Any:
-    """With its four tools. Raises WrongUse without the package."""
+    """Return the server with its four tools. Raises WrongUse without the package."""
     try:
         from mcp.server import MCPServer
     except ImportError:
@@ -43,13 +43,13 @@ def server(ts: Touchstone) -> Any:
 
 
 class Tools:
-    """What a model may call. Answers are short: `text` of 2,000 characters at most, and numbers."""
+    """The tools of a model. Answers are short: `text` of at most 2,000 characters, and numbers."""
 
     def __init__(self, ts: Touchstone) -> None:
         self._ts = ts
 
     def list_metrics(self) -> dict[str, Any]:
-        """The metrics that the service has, each with its question and its required fields."""
+        """List the metrics of the service, each with its question and its required fields."""
         listed = described_metrics(self._ts.description())
         return {
             name: {"question": metric.question, "required": needed(metric.schema)}
@@ -57,8 +57,10 @@ class Tools:
         }
 
     def score_explanation(self, metric: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """Score one explanation. metric: of list_metrics; fields: of its request, as text,
-        explanation and predicted_label. It waits a minute; later, get_result has the answer."""
+        """Score one explanation. metric: of list_metrics; fields: of its request, such as text,
+        explanation and predicted_label. It waits up to a minute; later, get_result returns the
+        answer.
+        """
         job = self._ts.jobs.create(metric, fields)
         try:
             job.wait(60)
@@ -67,11 +69,11 @@ class Tools:
         return told(job)
 
     def get_result(self, job_id: str) -> dict[str, Any]:
-        """The state of a job and, once it has one, its result."""
+        """Return the state of a job, and its result when it has one."""
         return told(self._ts.jobs.get(job_id))
 
     def batch_report(self, batch_id: str) -> dict[str, Any]:
-        """What the results of a batch that has ended say together."""
+        """Return the report on the results of an ended batch."""
         report = self._ts.batches.get(batch_id).report(60)
         score = {name: getattr(report.score, name) for name in ("value", "low", "high", "of")}
         counts = {"scored": report.scored, "undefined": report.undefined}
@@ -79,7 +81,7 @@ class Tools:
 
 
 def told(job: Any) -> dict[str, Any]:
-    """A job in few words; no text of the request."""
+    """Return a short form of a job, without texts of the request."""
     result = job.result
     if isinstance(result, models.ExplanationsResult):
         elicitation = result.elicitation

@@ -1,4 +1,4 @@
-"""`list`, `get`, `cancel`, `judgements`, `metrics`: what the service has."""
+"""`list`, `get`, `cancel`, `judgements`, `metrics`: the objects of the service."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 def moment(seconds: int | None) -> str:
-    """Local time, to the minute."""
+    """Format as local time, to the minute."""
     if seconds is None:
         return "-"
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
@@ -51,7 +51,7 @@ def since(text: str | None) -> float:
 
 
 def listing(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Newest first."""
+    """List objects, newest first."""
     if options.kind == "files" and (options.metric or options.status):
         raise WrongUse("files have no metric and no status: leave out --metric and --status")
     of = {"jobs": _jobs, "batches": _batches, "files": _files}
@@ -62,7 +62,7 @@ def listing(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def judgements(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Out into a file, or in from one."""
+    """Export judgements into a file, or import them from one."""
     if options.action == "import":
         imported = ts.judgements.take_in(options.file, options.source)
         output.line(f"{imported.imported} taken in, {imported.unchanged} were there already")
@@ -77,7 +77,7 @@ def judgements(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def form_of(target: str) -> str:
-    """By the ending. Raises WrongUse for one that says something else."""
+    """Return the format by the ending. Raises WrongUse for an unknown one."""
     name = target.removesuffix(".gz")
     if Path(name).suffix.lower() not in ("", ".jsonl", ".ndjson", ".csv"):
         raise WrongUse(f"{target!r} ends in no .jsonl or .csv: say --format")
@@ -90,7 +90,7 @@ def _until(
     fits: Callable[[Any], bool],
     created_at: Callable[[Any], int],
 ) -> list[Any]:
-    """Those that fit, back to the moment that is asked for."""
+    """Return the matching entries back to `--since`."""
     earliest = since(options.since)
 
     def fresh() -> Iterator[Any]:
@@ -115,7 +115,7 @@ def _jobs(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
 
 
 def _score_of(result: Any) -> float | None:
-    """Of a result; of a report its estimate's value."""
+    """Return the score of a result, or the mean of a report."""
     score = getattr(result, "score", None)
     value = getattr(score, "value", score)
     return float(value) if isinstance(value, int | float) else None
@@ -146,7 +146,7 @@ def _files(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
 
 
 def get(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """A job as its page shows it, a batch's counts, a file's content."""
+    """Show a job, a batch's counts, or a file's content."""
     kind = options.id.partition("_")[0]
     if kind == "file":
         return _file(ts, options, output)
@@ -224,7 +224,7 @@ def _show_batch(batch: Any, output: Output) -> None:
 
 
 def cancel(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Each; 1 where one had ended or is not there."""
+    """Cancel each; return 1 if one has ended or does not exist."""
     code, documents = DONE, []
     for id in options.ids:
         try:
@@ -241,7 +241,7 @@ def cancel(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def metrics(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """What can be asked for: of the service's own description."""
+    """List the metrics from the service's description."""
     described = ts.description()
     listed = described_metrics(described)
     if options.name is None:
@@ -258,7 +258,7 @@ def metrics(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 @dataclass(frozen=True)
 class Described:
-    """What the service's description says of a metric, or of another service."""
+    """The description of a metric, or of another service."""
 
     question: str
     schema: Any  # of its request
@@ -266,7 +266,7 @@ class Described:
 
 
 def described_metrics(described: Any) -> dict[str, Described]:
-    """Of each metric, by the examples of the operation that they share."""
+    """Return each metric from the examples of their common operation."""
     body = described["paths"]["/v1/scores/{metric}"]["post"]["requestBody"]
     schemas = described["components"]["schemas"]
     examples = body["content"]["application/json"]["examples"]
@@ -290,7 +290,7 @@ def _others(described: Any) -> dict[str, Described]:
 
 
 def needed(schema: Any) -> list[str]:
-    """The fields that a request must have; with the one that may stand for another."""
+    """Return the required fields of a request, with their alternatives."""
     alternatives = (
         f"{name} (or {other})" for name, other in schema.get("x-required-unless", {}).items()
     )

@@ -1,4 +1,4 @@
-"""`report`, `compare` and `plan`: what many results say together, and how many it takes."""
+"""`report`, `compare` and `plan`: reports on many results, and sample sizes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Lines:
 
     @classmethod
     def of(cls, batch: Any) -> Lines:
-        """Reads the output file, a line at a time."""
+        """Read the output file, one line at a time."""
         lines = cls()
         for line in batch.results():
             result = line.result
@@ -59,7 +59,7 @@ class Lines:
         return lines
 
     def worst(self) -> list[tuple[str, float, str]]:
-        """(custom id, score, why), the worst first."""
+        """Return (custom id, score, reason), the worst first."""
         scored = [(id, score) for id, score in self.scores.items() if score is not None]
         scored.sort(key=lambda row: row[1], reverse=not self.is_higher_better)
         return [(id, score, self.reasons[id]) for id, score in scored[:WORST]]
@@ -67,7 +67,7 @@ class Lines:
 
 @contextmanager
 def target_of(options: Namespace, output: Output) -> Iterator[Any]:
-    """What takes bytes: the file of `--output`, or stdout."""
+    """Yield a function that writes bytes to the file of `--output`, or to stdout."""
     if options.output is not None:
         with created(options.output) as stream:
             yield stream.write
@@ -77,7 +77,7 @@ def target_of(options: Namespace, output: Output) -> Iterator[Any]:
 
 
 def report(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Sentence, parts, chance, worst lines, slices; or a file of them."""
+    """Print sentence, parts, chance, worst lines and slices, or write a file of them."""
     batch = ts.batches.get(options.batch)
     if options.against is not None:
         return _against(ts, options, output)
@@ -146,7 +146,7 @@ def _numbers(ts: Touchstone, batch: Any, options: Namespace, output: Output) -> 
 
 
 def _warn(report: Any, output: Output) -> None:
-    """Of what the finding does not say already."""
+    """Print warnings that the finding does not include."""
     gold = getattr(report, "gold", None)
     finding = getattr(report, "finding", "").lower()
     for warning in (*report.warnings, *(() if gold is None else gold.warnings)):
@@ -167,7 +167,7 @@ def _split_report(ts: Touchstone, batch: Any, by: str) -> Any:
 
 @contextmanager
 def _named(by: str | None) -> Iterator[None]:
-    """What the service says against `--by` is a wrong use of the command."""
+    """Turn the service's error about `--by` into a wrong use of the command."""
     try:
         yield
     except BadRequest as error:
@@ -177,7 +177,7 @@ def _named(by: str | None) -> Iterator[None]:
 
 
 def _show_split(split: Any, output: Output) -> None:
-    """The mean of each value with its interval, and whether the values differ."""
+    """Print the mean of each value with its interval, and the test that all are equal."""
     output.line("")
     rows = [
         (_value_name(split.by, group.value), *_ends(group.score), group.undefined)
@@ -193,7 +193,7 @@ def _show_split(split: Any, output: Output) -> None:
 
 
 def sentence_of(report: Any) -> str:
-    """How many could be scored, and what their mean is: of a service that gives no finding."""
+    """Return the number of scored explanations and their mean, for services without a finding."""
     defined = report.scored - report.undefined
     sentence = f"{defined} of {report.scored} explanations could be scored"
     if report.undefined:
@@ -208,7 +208,7 @@ def sentence_of(report: Any) -> str:
 
 
 def what_it_can_tell(mean: Any) -> str:
-    """Return how many independent lines the mean rests on, and the difference that they find."""
+    """Return the number of independent lines, and the difference that they can detect."""
     sentences = []
     if (count := getattr(mean, "effective", None)) is not None and mean.of:
         independent = f"{count:.1f}".removesuffix(".0")
@@ -222,7 +222,7 @@ def what_it_can_tell(mean: Any) -> str:
 
 
 def p_shown(value: float | None) -> str | None:
-    """Of a p-value, which is never 0, as the pages show it: three decimals."""
+    """Format a p-value with three decimals, as the pages do; it is never 0."""
     if value is None:
         return None
     if value < LEAST_P:
@@ -231,7 +231,7 @@ def p_shown(value: float | None) -> str | None:
 
 
 def beside_people(report: Any) -> Iterator[tuple[Any, ...]]:
-    """What gold labels, marked passages and ratings of the lines say of the results."""
+    """Yield the agreement of results with gold labels, marked passages and ratings."""
     gold = getattr(report, "gold", None)
     for group in ("labels", "rationales", "ratings"):
         figures = getattr(gold, group, None)
@@ -246,8 +246,7 @@ def _is_interval(value: Any) -> bool:
 
 
 def parts_in(report: Any) -> Iterator[tuple[Any, ...]]:
-    """The score, its parts, and what chance would do, where the report says it; of answers that
-    have no score of their own, the mean of each metric that scored them."""
+    """Yield the score, its parts and chance; without a score, the mean of each metric."""
     means = getattr(report, "scores", None)
     if means is None:
         yield ("score", *_ends(report.score))
@@ -262,8 +261,7 @@ def parts_in(report: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _by_decision(report: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """Whose number it is, and the number: what is high for one decision is low for another, so
-    that both together are the mix of the labels."""
+    """Yield a number by decision, since a high value for one decision is low for the other."""
     means = getattr(report, "by_decision", None)
     if not means or not hasattr(next(iter(means.values())), name):
         yield "", getattr(report, name, None)
@@ -277,7 +275,7 @@ def _ends(mean: Any) -> tuple[Any, ...]:
 
 
 def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """The new one minus the baseline, text by text."""
+    """Print the differences of a new batch minus a baseline, text by text."""
     rule = None if options.fail_if is None else RULE.fullmatch(options.fail_if)
     if options.fail_if is not None and rule is None:
         raise WrongUse(f"--fail-if {options.fail_if!r} is no rule, as in 'high < 0'")
@@ -312,7 +310,7 @@ def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
 def _comparison(
     ts: Touchstone, metric: str, sides: Sequence[dict[str, Any]], by: str | None
 ) -> Any:
-    """Of the first with the second, whose batches are known."""
+    """Compare the first side with the second."""
     new, baseline = sides
     with _named(by):
         fields: Any = {**new, "against": baseline, **({} if by is None else {"by": [by]})}
@@ -320,7 +318,7 @@ def _comparison(
 
 
 def _without_lines(comparison: Any, options: Namespace) -> str:
-    """Why there is nothing to compare: a side without a result; empty where there is none."""
+    """Return why there is nothing to compare, or ""."""
     if comparison.pairs:
         return ""
     counts = ((options.a, comparison.unpaired_a), (options.b, comparison.unpaired_b))
@@ -329,9 +327,11 @@ def _without_lines(comparison: Any, options: Namespace) -> str:
 
 
 def plan(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Texts and draws that find an effect, if further texts vary as those of the batch do."""
+    """Print the texts and draws that find an effect, if further texts vary like those of the
+    batch.
+    """
     if options.effect is None and options.beat_rate is None:
-        raise WrongUse("what is to be found? give --effect, --beat-rate or both")
+        raise WrongUse("give the effect to detect: --effect, --beat-rate or both")
     batch = ts.batches.get(options.batch)
     target = {name: getattr(options, name) for name in WANTED if getattr(options, name) is not None}
     fields: Any = {"batch": batch.id, "plan": target}
@@ -362,7 +362,7 @@ def _value_name(by: str, value: str) -> str:
 
 
 def _is_higher_better(batch: Any) -> bool:
-    """As its first result says."""
+    """Return the direction of the first result."""
     for line in batch.results():
         if isinstance(line.result, Result):
             return bool(line.result.direction != "lower_is_better")
@@ -370,13 +370,13 @@ def _is_higher_better(batch: Any) -> bool:
 
 
 def _change(pair: Any) -> dict[str, Any]:
-    """A pair: its custom id, or the jobs of pairs that have none in common."""
+    """Return a pair with its custom id, or with its jobs if they have none in common."""
     name = pair.custom_id or f"{pair.first_job}, {pair.second_job}"
     return {"custom_id": name, "a": pair.first, "b": pair.second, "difference": pair.difference}
 
 
 def in_words(comparison: Any, *, is_higher_better: bool) -> str:
-    """Which explains better: told only where the interval excludes 0, as the page tells it."""
+    """Say which explains better, only if the interval excludes 0, as the page does."""
     gap = comparison.differences[0].difference
     if gap.value is None:
         return "no text has a score in both"
@@ -415,7 +415,7 @@ def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Outpu
 
 
 def _judged(comparison: Any, rule: re.Match[str] | None, output: Output) -> int:
-    """Return WORSE if the rule of `--fail-if` holds of the score, REFUSED if it is undecided."""
+    """Return WORSE if the rule of `--fail-if` is true for the score, REFUSED if it is undecided."""
     if rule is None:
         return DONE
     (score,) = [

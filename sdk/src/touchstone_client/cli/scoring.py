@@ -1,4 +1,4 @@
-"""`score`, `submit`, `watch`: requests go out, and their ends are waited for."""
+"""`score`, `submit`, `watch`: send requests and wait for their ends."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MOST_UPLOADS = 10  # of a file, each without the lines that were refused so far
 
 @contextmanager
 def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> Iterator[None]:
-    """Ctrl-C leaves; what the service does it goes on doing. target: of what was asked for."""
+    """Let Ctrl-C leave while the service continues. target: the requested file."""
     try:
         yield
     except KeyboardInterrupt:
@@ -50,7 +50,7 @@ def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> It
 
 
 def score(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """One request, its result."""
+    """Score one request and print its result."""
     job = ts.jobs.create(options.metric, request_of(options))
     with goes_on(output, "job", job.id):
         result = job.wait(options.timeout)
@@ -61,7 +61,7 @@ def score(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def request_of(options: Namespace) -> dict[str, Any]:
-    """Fields of a file or stdin, and those of flags over them. Raises WrongUse."""
+    """Return the fields of a file or stdin, overridden by flags. Raises WrongUse."""
     fields: dict[str, Any] = {}
     if options.request is not None:
         raw = (
@@ -87,7 +87,7 @@ def request_of(options: Namespace) -> dict[str, Any]:
 
 
 def _decision_field(metric: str) -> str:
-    """Return the metric's field for the decision that is explained."""
+    """Return the metric's field for the explained decision."""
     request = request_type(metric)
     fields = request.model_fields if request else {}
     return next((name for name in DECISIONS if name in fields), DECISIONS[0])
@@ -105,7 +105,7 @@ def _unread(options: Namespace, raw: bytes, error: ValueError) -> str:
 
 
 def show_result(output: Output, result: Result | models.ExplanationsResult) -> None:
-    """Verdict and score, the sentence, parts, chance, warnings."""
+    """Print verdict and score, the sentence, parts, chance, warnings."""
     if isinstance(result, models.ExplanationsResult):
         show_elicited(output, result)
         return
@@ -128,7 +128,7 @@ def show_result(output: Output, result: Result | models.ExplanationsResult) -> N
 
 
 def show_elicited(output: Output, result: models.ExplanationsResult) -> None:
-    """How the answer ended, the explanation, and a row a metric."""
+    """Print the outcome, the explanation, and one row per metric."""
     elicitation = result.elicitation
     probability = (
         ""
@@ -149,7 +149,7 @@ def _control(result: Result) -> Any:
 
 
 def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """A batch of a file: its id first, then progress."""
+    """Score a file as a batch: print its id first, then progress."""
     for name in ("output", "errors"):
         if getattr(options, name) is not None and not options.wait:
             raise WrongUse(f"--{name} is written at the end of the batch: give --wait with it")
@@ -184,7 +184,7 @@ def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 class Submission:
-    """A file that becomes a batch; is_there: whether it has arrived."""
+    """A file that becomes a batch. is_there: True after the upload."""
 
     def __init__(
         self, ts: Touchstone, metric: str, metadata: dict[str, str], output: Output
@@ -201,8 +201,11 @@ class Submission:
         return self._ts.batches.create(stored, self._metric, metadata=self._metadata)
 
     def send_valid(self, content: BinaryIO, name: str, unread: Mapping[int, str]) -> Batch:
-        """Without the lines that the service refuses, which are told, as those that could not be
-        read. The batch has failed where no line is left, or ever more are refused."""
+        """Submit without the lines that the service refuses, and print these with the unreadable
+        ones.
+
+        The batch fails if no line is left, or if each upload has more refused lines.
+        """
         refused = dict(unread)
         batch = self.send(content, name)
         for _ in range(MOST_UPLOADS):
@@ -219,7 +222,7 @@ class Submission:
 
 
 def faults_when_read(batch: Batch) -> list[tuple[int, str]]:
-    """Why its file is not valid, once it is read; none where it is."""
+    """Return the faults of its file after validation, or []."""
     for now in batch.events():
         if now.status != "validating":
             break
@@ -253,7 +256,7 @@ def _save_errors(batch: Batch, target: str) -> None:
 
 
 def stream_file(batch: Batch, output: Output) -> None:
-    """The output file as it is onto stdout."""
+    """Write the output file to stdout."""
     if batch.output_file_id is not None:
         for piece in Files(batch._api).content(batch.output_file_id):  # noqa: SLF001 - its own
             output.raw(piece)
@@ -261,7 +264,7 @@ def stream_file(batch: Batch, output: Output) -> None:
 
 
 def say_faults(output: Output, batch: Batch) -> None:
-    """Why it failed, a line each."""
+    """Print the faults, one per line."""
     output.say(f"{batch.id}: the file is not valid:")
     _say_lines(output, batch.faults)
     if not batch.faults:
@@ -278,21 +281,21 @@ def _say_lines(output: Output, faults: Sequence[tuple[int, str]]) -> None:
 
 
 def counted(batch: Any) -> str:
-    """How far it is; an answer may be a score of null."""
+    """Format the progress of a batch; an answer may have a score of null."""
     counts = batch.request_counts
     done = f"{counts.completed} of {counts.total} answered, {counts.failed} failed"
     return f"{batch.id} {batch.status}: {done}"
 
 
 def end_code(batch: Any) -> int:
-    """Of a batch that has ended."""
+    """Return the exit code of an ended batch."""
     if batch.status != "completed":
         return REFUSED
     return SOME_FAILED if batch.request_counts.failed else DONE
 
 
 def metric_in(file: str, reading: Reading) -> str:
-    """Of the first line's `url`. Raises WrongUse."""
+    """Return the metric in the first line's `url`. Raises WrongUse."""
     if not is_table(file):
         with table_of(file, reading) as table:
             _, first = next(table.rows, (0, {}))
@@ -304,7 +307,7 @@ def metric_in(file: str, reading: Reading) -> str:
 
 
 def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output) -> Any:
-    """Which column is which field, told or guessed; None for lines that are requests already."""
+    """Return the mapping of columns, given or guessed; None for lines that are requests."""
     columns = from_words(options.map, options.value, options.field, options.keep)
     if columns is None and not is_table(options.file, reading):
         return None
@@ -337,7 +340,7 @@ def _require_agreement(options: Namespace) -> None:
 
 
 def watch(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Each until it has ended, or runs."""
+    """Watch each object until it has ended, or runs."""
     ends: list[Any] = []
     codes = [DONE]
     for id in options.ids:

@@ -1,5 +1,6 @@
-"""Files of this machine and, by fsspec, of anywhere that the caller's own credentials open: `s3://`,
-`gs://`, `az://`, `hf://`, and whatever else an installed filesystem knows."""
+"""Local files and, by fsspec, remote ones with the caller's credentials: `s3://`, `gs://`, `az://`,
+`hf://`, and others with an installed filesystem.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +22,17 @@ FORMS: dict[str, Form] = {
 
 
 def is_address(location: object) -> bool:
-    """Whether fsspec is to open it."""
+    """Return True if fsspec must open it."""
     return isinstance(location, str) and SCHEME.match(location) is not None
 
 
 def form_of(location: Place) -> Form:
-    """What its name says; JSON Lines where it says nothing."""
+    """Return the format of its name; JSON Lines by default."""
     return FORMS.get(Path(fspath(location).partition("?")[0]).suffix.lower(), "jsonl")
 
 
 def target_form(location: Place) -> Form:
-    """What is to be written there: as `form_of`, but a name that says something else is refused.
-    Raises ValueError."""
+    """Return the format to write, as `form_of`. Raises ValueError for an unknown name."""
     ending = Path(fspath(location).partition("?")[0]).suffix
     if ending and ending.lower() not in FORMS:
         raise ValueError(f"{location} cannot be written: a name ends with {', '.join(FORMS)}")
@@ -40,13 +40,13 @@ def target_form(location: Place) -> Form:
 
 
 def name_of(location: Place) -> str:
-    """The last part of a path or address."""
+    """Return the last part of a path or address."""
     return fspath(location).rstrip("/").rpartition("/")[2] or "lines.jsonl"
 
 
 @contextmanager
 def opened(location: Place) -> Iterator[BinaryIO]:
-    """For reading. Raises OSError; ValueError where a filesystem is not installed."""
+    """Open for reading. Raises OSError; ValueError if a filesystem is not installed."""
     if not is_address(location):
         with Path(location).open("rb") as stream:
             yield stream
@@ -57,7 +57,7 @@ def opened(location: Place) -> Iterator[BinaryIO]:
 
 @contextmanager
 def created(location: Place) -> Iterator[BinaryIO]:
-    """For writing; a file of this machine is there once it is whole. Raises as `opened`."""
+    """Open for writing; a local file appears when it is complete. Raises as `opened`."""
     if is_address(location):
         with _filesystem(location).open(fspath(location), "wb") as stream:
             yield stream
@@ -77,14 +77,14 @@ def created(location: Place) -> Iterator[BinaryIO]:
 
 
 def is_folder(location: Place) -> bool:
-    """Whether files lie in it."""
+    """Return True if it is a folder."""
     return (
         _filesystem(location).isdir(location) if is_address(location) else Path(location).is_dir()
     )
 
 
 def files_in(folder: Place) -> list[str]:
-    """Every file below it, by its path inside it, in order."""
+    """Return the relative paths of all files below it, sorted."""
     base = fspath(folder).rstrip("/")
     if not is_address(folder):
         root = Path(folder)
@@ -95,7 +95,7 @@ def files_in(folder: Place) -> list[str]:
 
 
 def inside(folder: Place, name: str) -> str:
-    """The address of a file in a folder."""
+    """Return the address of a file in a folder."""
     return f"{fspath(folder).rstrip('/')}/{name}"
 
 

@@ -1,7 +1,7 @@
-"""Files of requests and of answers from one form into another.
+"""Conversion of files of requests and of answers.
 
-Requests keep every value, their order and their repetitions, and so can go back; answers become a
-table that is flat.
+Requests keep every value, their order and repetitions, and so can be converted back; answers become
+a flat table.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Conversion:
     how: Reading
 
     def records(self) -> Iterator[tuple[int, Record]]:
-        """(number, record), from the first each time. Raises ValueError."""
+        """Yield (number, record), from the beginning each time. Raises ValueError."""
         with table_of(self.source, self.how) as table:
             take = self._taker(table)
             for number, row in table.rows:
@@ -62,7 +62,7 @@ class Conversion:
         }
 
     def holds_answers(self) -> bool:
-        """Whether it is an output or error file of a batch."""
+        """Return True for an output or error file of a batch."""
         with table_of(self.source, self.how) as table:
             if table.names is not None or self.columns is not None:
                 return False
@@ -70,7 +70,7 @@ class Conversion:
             return ID in first and "response" in first
 
     def holds_answer_table(self) -> bool:
-        """Whether it is a table of answers, as a batch is saved."""
+        """Return True for a table of answers, as a batch is saved."""
         with table_of(self.source, self.how) as table:
             return self.columns is None and set(table.names or ()) >= ANSWERED
 
@@ -88,10 +88,10 @@ def convert(
     how: Reading = AS_NAMED,
     form: Form | None = None,
 ) -> int:
-    """Write what is in `source` into `target`, in the form that its name says; how many rows.
+    """Write `source` into `target`, in the format of its name; return the number of rows.
 
-    metric, columns: of a table that is not ours; columns as in `score_many`. form: of the target.
-    Raises ValueError with the line of what is wrong, OSError.
+    metric, columns: of a table from elsewhere; columns as in `score_many`. form: of the target.
+    Raises ValueError with the line of a fault, OSError.
     """
     conversion = Conversion(source, metric, columns, how)
     target_format = form or target_form(target)
@@ -113,7 +113,7 @@ def convert(
 
 
 def _rewrite_answers(conversion: Conversion, target: Place, form: Form) -> int:
-    """Cells as they are, without the whole result."""
+    """Copy the cells without the whole result."""
     if form not in ("csv", "tsv"):
         raise ValueError(
             f"a table of answers becomes CSV or TSV; into {form} they go from the service: "
@@ -147,13 +147,16 @@ def _write_table(conversion: Conversion, stream: Any, form: Form) -> int:
 
 
 def kind_of(field: str) -> Kind:
-    """Of the column of Parquet or Arrow that holds this field."""
+    """Return the kind of a Parquet or Arrow column for this field."""
     types = frozenset().union(*readings(field)) - {"null"}
     return PLAIN_KINDS.get(next(iter(types)), "text") if len(types) == 1 else "text"
 
 
 def row_of_record(record: Record, columns: Mapping[str, Kind], is_csv: bool) -> dict[str, Any]:
-    """Cells, and in the last one what no cell says. is_csv: numbers stay numbers there."""
+    """Return the cells, and in the last one the values that no cell can express.
+
+    is_csv: numbers stay numbers there.
+    """
     row: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, value in record.items():
@@ -179,7 +182,7 @@ def _fits(cell: Any, kind: Kind) -> bool:
 
 
 def decoded(row: Mapping[str, Any], metric: str | None) -> Record:
-    """The record that a row of ours holds, with its fields in the row's order."""
+    """Return the record of a row that we wrote, with its fields in the row's order."""
     return {
         name: value_of(cell, types_of(metric, name))
         for name, cell in row.items()
@@ -188,7 +191,7 @@ def decoded(row: Mapping[str, Any], metric: str | None) -> Record:
 
 
 def flat_line(line: Mapping[str, Any], number: int) -> Record:
-    """A line of JSON Lines as a record."""
+    """Return a line of JSON Lines as a record."""
     body = line.get("body")
     is_batch_line = set(line) == BATCH_LINE and isinstance(body, dict)
     if is_batch_line and line["method"] == "POST" and not {ID, "url"} & set(body or ()):
@@ -199,7 +202,7 @@ def flat_line(line: Mapping[str, Any], number: int) -> Record:
 
 
 def line_of_record(record: Record) -> dict[str, Any]:
-    """The line that it was."""
+    """Return the original line of a record."""
     if not {ID, "url"} <= set(record):
         return record
     body = {name: value for name, value in record.items() if name not in (ID, "url")}

@@ -4,8 +4,8 @@
      "predicted_label": {"column": "flag", "values": {"1": "hateful", "0": "non-hateful"}},
      "metadata": ["model", "market"], "seed": {"value": 7}}
 
-Columns that are not named are not sent. Where no mapping is said, those of gold labels, marked
-passages and ratings become metadata, as batch reports look for them.
+Columns that are not named are not sent. Without a mapping, columns of gold labels, marked
+passages and ratings become metadata for batch reports.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXPLAINED = ("explanation",)  # fields that only `explain` stands in for
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """How a row becomes a request. guessed: field -> column, where a synonym was taken."""
+    """The mapping of rows to requests. guessed: field → column, for synonyms."""
 
     columns: Columns
     metric: str | None = None
@@ -45,8 +45,11 @@ class ColumnMapping:
 
     @classmethod
     def of(cls, columns: Columns | None, metric: str | None, names: Sequence[str]) -> ColumnMapping:
-        """columns: None: all that the browser would take as a field. Fields that every request
-        needs and that are not mapped are looked for in the same way. Raises ValueError."""
+        """Return the mapping for these columns. Raises ValueError.
+
+        columns: None: map all columns that the browser would map. Required fields without a mapping
+        are also guessed.
+        """
         request = request_of(metric)
         if request is None and columns is None:
             problem = (
@@ -86,7 +89,7 @@ class ColumnMapping:
         return result
 
     def require(self, names: Collection[str]) -> None:
-        """Raises ValueError where a column is not there."""
+        """Raises ValueError if a column is missing."""
         if missing := [name for name in self.needed if name not in names]:
             raise ValueError(
                 f"there is no column {', '.join(map(repr, missing))}; there are "
@@ -95,11 +98,11 @@ class ColumnMapping:
 
     @property
     def needed(self) -> list[str]:
-        """Every column that it reads, once."""
+        """Return the columns that it reads, without repeats."""
         return columns_in(self.columns)
 
     def request(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields of a row; an empty cell is not sent."""
+        """Return the fields of a row; an empty cell is not sent."""
         fields: dict[str, Any] = {}
         for field, source in self.columns.items():
             value = _taken(row, field, source)
@@ -113,8 +116,10 @@ class ColumnMapping:
         return fields
 
     def unclear(self, fields: Mapping[str, Any]) -> str:
-        """Return what is unclear about a request of this table; empty if nothing is: a number in a
-        field of text, as a class label of Parquet is one."""
+        """Return the problem of an ambiguous request of this table, or "".
+
+        A number in a field of text is unclear, such as a class label of Parquet.
+        """
         for field, source in self.columns.items():
             value = fields.get(field)
             is_number = isinstance(value, int | float) and math.isfinite(value)
@@ -127,7 +132,7 @@ class ColumnMapping:
         return ""
 
     def custom_id(self, row: Mapping[str, Any], number: int) -> str:
-        """Of its column; else the row's number."""
+        """Return the cell of its column, or the row's number."""
         id_column = next((name for name in IDS if name in row), None)
         column = self.columns.get(ID, id_column)
         value = None if column is None else _taken(row, ID, column)
@@ -135,7 +140,7 @@ class ColumnMapping:
 
 
 def require_fields(columns: Columns, metric: str | None) -> None:
-    """Raises ValueError where a metric that this version knows has no such field."""
+    """Raises ValueError if a known metric has no such field."""
     request = request_of(metric)
     allowed = {ID, *PARTS, *request.model_fields} if request else set(columns)
     if unknown := [name for name in columns if name not in allowed]:
@@ -145,7 +150,7 @@ def require_fields(columns: Columns, metric: str | None) -> None:
 
 
 def columns_in(columns: Columns) -> list[str]:
-    """Every column that a mapping names, once."""
+    """Return the columns in a mapping, without repeats."""
     names: list[str] = []
     for field, source in columns.items():
         if isinstance(source, Mapping):
@@ -158,7 +163,7 @@ def columns_in(columns: Columns) -> list[str]:
 
 
 def _taken(row: Mapping[str, Any], field: str, source: Any) -> Any:
-    """What a row has for a field."""
+    """Return a row's value for a field."""
     if isinstance(source, Mapping):
         return (
             Exact(source["value"])
@@ -177,7 +182,7 @@ def gold_columns(names: Sequence[str]) -> list[str]:
 
 
 def _metadata(cell: Any) -> str:
-    """Lists and records, as Parquet and JSON Lines have them, stay JSON."""
+    """Return a cell of metadata; lists and records of Parquet and JSON Lines stay JSON."""
     plain = cell.tolist() if hasattr(cell, "tolist") else cell
     if isinstance(plain, list | tuple | Mapping):
         return json.dumps(plain, ensure_ascii=False, default=_metadata_part)
@@ -185,7 +190,7 @@ def _metadata(cell: Any) -> str:
 
 
 def _metadata_part(cell: Any) -> Any:
-    """What is no JSON in a list: arrays within it, numbers of other libraries."""
+    """Return a JSON value for arrays and for numbers of other libraries."""
     return cell.tolist() if hasattr(cell, "tolist") else str(cell)
 
 
@@ -200,7 +205,7 @@ def _translated(cell: Any, source: Mapping[str, Any]) -> Any:
 
 
 def is_empty(cell: Any) -> bool:
-    """None, NaN, pandas' NA and a cell without a letter; a list never is."""
+    """Return True for None, NaN, pandas' NA and an empty text; a list is never empty."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(cell, str):

@@ -1,7 +1,7 @@
-"""Rows out of a file or folder, a few at a time: JSON Lines, CSV and TSV, Parquet, Arrow, and what
-`datasets` of Hugging Face saves.
+"""Rows of a file or folder, a few at a time: JSON Lines, CSV and TSV, Parquet, Arrow, and the
+formats of `datasets` of Hugging Face.
 
-Source of CSV: RFC 4180, read strictly: a file that breaks it is refused with its line.
+Source of CSV: RFC 4180, read strictly: the first violation is reported with its line.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ NEEDED = "Parquet and Arrow need pyarrow: pip install 'path/to/sdk[data]'"
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is read, where its name does not say. delimiter: of CSV; split: of a folder.
-    refused: takes the lines that are left out, number → why; None: such a line is an error."""
+    """Options of reading that the file's name does not show. delimiter: of CSV; split: of a folder.
+
+    refused: receives skipped lines, number → reason; None: such a line is an error.
+    """
 
     form: Form | None = None
     delimiter: str | None = None
@@ -62,9 +64,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Table:
-    """A file while it is read. names: of its columns; None: of JSON Lines, where each line has its
-    own. rows: (line of the file, or row of Parquet and Arrow, from 1; row). is_ours: it has the
-    column that `convert` writes."""
+    """An open file. names: of its columns; None for JSON Lines.
+
+    rows: (line of the file, or row of Parquet and Arrow, from 1; row). is_ours: True if it has the
+    column that `convert` writes.
+    """
 
     names: Sequence[str] | None
     rows: Iterator[tuple[int, Row]]
@@ -79,7 +83,7 @@ AS_NAMED = Reading()
 
 @contextmanager
 def table_of(location: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
-    """Raises ValueError with the line of what is wrong, OSError."""
+    """Open a table. Raises ValueError with the line of a fault, OSError."""
     if not isinstance(location, str | PathLike):
         yield _table(location, how.form or "jsonl", how)
     elif is_folder(location):
@@ -110,7 +114,7 @@ def _table(stream: BinaryIO, form: Form, how: Reading) -> Table:
 def json_lines(
     stream: Iterable[bytes], how: Reading = AS_NAMED
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line, object); empty lines are left out, and those that `how` refuses."""
+    """Yield (line, object), without empty and refused lines."""
     for number, raw in enumerate(stream, 1):
         text = raw.removeprefix(BOM) if number == 1 else raw
         if not text.strip():
@@ -124,7 +128,7 @@ def json_lines(
 
 
 def object_of(raw: bytes, number: int) -> dict[str, Any]:
-    """Raises ValueError with the line."""
+    """Parse a line. Raises ValueError with the line."""
     try:
         parsed = json.loads(raw, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
@@ -139,8 +143,10 @@ def _refused(constant: str) -> Any:
 
 
 def _require_delimiter(first: str, usual: str | None) -> None:
-    """usual: the delimiter that nobody has said. Raises ValueError where the file has no line, or
-    the line has only another delimiter."""
+    """Raises ValueError for an empty file, and for a line with another delimiter only.
+
+    usual: the default delimiter, if none was given.
+    """
     if not first:
         raise ValueError("the file is empty")
     other = next(
@@ -151,7 +157,7 @@ def _require_delimiter(first: str, usual: str | None) -> None:
 
 
 def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
-    """before: lines of the file before the first one of these."""
+    """Read separated texts. before: lines of the file before the first text."""
     if len(delimiter) != 1:
         raise ValueError(f"a delimiter is one character, not {delimiter!r}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
@@ -165,7 +171,7 @@ def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
 
 
 def _texts(stream: Iterable[bytes]) -> Iterator[str]:
-    """Lines as text. Raises ValueError with the line of what is not UTF-8, or no text."""
+    """Yield lines as text. Raises ValueError with a line that is not UTF-8, or not text."""
     for number, raw in enumerate(stream, 1):
         if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise ValueError("the file is not UTF-8, but UTF-16: save it as UTF-8")
@@ -206,7 +212,7 @@ def _named(lines: Iterator[tuple[int, list[str]]], names: list[str]) -> Iterator
 
 
 def _completed(row: dict[str, Any], line: int) -> dict[str, Any]:
-    """The row, with what its cells could not say."""
+    """Return the row with the values that its cells cannot express."""
     rest = row.pop(REST, None)
     if not rest:
         return row
@@ -214,7 +220,7 @@ def _completed(row: dict[str, Any], line: int) -> dict[str, Any]:
 
 
 def _arrow(streams: Sequence[BinaryIO], form: Form) -> Table:
-    """Files of one schema after one another, a piece of a row group in memory."""
+    """Read files of one schema in order, with a piece of a row group in memory."""
     try:
         import pyarrow  # noqa: F401 - whether it is there
         from pyarrow import ipc, parquet
@@ -236,7 +242,7 @@ def _arrow(streams: Sequence[BinaryIO], form: Form) -> Table:
 
 
 def _ipc(ipc: Any, stream: BinaryIO) -> Any:
-    """Both of Arrow's forms: the file, and the stream, which `datasets` saves."""
+    """Open a file of Arrow, or a stream, as `datasets` saves it."""
     is_file = stream.read(6) == b"ARROW1"
     stream.seek(0)
     return ipc.open_file(stream) if is_file else ipc.open_stream(stream)
@@ -261,7 +267,7 @@ def _arrow_rows(batches: Iterator[Any], names: Sequence[str]) -> Iterator[tuple[
 
 
 def _folder(folder: Place, how: Reading) -> Table:
-    """One split of a folder: what `datasets` saved, or files whose names say their split."""
+    """Read one split of a folder: saved by `datasets`, or files with the split in their names."""
     files = [file for file in files_in(folder) if not file.startswith((".", "_"))]
     splits = _saved_splits(folder, files) or _named_splits(files)
     if not splits:
@@ -276,7 +282,9 @@ def _folder(folder: Place, how: Reading) -> Table:
 
 
 def _saved_splits(folder: Place, files: Sequence[str]) -> dict[str, list[str]]:
-    """Of `Dataset.save_to_disk` and `DatasetDict.save_to_disk`: its state names its files."""
+    """Return the splits of `Dataset.save_to_disk` and `DatasetDict.save_to_disk` from their state
+    files.
+    """
     splits: dict[str, list[str]] = {}
     for state in (file for file in files if file.rpartition("/")[2] == "state.json"):
         base = state.removesuffix("state.json")

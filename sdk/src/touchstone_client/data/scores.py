@@ -1,4 +1,4 @@
-"""Answers of a batch as a table: a row a line, numbers as columns."""
+"""Answers of a batch as a table: one row per line, numbers as columns."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ Answers = Callable[
 
 
 def columns_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Score, verdict, sentence, and the parts that are scalars, of a result as JSON; of
-    `explanations` how the answer ended, what it decides, and what each metric says of it."""
+    """Return score, verdict, sentence and scalar parts of a JSON result.
+
+    For `explanations` return outcome, decision, and the score of each metric.
+    """
     return {
         "score": result.get("score"),
         "verdict": result.get("verdict"),
@@ -48,7 +50,7 @@ def _outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _elicited(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Under the names of `items.csv`, where it has a column for them."""
+    """Yield the columns of an elicitation, with the names of `items.csv`."""
     elicitation = result.get("elicitation")
     if not isinstance(elicitation, Mapping):
         return
@@ -70,7 +72,7 @@ def _scalars(parts: Mapping[str, Any], beginning: str) -> Iterator[tuple[str, An
 
 
 def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
-    """One line of an output or error file."""
+    """Return the row of a line of an output or error file."""
     body = (line.get("response") or {}).get("body") or {}
     result = body.get("result")
     row = {"custom_id": line["custom_id"], "status": body.get("status") or "failed"}
@@ -85,7 +87,7 @@ def row_of(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Summary:
-    """What a file of answers holds, so that its table can be written a row at a time."""
+    """The columns of a file of answers, so that its table can be written row by row."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, set[Kind]] = {}
@@ -93,7 +95,7 @@ class Summary:
         self.rows = 0
 
     def see(self, line: Mapping[str, Any]) -> None:
-        """Its columns, and what its score rests on."""
+        """Record the columns of a line, and its provenance."""
         self.rows += 1
         for name, value in row_of(line).items():
             kinds = self._kinds.setdefault(name, set())
@@ -111,7 +113,7 @@ class Summary:
                 values.append(value)
 
     def columns(self, form: Form) -> dict[str, Kind]:
-        """In their order, each with the kind of its values."""
+        """Return the columns in order, each with its kind."""
         metadata = sorted(name for name in self._kinds if name.startswith(METADATA))
         parts = [name for name in self._kinds if name.startswith(OF_PARTS)]
         listed = [*FIRST, *parts, *LAST, *metadata, *([RESULT] if form in ARROW else [])]
@@ -120,7 +122,7 @@ class Summary:
         }
 
     def notes(self) -> dict[str, str]:
-        """Metric, variant and models with their SHA-256; JSON where there are several."""
+        """Return metric, variant and models with their SHA-256; JSON if there are several."""
         return {
             f"touchstone.{name}": values[0]
             if len(values) == 1 and isinstance(values[0], str)
@@ -145,8 +147,10 @@ def _widest(kinds: set[Kind]) -> Kind:
 
 
 def write_answers(answers: Answers, stream: BinaryIO, form: Form) -> int:
-    """A table of these lines; how many they are. They are read twice: the first time says which
-    columns there are."""
+    """Write a table of these lines; return their number.
+
+    They are read twice: first to find the columns.
+    """
     summary = Summary()
     for raw in answers():
         summary.see(json.loads(raw))
@@ -158,7 +162,7 @@ def write_answers(answers: Answers, stream: BinaryIO, form: Form) -> int:
 
 
 def as_table(held: BinaryIO, target: BinaryIO, form: Form) -> int:
-    """`write_answers` of a file that lies here."""
+    """Write a table of a local file; see `write_answers`."""
 
     def lines() -> Iterator[bytes]:
         held.seek(0)
@@ -168,7 +172,7 @@ def as_table(held: BinaryIO, target: BinaryIO, form: Form) -> int:
 
 
 def copied(held: BinaryIO, target: BinaryIO) -> int:
-    """The lines as they are; how many."""
+    """Copy the lines; return their number."""
     held.seek(0)
     count = 0
     for raw in held:
@@ -178,7 +182,7 @@ def copied(held: BinaryIO, target: BinaryIO) -> int:
 
 
 def _fitting(row: dict[str, Any], columns: Mapping[str, Kind]) -> dict[str, Any]:
-    """Text in columns of text: a part may be a number here and a word there."""
+    """Return text for columns of text: a part may be a number or a word."""
     return {
         name: str(value)
         if columns.get(name) == "text" and value is not None and not isinstance(value, str)
