@@ -199,7 +199,13 @@ class Batches(Resource):
         reading: Reading = AS_NAMED,
         metadata: Mapping[str, str] | None = None,
     ) -> Batch:
-        """`/v1/batches`."""
+        """Create a batch.
+
+        lines: a file or folder (JSON Lines, CSV, TSV, Parquet, Arrow, the formats of `datasets`),
+        also by an address of fsspec; an iterable of requests; or a file that `files.upload`
+        returned. Plain requests become lines with their `custom_id`, or `id`, or number from 1.
+        columns: as in `score_many`. Raises ValueError with the number of an unreadable line.
+        """
         endpoint = endpoint_of(metric)
         if isinstance(lines, models.StoredFile):
             stored = lines
