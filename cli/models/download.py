@@ -91,15 +91,15 @@ def _lines(label: str) -> Any:
         def __init__(self, *arguments: Any, **more: Any) -> None:
             more |= {"disable": False, "file": sys.stderr, "mininterval": 0}
             more.pop("name", None)
-            self.said = 0.0
+            self.last_line = 0.0
             super().__init__(*arguments, **more)
 
         def display(self, *_arguments: Any, **_more: Any) -> None:
             """Print a line periodically, and at the end."""
             done = self.total is not None and self.n >= self.total
-            if not done and time.monotonic() - self.said < LINE_SECONDS:
+            if not done and time.monotonic() - self.last_line < LINE_SECONDS:
                 return
-            self.said = time.monotonic()
+            self.last_line = time.monotonic()
             sys.stderr.write(progress(label, int(self.n), self.total, self.format_dict["elapsed"]))
 
         def close(self) -> None:

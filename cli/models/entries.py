@@ -51,7 +51,7 @@ def replace(file: Path, text: str, name: str) -> bool:
     """
     lines = file.read_text("utf-8").splitlines(keepends=True) if file.exists() else []
     try:
-        start, _ = _place(lines, name)
+        start, _ = _lines_of_block(lines, name)
     except ValueError:
         append(file, text)
         return False
@@ -70,7 +70,7 @@ def set_key(file: Path, name: str, key: str, value: str) -> None:
     Raises OSError, and ValueError if its block cannot be found.
     """
     lines = file.read_text("utf-8").splitlines(keepends=True)
-    start, end = _place(lines, name)
+    start, end = _lines_of_block(lines, name)
     line = f"{key} = {toml(value)}\n"
     for number in range(start, end):
         if _key(lines[number]) == key:
@@ -84,7 +84,7 @@ def set_key(file: Path, name: str, key: str, value: str) -> None:
     _write(file, "".join(lines))
 
 
-def _place(lines: list[str], name: str) -> tuple[int, int]:
+def _lines_of_block(lines: list[str], name: str) -> tuple[int, int]:
     """Return the lines of the keys in the block itself, before its tables."""
     heads = [number for number, line in enumerate(lines) if HEAD.match(line)]
     for start, after in zip(heads, [*heads[1:], len(lines)], strict=True):

@@ -124,12 +124,12 @@ def _run(options: argparse.Namespace, settings: Settings, console: Console) -> N
 def _check_signal(say: Say) -> Say:
     """Return `say`, which first exits if a signal came whose exception was lost."""
 
-    def said(*waited_for: str) -> None:
+    def check_and_say(*waited_for: str) -> None:
         if _came:
             raise SystemExit(128 + _came[0])
         say(*waited_for)
 
-    return said
+    return check_and_say
 
 
 def _use(options: argparse.Namespace, stack: Stack, console: Console) -> None:

@@ -33,7 +33,7 @@ class Backups:
     """The backups under one URL. Their names sort by time."""
 
     def __init__(self, url: str) -> None:
-        self._system, self._root = _place(url)
+        self._system, self._root = _filesystem_of(url)
 
     def store(self, dump: Path, files: str, now: datetime) -> str:
         """Store a dump and the batch files under the URL `files`; return the backup's name.
@@ -43,7 +43,7 @@ class Backups:
         with dump.open("rb") as stream:
             if stream.read(len(MAGIC)) != MAGIC:
                 raise ValueError(f"{dump} is no dump of pg_dump --format custom")
-        source, root = _place(files)
+        source, root = _filesystem_of(files)
         _check_mounted(source, root, files)
         sizes = _sizes(source, root, FILE)
         names, stored = sorted(sizes), _sizes(self._system, self._path("files"), FILE)
@@ -81,7 +81,7 @@ class Backups:
         if not DUMP.fullmatch(name):
             raise ValueError(f"{name!r} is not the name of a backup")
         self._system.get_file(self._path(name), str(dump))
-        target, root = _place(files)
+        target, root = _filesystem_of(files)
         stored = _sizes(self._system, self._path("files"), FILE)
         present = _sizes(target, root, FILE)
         for file in sorted(stored.keys() & self._listed(name)):
@@ -111,7 +111,7 @@ def _check_mounted(system: fsspec.AbstractFileSystem, root: str, url: str) -> No
         raise OSError(f"the file store {root} is away: it has no folder {INCOMING}")
 
 
-def _place(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
+def _filesystem_of(url: str) -> tuple[fsspec.AbstractFileSystem, str]:
     system, root = url_to_fs(url, **({"auto_mkdir": True} if _is_folder(url) else {}))
     return cast(fsspec.AbstractFileSystem, system), str(root).rstrip("/")
 

@@ -27,7 +27,7 @@ class ModelWatch:
     def __init__(self, children: Sequence[Child], console: Console) -> None:
         self._probes = [child.probe.url for child in children if child.probe and child.probe.obeyed]
         self._console = console
-        self._said: dict[str, tuple[str, str]] = {}
+        self._reported: dict[str, tuple[str, str]] = {}
         self._answers: dict[str, Mapping[str, ModelReport]] = {}  # of each worker, its last one
         self._last = 0.0
 
@@ -51,17 +51,17 @@ class ModelWatch:
         now = {name: (report["state"], report["reason"]) for name, report in unready.items()}
         is_due = time.monotonic() - self._last >= SAID_EVERY_SECONDS
         for name, report in unready.items():
-            is_new = self._said.get(name) != now[name]
+            is_new = self._reported.get(name) != now[name]
             if is_new or (is_due and report["state"] in COMING):
                 reason = f": {report['reason']}" if report["reason"] and is_new else ""
                 self._print(f"{report['state']} {name}{reason}, {report['seconds']:.0f} s")
-        for name in self._said.keys() - now.keys():
+        for name in self._reported.keys() - now.keys():
             self._print(
                 f"ready {name}" if name in reports else f"{name} is not configured any more"
             )
         if is_due:
             self._last = time.monotonic()
-        self._said = now
+        self._reported = now
         return reports
 
     def _reports(self) -> dict[str, ModelReport]:

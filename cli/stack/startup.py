@@ -68,7 +68,7 @@ class Reporter:
     def __init__(self, console: Console, update: Callable[[str], None] | None = None) -> None:
         self._console, self._update = console, update
         self._since: dict[str, float] = {}
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._last = time.monotonic()
         self._lock = threading.Lock()
 
@@ -94,14 +94,14 @@ class Reporter:
         if self._update is None and not changed and now - self._last < SAID_EVERY_SECONDS:
             return
         self._last = now
-        reported = set() if self._update else self._told
+        reported = set() if self._update else self._reported
         parts = []
         for reason, since in self._since.items():
             shown = (
                 reason.partition(" (")[0] if reason in reported else reason
             )  # a reason is said once
             parts.append(f"{shown}, {now - since:.0f} s")
-        self._told |= self._since.keys()
+        self._reported |= self._since.keys()
         line = f"waiting for {'; '.join(parts)}"
         if self._update is not None:
             self._update(line)

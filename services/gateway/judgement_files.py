@@ -47,11 +47,11 @@ KINDS: dict[FileFormat, tuple[str, str]] = {
 AT_ONCE = 200
 MOST_LINES = 5_000  # of an import
 MOST_FAULTS = 20
-PLACE = ("batch_id", "line", "custom_id", "metadata")
+POSITION = ("batch_id", "line", "custom_id", "metadata")
 COLUMNS = (
     *(name for name in ReviewerJudgementSchema.model_fields if name not in ORIGIN),
     *("metric", "score", "metric_verdict"),
-    *PLACE,
+    *POSITION,
     "created_iso",
 )
 OF_AN_EXPORT = frozenset(COLUMNS)
@@ -93,7 +93,7 @@ def _row(judgement: ReviewerJudgement, job: JobRecord | None) -> dict[str, Any]:
     shown = {name: value for name, value in judgement_json(judgement).items() if name not in ORIGIN}
     shown |= {"metric": None if job is None else job.metric}
     shown |= {"score": result.get("score"), "metric_verdict": result.get("verdict")}
-    shown |= dict.fromkeys(PLACE) if job is None else job.place
+    shown |= dict.fromkeys(POSITION) if job is None else job.position
     created = judgement.created_at.astimezone(UTC).isoformat(timespec="seconds")
     return shown | {"created_iso": created.replace("+00:00", "Z")}
 
@@ -110,7 +110,7 @@ class JobRecord:
     line: JobLine | None
 
     @property
-    def place(self) -> dict[str, Any]:
+    def position(self) -> dict[str, Any]:
         """Return its position in a batch, and its metadata; null if texts must not be stored."""
         of_line = None if self.line is None else line_metadata(self.line.caller)
         hidden = self.request.get("do_not_store_text")
@@ -175,7 +175,7 @@ def _task(job: JobRecord, opinions: Iterable[ReviewerJudgement]) -> dict[str, An
             "explanation": texts.get("explanation"),
             "job_id": job.id,
             "verdict": job.result.get("verdict"),
-            **job.place,
+            **job.position,
         },
         "predictions": [prediction],
         "annotations": annotations,

@@ -310,11 +310,11 @@ class LabelScore:
     """The explained part of the head's outputs."""
 
     mapping: LabelMapping
-    place: int  # of the label
+    label: int  # its index
 
     def of(self, logits: Tensor) -> Tensor:
         """Return (N,) scores from (N, K) logits, in float32."""
-        return label_logit(logits, self.mapping, self.place)
+        return label_logit(logits, self.mapping, self.label)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class FailureIsolation:
         """
         with self.guard(step, batch_id):
             try:
-                with self._attempts.one(batch_id) as begins:
+                with self._attempts.count(batch_id) as begins:
                     yield begins
                 return
             except TooManyDeaths:

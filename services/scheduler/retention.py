@@ -146,7 +146,7 @@ class Retention:
         for start in range(0, len(old), FILES_AT_ONCE):
             some = old[start : start + FILES_AT_ONCE]
             with transaction(self._engine) as connection:
-                with_rows = files.known(connection, some)
+                with_rows = files.existing_ids(connection, some)
             strays += [file_id for file_id in some if file_id not in with_rows]
         for file_id in strays:
             self._store.remove(file_id)

@@ -36,8 +36,8 @@ from shared.ledger.clock import IS_STEADY
 from shared.ledger.tables import IS_QUEUED, IS_RUNNING, jobs
 
 EXPIRED = (IS_RUNNING, jobs.c.lease_expires_at < func.now(), IS_STEADY)
-NAMED = bindparam("named", type_=String)  # the job of the message
-ALL_NAMED = bindparam("all_named", type_=ARRAY(String))  # the jobs of several messages
+JOB_ID = bindparam("job_id", type_=String)  # the job of the message
+JOB_IDS = bindparam("job_ids", type_=ARRAY(String))  # the jobs of several messages
 COUNT = bindparam("count", type_=Integer)  # number of messages
 SERVED = bindparam("served", type_=ARRAY(String))
 FULL = bindparam("full", type_=ARRAY(String))
@@ -69,7 +69,7 @@ class ClaimOrder:
 
 
 def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
-    """Select the id of the job that a message about the job `NAMED` lets a worker take, or null.
+    """Select the id of the job that a message about the job `JOB_ID` lets a worker take, or null.
 
     A repeated message means its own job, if that job was tried. Any other message may stand for any
     job, since its own job may have been taken in another's turn and wait to be tried again.
@@ -82,12 +82,12 @@ def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
 
 
 def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
-    """Select the ids of at most `COUNT` jobs for messages about the jobs `ALL_NAMED`.
+    """Select the ids of at most `COUNT` jobs for messages about the jobs `JOB_IDS`.
 
     Lost jobs among the named ones come first, then fresh jobs in equal shares per tenant, oldest
     first. Only the selected rows are locked.
     """
-    lost = select(jobs.c.id).where(jobs.c.id == any_(ALL_NAMED), jobs.c.attempts > 0, *EXPIRED)
+    lost = select(jobs.c.id).where(jobs.c.id == any_(JOB_IDS), jobs.c.attempts > 0, *EXPIRED)
     waiting = _tenants(queue)
     order = _turns(waiting)
     tenants = select(func.count(waiting.c.tenant)).scalar_subquery()
@@ -126,7 +126,7 @@ def oldest(connection: Connection, queue: MetricQueue, count: int) -> list[str]:
 
 def _tried(free: ColumnElement[bool]) -> ScalarSelect[Any]:
     """Select the named job if it was tried before and is free in this way."""
-    return select(jobs.c.id).where(jobs.c.id == NAMED, jobs.c.attempts > 0, free).scalar_subquery()
+    return select(jobs.c.id).where(jobs.c.id == JOB_ID, jobs.c.attempts > 0, free).scalar_subquery()
 
 
 def _fair(queue: MetricQueue) -> Select[Any]:

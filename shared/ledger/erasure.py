@@ -138,7 +138,7 @@ def _select(
         in_files[row.input_file_id].numbers.add(row.number)
         for file_id in filter(None, (row.output_file_id, row.error_file_id)):
             in_files[file_id].custom_ids.add(row.custom_id)
-    stored = files.known(connection, list(in_files))
+    stored = files.existing_ids(connection, list(in_files))
     in_stored = {file_id: of_file for file_id, of_file in in_files.items() if file_id in stored}
     return Erasure(ids, numbers, in_stored, open=len(rows) - len(ids))
 

@@ -174,7 +174,7 @@ def size_of(connection: Connection, file_id: str) -> int | None:
     return connection.execute(select(files.c.bytes).where(files.c.id == file_id)).scalar()
 
 
-def known(connection: Connection, file_ids: Sequence[str]) -> set[str]:
+def existing_ids(connection: Connection, file_ids: Sequence[str]) -> set[str]:
     """Return those ids that have a row."""
     return {
         row.id for row in connection.execute(select(files.c.id).where(files.c.id.in_(file_ids)))

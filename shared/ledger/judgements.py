@@ -55,7 +55,7 @@ MOST_SPANS = 50  # of a judgement
 MOST_OF_JOB = 1_000  # rows, superseded ones too
 POLICY = "judgements"
 PLAIN_LABELS = tuple(sorted({label for labels in CANONICAL.values() for label in labels}))
-SAID = ("verdict", "human_score", "human_label", "note")
+OPINION_FIELDS = ("verdict", "human_score", "human_label", "note")
 
 judgements = Table(
     "judgements",
@@ -241,7 +241,7 @@ def _find_same(
     if row is None:
         return None
     is_same = (
-        all(getattr(row, name) == values.get(name) for name in SAID)
+        all(getattr(row, name) == values.get(name) for name in OPINION_FIELDS)
         and row.spans == [dict(span) for span in values.get("spans") or ()]
         and values.get("queue_id") in (None, row.queue_id)
         and (row.blind or not values.get("blind"))

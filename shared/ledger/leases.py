@@ -35,11 +35,11 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from shared.ledger.claim_order import (
-    ALL_NAMED,
     COUNT,
     EXPIRED,
     FULL,
-    NAMED,
+    JOB_ID,
+    JOB_IDS,
     SERVED,
     ClaimOrder,
     MetricQueue,
@@ -56,7 +56,7 @@ MAX_ATTEMPTS = 3  # of a job, before it fails with `attempts-exhausted`
 LEASE = bindparam("lease", type_=Interval)
 MOST = bindparam("max_attempts", type_=Integer)
 ATTEMPT = bindparam("attempt", type_=jobs.c.attempts.type)
-TOLD = bindparam("told", type_=jobs.c.result.type)
+DOCUMENT = bindparam("document", type_=jobs.c.result.type)
 IDS = bindparam("all_ids", type_=ARRAY(String))
 ATTEMPTS = bindparam("all_attempts", type_=ARRAY(Integer))
 RESULTS = bindparam("all_results", type_=ARRAY(String))  # as JSON
@@ -111,7 +111,7 @@ def claim_free(
     workers."""
     values = _values(job_id, terms)
     if turn is None:
-        return _claimed(connection, NAMED_CLAIM, values)
+        return _claimed(connection, CLAIM_OF_JOB, values)
     values |= {SERVED.key: list(turn.served), FULL.key: list(turn.full)}
     statement = next_claim(*turn.queue, again=turn.again)
     return _claimed(connection, statement, values)
@@ -125,7 +125,7 @@ def claim_several(
     Return at most as many claims as messages; a message that is left over uses `claim`.
     """
     values = {
-        ALL_NAMED.key: list(job_ids),
+        JOB_IDS.key: list(job_ids),
         COUNT.key: len(job_ids),
         LEASE.key: terms.lease,
         MOST.key: terms.max_attempts,
@@ -146,7 +146,7 @@ def claim_suspect(connection: Connection, job_id: str, terms: ClaimTerms) -> Cla
 
 
 def _values(job_id: str, terms: ClaimTerms) -> dict[str, Any]:
-    return {NAMED.key: job_id, LEASE.key: terms.lease, MOST.key: terms.max_attempts}
+    return {JOB_ID.key: job_id, LEASE.key: terms.lease, MOST.key: terms.max_attempts}
 
 
 def _claimed(
@@ -278,7 +278,7 @@ def _finish(
     statement: ReturningUpdate[Any],
     document: Mapping[str, Any],
 ) -> bool:
-    values = {NAMED.key: claim.job_id, ATTEMPT.key: claim.attempt, TOLD.key: document}
+    values = {JOB_ID.key: claim.job_id, ATTEMPT.key: claim.attempt, DOCUMENT.key: document}
     row = connection.execute(statement, values).one_or_none()
     if row is None:
         return False
@@ -329,11 +329,11 @@ def next_claims(metric: str, batch: bool) -> ReturningUpdate[Any]:
 
 
 def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
-    """Return the update that ends the job `NAMED`, fenced by its attempt, with this column."""
-    final = {"status": status, column: TOLD}
+    """Return the update that ends the job `JOB_ID`, fenced by its attempt, with this column."""
+    final = {"status": status, column: DOCUMENT}
     return (
         update(jobs)
-        .where(jobs.c.id == NAMED, jobs.c.attempts == ATTEMPT, IS_RUNNING)
+        .where(jobs.c.id == JOB_ID, jobs.c.attempts == ATTEMPT, IS_RUNNING)
         .values(finished_at=func.now(), lease_expires_at=None, **final)
         .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
@@ -371,9 +371,9 @@ def _several_successes() -> ReturningUpdate[Any]:
 UNSYNCED = func.set_config("synchronous_commit", "off", true())
 _INNOCENT = and_(*EXPIRED, tried_attempts < MOST - 1)
 FREE = (or_(IS_QUEUED, _INNOCENT), tried_attempts < MOST)
-_SUSPECT = (jobs.c.id == NAMED, *EXPIRED, tried_attempts == MOST - 1)
+_SUSPECT = (jobs.c.id == JOB_ID, *EXPIRED, tried_attempts == MOST - 1)
 SUSPECT = select(jobs.c.id).where(*_SUSPECT)
 SUSPECT_CLAIM = _claim_where(*_SUSPECT, ~_on_trial())
-NAMED_CLAIM = _claim_where(jobs.c.id == NAMED, *FREE)
+CLAIM_OF_JOB = _claim_where(jobs.c.id == JOB_ID, *FREE)
 SEVERAL_SUCCESSES = _several_successes()
 SUCCESS, FAILURE = _end_of("succeeded", "result"), _end_of("failed", "error")

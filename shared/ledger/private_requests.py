@@ -20,7 +20,16 @@ from shared.contracts.messages import JobRequest
 from shared.process.encryption import Unreadable, secret_sealer
 from shared.process.settings import settings
 
-KEPT = ("model", "variant", "seed", "metadata", "context", "webhook", "trace", "do_not_store_text")
+UNENCRYPTED = (
+    "model",
+    "variant",
+    "seed",
+    "metadata",
+    "context",
+    "webhook",
+    "trace",
+    "do_not_store_text",
+)
 ENCRYPTED = "encrypted"  # the field of a stored request that holds all of it
 
 
@@ -48,7 +57,7 @@ def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
     sealer = secret_sealer(settings())
     if sealer is None:
         raise Unavailable("a text that must not be stored needs TOUCHSTONE_SECRET_KEYS")
-    fields = {name: request[name] for name in KEPT if name in request}
+    fields = {name: request[name] for name in UNENCRYPTED if name in request}
     return fields | {ENCRYPTED: sealer.seal(json.dumps(dict(request)))}
 
 

@@ -194,7 +194,7 @@ def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> d
         .cte("document")
         .prefix_with("MATERIALIZED", dialect="postgresql")
     )
-    values = [_told(document.c.document, path) for path in plan.paths.values()]
+    values = [_value_at(document.c.document, path) for path in plan.paths.values()]
     warnings = func.jsonb_path_query_first(document.c.document, cast("$.warnings.size()", JSONPATH))
     has_verdict = func.jsonb_exists(document.c.document, "verdict")
     rows = connection.execute(
@@ -226,7 +226,7 @@ def _words_of(plan: FactPlan, document: ColumnElement[Any]) -> ColumnElement[Any
     return type_coerce(func.jsonb_build_array(*words), JSONB)
 
 
-def _told(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
+def _value_at(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
     """Return the value at this path, or null."""
     if path.startswith("$"):
         return func.jsonb_path_query_first(document, cast(path, JSONPATH))

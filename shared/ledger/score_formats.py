@@ -190,7 +190,7 @@ def phoenix_annotation(record: ScoreRecord) -> Json:
     }
 
 
-def _one(items: Sequence[str]) -> str:
+def _single(items: Sequence[str]) -> str:
     (item,) = items
     return item
 
@@ -198,7 +198,7 @@ def _one(items: Sequence[str]) -> str:
 FORMATS: Mapping[str, ScoreFormat] = {
     "otlp-logs": ScoreFormat("/v1/logs", MOST_TOGETHER, (), log_record, logs_body),
     "langfuse-scores": ScoreFormat(
-        "/api/public/scores", 1, ("trace_id", "session_id"), langfuse_score, _one
+        "/api/public/scores", 1, ("trace_id", "session_id"), langfuse_score, _single
     ),
     "phoenix-annotations": ScoreFormat(
         "/v1/span_annotations?sync=false",

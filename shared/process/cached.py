@@ -59,7 +59,7 @@ class CachedFunction(Generic[Asked, Value]):
 
         self.most_bytes = most_bytes
         self._compute, self._weigh = compute, weigh
-        self._kept: LRUCache[Hashable, tuple[Value, int]] = LRUCache(
+        self._entries: LRUCache[Hashable, tuple[Value, int]] = LRUCache(
             most_bytes, getsizeof=lambda held: held[1]
         )
         self._lock = Lock()
@@ -69,7 +69,7 @@ class CachedFunction(Generic[Asked, Value]):
         """Return the cached value, or compute it."""
         key = (args, tuple(kwargs.items()))
         with self._lock:
-            held = self._kept.get(key)
+            held = self._entries.get(key)
         if held is not None:
             return held[0]
         value = self._compute(*args, **kwargs)
@@ -80,17 +80,17 @@ class CachedFunction(Generic[Asked, Value]):
         )
         weight = ENTRY_BYTES + texts + self._weigh(value, *args, **kwargs)
         with self._lock, suppress(ValueError):  # larger than the cache
-            self._kept[key] = value, weight
+            self._entries[key] = value, weight
         return value
 
     def cache_clear(self) -> None:
         with self._lock:
-            self._kept.clear()
+            self._entries.clear()
 
     @property
     def cache_size(self) -> int:
         """Return the approximate bytes of the cached results."""
-        return int(self._kept.currsize)
+        return int(self._entries.currsize)
 
 
 def cache_results(

@@ -17,7 +17,7 @@ from scipy import stats
 
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.clusters import Clustered, Floats, clustered, spread
-from shared.statistics.intervals import Bounds, IntervalEstimate, Keys, known, mean
+from shared.statistics.intervals import Bounds, IntervalEstimate, Keys, defined_rows, mean
 from shared.statistics.ranks import chance_sd
 from shared.statistics.seeds import generator
 
@@ -157,7 +157,7 @@ def paired(
 ) -> PairedTest:
     """Compare paired differences, first - second. Parts of 0 and 1 give -1, 0 and 1."""
     how = how or Resampling()
-    rows, _ = known(differences, keys)
+    rows, _ = defined_rows(differences, keys)
     values = rows.values
     deviation = float(np.std(values, ddof=1)) if values.size > 1 else 0.0
     return PairedTest(

@@ -76,7 +76,7 @@ def share(
 ) -> IntervalEstimate:
     """Estimate a share of zeros and ones; None is left out. Raises ValueError for other values."""
     how = how or Resampling()
-    rows, left_out = known(values, keys)
+    rows, left_out = defined_rows(values, keys)
     if not np.isin(rows.values, (0.0, 1.0)).all():
         raise ValueError("a share is of zeros and ones")
     estimate = _described(rows, left_out)
@@ -102,7 +102,7 @@ def mean(
     name: the quantity, which keys its draws. bounds: the range of the quantity.
     """
     how = how or Resampling()
-    rows, left_out = known(values, keys)
+    rows, left_out = defined_rows(values, keys)
     estimate = _described(rows, left_out)
     if estimate.value is None or estimate.se is None:
         return estimate
@@ -155,7 +155,7 @@ def macro(
     strata: values and clusters of each. weights: of each, >= 0; None: equal.
     """
     how = how or Resampling()
-    groups = [known(*part) for part in strata]
+    groups = [defined_rows(*part) for part in strata]
     clustered = [rows for rows, _ in groups if rows.rows]
     present = np.array([rows.rows > 0 for rows, _ in groups], dtype=np.bool_)
     shares = (np.ones(len(strata)) if weights is None else np.array(weights))[present]
@@ -291,7 +291,7 @@ def median(
     P(x_(j) <= median <= x_(n+1-j)) >= confidence. The ends are None if n is too small.
     """
     how = how or Resampling()
-    rows, left_out = known(values, keys)
+    rows, left_out = defined_rows(values, keys)
     if not rows.single:
         estimate = statistic(name, rows.values[:, None], lambda drawn: float(np.median(drawn)),
                           [f"{code:09d}" for code in rows.codes], how)  # fmt: skip
@@ -326,7 +326,9 @@ def _within(distance: float | None, bounds: Bounds) -> float | None:
     return distance if distance <= most - least else None
 
 
-def known(values: Sequence[float | None] | Floats, keys: Keys = None) -> tuple[Clustered, int]:
+def defined_rows(
+    values: Sequence[float | None] | Floats, keys: Keys = None
+) -> tuple[Clustered, int]:
     """Return the rows that have a value, by cluster, and the number of rows without one."""
     indices = [index for index, value in enumerate(values) if value is not None]
     finite_values = [float(values[index] or 0.0) for index in indices]

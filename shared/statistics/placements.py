@@ -81,7 +81,7 @@ class Words(Placements):
         return sorted(by_size.items())
 
     @cached_property
-    def _known(self) -> dict[tuple[int, int, int], int]:
+    def _counts(self) -> dict[tuple[int, int, int], int]:
         return {}
 
     def _count_combinations(self, group: int, words: int, tokens: int) -> int:
@@ -89,15 +89,15 @@ class Words(Placements):
         if group == len(self._groups):
             return int(words == 0 and tokens == 0)
         key = (group, words, tokens)
-        if key not in self._known:
-            self._known[key] = sum(
+        if key not in self._counts:
+            self._counts[key] = sum(
                 comb(len(self._groups[group][1]), count)
                 * self._count_combinations(
                     group + 1, words - count, tokens - count * self._groups[group][0]
                 )
                 for count in self._valid_range(group, words, tokens)
             )
-        return self._known[key]
+        return self._counts[key]
 
     def _valid_range(self, group: int, words: int, tokens: int) -> range:
         size, members = self._groups[group]

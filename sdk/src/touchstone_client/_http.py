@@ -121,7 +121,7 @@ class Stream:
     """An answer as a stream."""
 
     def __init__(self, response: httpx.Response, url: str) -> None:
-        self._found = response
+        self._response = response
         self._url = url
         self.status = response.status_code
         self.headers = _head(response)
@@ -129,21 +129,21 @@ class Stream:
     def read(self) -> bytes:
         """Return the whole body."""
         try:
-            return self._found.read()
+            return self._response.read()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     def lines(self) -> Iterator[str]:
         """Yield lines. Raises ConnectionFailed if the connection breaks."""
         try:
-            yield from self._found.iter_lines()
+            yield from self._response.iter_lines()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     def pieces(self) -> Iterator[bytes]:
         """Yield pieces. Raises ConnectionFailed if the connection breaks."""
         try:
-            yield from self._found.iter_bytes()
+            yield from self._response.iter_bytes()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
@@ -152,7 +152,7 @@ class AsyncStream:
     """An answer as an async stream."""
 
     def __init__(self, response: httpx.Response, url: str) -> None:
-        self._found = response
+        self._response = response
         self._url = url
         self.status = response.status_code
         self.headers = _head(response)
@@ -160,14 +160,14 @@ class AsyncStream:
     async def read(self) -> bytes:
         """Return the whole body."""
         try:
-            return await self._found.aread()
+            return await self._response.aread()
         except FAILURES as error:
             raise _failed(self._url, error) from None
 
     async def lines(self) -> AsyncIterator[str]:
         """Yield lines. Raises ConnectionFailed if the connection breaks."""
         try:
-            async for line in self._found.aiter_lines():
+            async for line in self._response.aiter_lines():
                 yield line
         except FAILURES as error:
             raise _failed(self._url, error) from None
@@ -175,7 +175,7 @@ class AsyncStream:
     async def pieces(self) -> AsyncIterator[bytes]:
         """Yield pieces. Raises ConnectionFailed if the connection breaks."""
         try:
-            async for piece in self._found.aiter_bytes():
+            async for piece in self._response.aiter_bytes():
                 yield piece
         except FAILURES as error:
             raise _failed(self._url, error) from None

@@ -156,7 +156,7 @@ def _write_rows(
 class Numbered:
     """Writes each line under its number in the source."""
 
-    made: BinaryIO
+    target: BinaryIO
     reading: Reading
     last: int = 0
 
@@ -169,7 +169,7 @@ class Numbered:
         except (ValueError, RecursionError) as error:
             self.reading.leave_out(number, error)
             return False
-        self.made.write(b"\n" * (number - self.last - 1) + raw + b"\n")
+        self.target.write(b"\n" * (number - self.last - 1) + raw + b"\n")
         self.last = number
         return True
 

@@ -25,7 +25,7 @@ COLOURS = {
 }
 CELL = "padding:2px 10px;text-align:left;vertical-align:top"
 MARK = "background:#fff3a3"
-NAMED = "what it is"  # title of a column of plain names
+PLAIN_NAME = "what it is"  # title of a column of plain names
 TEXTS = ("text", "text_pair", "explanation", "premise", "hypothesis", "question", "reasoning")
 
 
@@ -73,9 +73,11 @@ def result_html(result: Result) -> str:
     )
     chance = parts_of(getattr(result, "control", None))
     tables = table(("check", "outcome", ""), checks_of(result))
-    tables += table(("part", "value", NAMED), named(result.metric, parts_of(result.components)))
+    tables += table(
+        ("part", "value", PLAIN_NAME), with_plain_names(result.metric, parts_of(result.components))
+    )
     if chance:
-        tables += table(("chance", "value", NAMED), named(result.metric, chance))
+        tables += table(("chance", "value", PLAIN_NAME), with_plain_names(result.metric, chance))
     actions = [f"{item.reason}: {item.action}" for item in result.untested]
     warned = "".join(f"<li>{escape(warning)}</li>" for warning in (*actions, *result.warnings))
     return (
@@ -176,14 +178,14 @@ def report_html(report: Report) -> str:
     """Return counts, mean score and parts with their intervals."""
     means = ((name, interval(mean)) for name, mean in part_means(report))
     rows = [("score", interval(report.score)), *means]
-    rows = named(report.metric, rows)
+    rows = with_plain_names(report.metric, rows)
     counted = f"{report.scored} results, {report.undefined} undefined"
     sentence = getattr(report, "finding", "") or counted
     head = f"<p><b>{escape(report.metric)}</b>: {escape(sentence)}</p>"
     warned = "".join(f"<li>{escape(warning)}</li>" for warning in report.warnings)
     ending = f"<ul>{warned}</ul>" if warned else ""
     without = table(("results without", "undefined", "does not apply"), parts_without(report))
-    return head + table(("mean of", "value", NAMED), rows) + without + ending
+    return head + table(("mean of", "value", PLAIN_NAME), rows) + without + ending
 
 
 def part_means(report: Any) -> Iterator[tuple[str, Any]]:
@@ -238,7 +240,7 @@ def parts_of(message: Any) -> list[tuple[str, str]]:
     ]
 
 
-def named(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def with_plain_names(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Append the plain name of the part to each row."""
     names = NAMES.get(metric, {})
     return [

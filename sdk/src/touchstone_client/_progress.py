@@ -18,12 +18,12 @@ class Progress:
 
 class _Called(Progress):
     def __init__(self, callback: Callable[[int, int | None], object], total: int | None) -> None:
-        self._told = callback
+        self._callback = callback
         self._total = total
 
     def reach(self, done: int, total: int | None = None) -> None:
         self._total = total or self._total
-        self._told(done, self._total)
+        self._callback(done, self._total)
 
 
 class _Bar(Progress):

@@ -35,22 +35,22 @@ class Tries:
     """The attempts of one call. patience: seconds in which any number of failures is retried."""
 
     patience: float = 0.0
-    _made: int = 0
+    _attempts: int = 0
     _begun: float = field(default_factory=time.monotonic)
 
     def pause(self, answer: Answer | None) -> float | None:
         """Return the seconds until the next attempt, or None to give up. answer: None without
         one.
         """
-        self._made += 1
+        self._attempts += 1
         if answer is not None and not may_pass(answer):
             return None
         requested = None if answer is None else told_seconds(answer)
         if requested is not None and requested > LONGEST_TOLD_SECONDS:
             return None
         is_over = time.monotonic() - self._begun >= self.patience
-        if self._made >= TRIES and is_over:
+        if self._attempts >= TRIES and is_over:
             return None
-        most = min(LONGEST_SECONDS, FIRST_SECONDS * 2 ** min(self._made - 1, 8))
+        most = min(LONGEST_SECONDS, FIRST_SECONDS * 2 ** min(self._attempts - 1, 8))
         random_seconds = random.uniform(0, most)  # noqa: S311 - it spreads callers, it guards nothing
         return max(requested or 0.0, random_seconds)

@@ -92,7 +92,9 @@ class Framed:
                 f"{field} is {name}" for field, name in self._mapping.guessed.items()
             )
             warnings.warn(f"columns were guessed: {guesses}; say `columns`", stacklevel=4)
-        self._found: dict[str, list[Any]] = {name: [None] * frame.length for name in OWN}
+        self._columns_of_results: dict[str, list[Any]] = {
+            name: [None] * frame.length for name in OWN
+        }
         self.total: int | None = frame.length
 
     def rows(self) -> Iterator[TableRow]:
@@ -101,15 +103,18 @@ class Framed:
 
     def add(self, index: int, outcome: Outcome, job_id: str | None) -> None:
         for name, value in flat(outcome, job_id).items():
-            column = self._found.setdefault(name, [None] * self._frame.length)
+            column = self._columns_of_results.setdefault(name, [None] * self._frame.length)
             column[index] = value
 
     def finished(self) -> Any:
         """Return a table with its columns and ours."""
-        parts = [name for name in self._found if name not in OWN]
+        parts = [name for name in self._columns_of_results if name not in OWN]
         names = ["score", *parts, *OWN[1:]]
         existing = set(self._frame.names)
-        ours = {PREFIX + name if name in existing else name: self._found[name] for name in names}
+        ours = {
+            PREFIX + name if name in existing else name: self._columns_of_results[name]
+            for name in names
+        }
         return self._frame.extended(ours)
 
 

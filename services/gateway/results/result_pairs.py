@@ -123,7 +123,9 @@ def _choose_pairs(
     # both took a minute where a hash takes half a second
     connection.execute(HASHED)
     if all_named:
-        parts = [_named(selection, (_narrow(selection, 0), _narrow(selection, 1)), limit)]
+        parts = [
+            _pairs_by_custom_id(selection, (_narrow(selection, 0), _narrow(selection, 1)), limit)
+        ]
     else:
         sides = _side(selection, 0), _side(selection, 1)
         left, right = _free(sides[0], sides[1]), _free(sides[1], sides[0])
@@ -133,7 +135,7 @@ def _choose_pairs(
             right.c.score.label("right_score"), literal(False).label("is_named"),
         ).join_from(left, right, same_result)  # fmt: skip
         parts = [
-            _named(selection, sides, limit),
+            _pairs_by_custom_id(selection, sides, limit),
             _top_pairs(query, selection, left.c, right.c, limit),
         ]
     rows = connection.execute(union_all(*(select(*part.c) for part in parts))).all()
@@ -240,7 +242,9 @@ def _columns(selection: PairFilter, index: int) -> Select[Any]:
     return query.where(*_results(facts, selection, index))
 
 
-def _named(selection: PairFilter, sides: tuple[FromClause, FromClause], limit: int) -> Subquery:
+def _pairs_by_custom_id(
+    selection: PairFilter, sides: tuple[FromClause, FromClause], limit: int
+) -> Subquery:
     """Return lines with one custom_id, unless their texts are known to differ."""
     left, right = sides
     query = select(

@@ -227,7 +227,7 @@ class MicroBatcher(Generic[Row, Answer]):
             self._pace.record(cost, self._pace.clock() - begun)
             with self._metrics.measure("finish"):
                 for waiting, answer in answers:
-                    waiting.call.take(waiting.place, answer)
+                    waiting.call.take(waiting.index, answer)
 
     def _split_batch(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
         if len(batch) == 1:
@@ -284,7 +284,7 @@ class PendingCall(Generic[Row, Answer]):
 @dataclass(frozen=True)
 class PendingRow(Generic[Row, Answer]):
     call: PendingCall[Row, Answer]
-    place: int
+    index: int
     row: Row
 
 

@@ -141,12 +141,13 @@ class AsyncBatch(BatchFields):
     def faults(self) -> list[tuple[int, str]]:
         """Return (line, sentence) for each fault of its file; line 0: the file as a whole."""
         return [
-            (error.line or 0, _said(error)) for error in (self.errors.data if self.errors else [])
+            (error.line or 0, _sentence_of(error))
+            for error in (self.errors.data if self.errors else [])
         ]
 
     async def refresh(self) -> AsyncBatch:
         """Update the fields and return the batch."""
-        return self._taken(json.loads((await self._api.get(f"/v1/batches/{self.id}")).body))
+        return self._updated(json.loads((await self._api.get(f"/v1/batches/{self.id}")).body))
 
     async def wait(
         self, timeout: float | None = None, *, progress: Progressing = True
@@ -164,7 +165,7 @@ class AsyncBatch(BatchFields):
                 )
 
             document = await self._api.ended_batch(self.id, timeout, see)
-        self._taken(document)
+        self._updated(document)
         if self.status == "failed":
             raise BatchFailed(self.id, self.faults)
         return self
@@ -174,7 +175,7 @@ class AsyncBatch(BatchFields):
         ended.
         """
         answer = await self._api.post(f"/v1/batches/{self.id}/cancel", {})
-        return self._taken(json.loads(answer.body))
+        return self._updated(json.loads(answer.body))
 
     async def events(self) -> AsyncIterator[models.Batch]:
         """Yield the batch at each change, until its end."""
@@ -243,12 +244,12 @@ class AsyncBatch(BatchFields):
         answer: Answer = await self._api.ask(Request("GET", path, headers=headers))
         return answer.body.decode()
 
-    def _taken(self, fields: Fields) -> AsyncBatch:
+    def _updated(self, fields: Fields) -> AsyncBatch:
         self.data = models.Batch.model_validate(fields)
         return self
 
 
-def _said(fault: models.BatchFault) -> str:
+def _sentence_of(fault: models.BatchFault) -> str:
     return f"{fault.message} (at {fault.param})" if fault.param else fault.message
 
 

@@ -37,7 +37,7 @@ MOST_A_CALL = 1_000
 MOST_CALL_BYTES = 8_388_608
 MOST_A_BATCH = 50_000
 MOST_BATCH_BYTES = 180_000_000
-PLACE = re.compile(r"#/requests/(\d+)(/.*)?")
+ROW_POINTER = re.compile(r"#/requests/(\d+)(/.*)?")
 TOO_LARGE = 413
 
 
@@ -173,7 +173,7 @@ def faults_by_row(error: ApiError) -> dict[int, BadRequest]:
     """Map each row of the call to its errors."""
     by_row: dict[int, list[dict[str, str]]] = {}
     for fault in error.errors:
-        if match := PLACE.fullmatch(fault.pointer):
+        if match := ROW_POINTER.fullmatch(fault.pointer):
             fault_of_row = {"detail": fault.detail, "pointer": f"#{match[2] or ''}"}
             by_row.setdefault(int(match[1]), []).append(fault_of_row)
     return {

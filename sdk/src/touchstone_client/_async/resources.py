@@ -295,37 +295,37 @@ class AsyncWebhooks(AsyncResource):
         self, endpoint_id: str, /, **changes: Unpack[_requests.EndpointChange]
     ) -> models.Endpoint:
         """Change these fields of an endpoint."""
-        answer = await self._once("PATCH", _place(endpoint_id), changes)
+        answer = await self._once("PATCH", _path_of(endpoint_id), changes)
         return models.Endpoint.model_validate(answer)
 
     async def delete(self, endpoint_id: str) -> None:
         """Raises NotFound."""
-        await self._api.ask(Request("DELETE", _place(endpoint_id)))
+        await self._api.ask(Request("DELETE", _path_of(endpoint_id)))
 
     async def rotate_secret(
         self, endpoint_id: str, *, overlap_seconds: int = 86_400
     ) -> models.EndpointWithSecret:
         """Create a new secret; the previous one also signs for `overlap_seconds`."""
         body = {"overlap_seconds": overlap_seconds}
-        answer = await self._api.post(f"{_place(endpoint_id)}/rotate-secret", body)
+        answer = await self._api.post(f"{_path_of(endpoint_id)}/rotate-secret", body)
         return read(models.EndpointWithSecret, answer)
 
     async def test(self, endpoint_id: str) -> models.WebhookTest:
         """Send `endpoint.test` now."""
-        answer = await self._once("POST", f"{_place(endpoint_id)}/test", None)
+        answer = await self._once("POST", f"{_path_of(endpoint_id)}/test", None)
         return models.WebhookTest.model_validate(answer)
 
     def deliveries(
         self, endpoint_id: str, *, status: str | None = None
     ) -> AsyncPages[models.Delivery]:
         """Return deliveries, newest first. status: pending, succeeded or failed."""
-        path = f"{_place(endpoint_id)}/deliveries"
+        path = f"{_path_of(endpoint_id)}/deliveries"
         return self._pages(path, models.Delivery.model_validate, status=status)
 
     async def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
         """Send a delivery again, or all failed ones; return their number."""
         body = fields_of(None, {"delivery": delivery_id})
-        answer = await self._once("POST", f"{_place(endpoint_id)}/replay", body)
+        answer = await self._once("POST", f"{_path_of(endpoint_id)}/replay", body)
         return cast(int, answer["replayed"])
 
 
@@ -340,7 +340,7 @@ async def created_job(api: AsyncApi, metric: str, sent: Fields, wait: float) -> 
     return AsyncJob(api, job_of(json.loads(answer.body)), sent)
 
 
-def _place(endpoint_id: str) -> str:
+def _path_of(endpoint_id: str) -> str:
     return f"/v1/webhook-endpoints/{endpoint_id}"
 
 

@@ -142,12 +142,13 @@ class Batch(BatchFields):
     def faults(self) -> list[tuple[int, str]]:
         """Return (line, sentence) for each fault of its file; line 0: the file as a whole."""
         return [
-            (error.line or 0, _said(error)) for error in (self.errors.data if self.errors else [])
+            (error.line or 0, _sentence_of(error))
+            for error in (self.errors.data if self.errors else [])
         ]
 
     def refresh(self) -> Batch:
         """Update the fields and return the batch."""
-        return self._taken(json.loads((self._api.get(f"/v1/batches/{self.id}")).body))
+        return self._updated(json.loads((self._api.get(f"/v1/batches/{self.id}")).body))
 
     def wait(
         self, timeout: float | None = None, *, progress: Progressing = True
@@ -165,7 +166,7 @@ class Batch(BatchFields):
                 )
 
             document = self._api.ended_batch(self.id, timeout, see)
-        self._taken(document)
+        self._updated(document)
         if self.status == "failed":
             raise BatchFailed(self.id, self.faults)
         return self
@@ -175,7 +176,7 @@ class Batch(BatchFields):
         ended.
         """
         answer = self._api.post(f"/v1/batches/{self.id}/cancel", {})
-        return self._taken(json.loads(answer.body))
+        return self._updated(json.loads(answer.body))
 
     def events(self) -> Iterator[models.Batch]:
         """Yield the batch at each change, until its end."""
@@ -244,12 +245,12 @@ class Batch(BatchFields):
         answer: Answer = self._api.ask(Request("GET", path, headers=headers))
         return answer.body.decode()
 
-    def _taken(self, fields: Fields) -> Batch:
+    def _updated(self, fields: Fields) -> Batch:
         self.data = models.Batch.model_validate(fields)
         return self
 
 
-def _said(fault: models.BatchFault) -> str:
+def _sentence_of(fault: models.BatchFault) -> str:
     return f"{fault.message} (at {fault.param})" if fault.param else fault.message
 
 

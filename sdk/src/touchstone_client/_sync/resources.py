@@ -296,37 +296,37 @@ class Webhooks(Resource):
         self, endpoint_id: str, /, **changes: Unpack[_requests.EndpointChange]
     ) -> models.Endpoint:
         """Change these fields of an endpoint."""
-        answer = self._once("PATCH", _place(endpoint_id), changes)
+        answer = self._once("PATCH", _path_of(endpoint_id), changes)
         return models.Endpoint.model_validate(answer)
 
     def delete(self, endpoint_id: str) -> None:
         """Raises NotFound."""
-        self._api.ask(Request("DELETE", _place(endpoint_id)))
+        self._api.ask(Request("DELETE", _path_of(endpoint_id)))
 
     def rotate_secret(
         self, endpoint_id: str, *, overlap_seconds: int = 86_400
     ) -> models.EndpointWithSecret:
         """Create a new secret; the previous one also signs for `overlap_seconds`."""
         body = {"overlap_seconds": overlap_seconds}
-        answer = self._api.post(f"{_place(endpoint_id)}/rotate-secret", body)
+        answer = self._api.post(f"{_path_of(endpoint_id)}/rotate-secret", body)
         return read(models.EndpointWithSecret, answer)
 
     def test(self, endpoint_id: str) -> models.WebhookTest:
         """Send `endpoint.test` now."""
-        answer = self._once("POST", f"{_place(endpoint_id)}/test", None)
+        answer = self._once("POST", f"{_path_of(endpoint_id)}/test", None)
         return models.WebhookTest.model_validate(answer)
 
     def deliveries(
         self, endpoint_id: str, *, status: str | None = None
     ) -> Pages[models.Delivery]:
         """Return deliveries, newest first. status: pending, succeeded or failed."""
-        path = f"{_place(endpoint_id)}/deliveries"
+        path = f"{_path_of(endpoint_id)}/deliveries"
         return self._pages(path, models.Delivery.model_validate, status=status)
 
     def replay(self, endpoint_id: str, delivery_id: str | None = None) -> int:
         """Send a delivery again, or all failed ones; return their number."""
         body = fields_of(None, {"delivery": delivery_id})
-        answer = self._once("POST", f"{_place(endpoint_id)}/replay", body)
+        answer = self._once("POST", f"{_path_of(endpoint_id)}/replay", body)
         return cast(int, answer["replayed"])
 
 
@@ -341,7 +341,7 @@ def created_job(api: Api, metric: str, sent: Fields, wait: float) -> Job[Any]:
     return Job(api, job_of(json.loads(answer.body)), sent)
 
 
-def _place(endpoint_id: str) -> str:
+def _path_of(endpoint_id: str) -> str:
     return f"/v1/webhook-endpoints/{endpoint_id}"
 
 

@@ -45,14 +45,14 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write("interrupted\n")
         return INTERRUPTED
     except WrongUse as error:
-        return _told(str(error), WRONG)
+        return _fail(str(error), WRONG)
     except ValidationError as error:
         detail = f"{error.error_count()} fields of {error.title} are not as this version knows them"
-        return _told(f"the service's answer cannot be read: {detail}", REFUSED)
+        return _fail(f"the service's answer cannot be read: {detail}", REFUSED)
     except (ValueError, OSError) as error:
-        return _told(_words(error), WRONG)
+        return _fail(_words(error), WRONG)
     except TouchstoneError as error:
-        return _told(str(error), REFUSED)
+        return _fail(str(error), REFUSED)
 
 
 def run() -> None:
@@ -78,10 +78,10 @@ def _ran(words: list[str]) -> int:
     output = Output(options.json)
     if options.command in WITHOUT_SERVICE:
         return int(options.run(options, output))
-    return _asked(options, output)
+    return _run_with_service(options, output)
 
 
-def _asked(options: Namespace, output: Output) -> int:
+def _run_with_service(options: Namespace, output: Output) -> int:
     from touchstone_client._sync.client import Touchstone
 
     patience = 60.0 if options.command in ("submit", "watch", "score") else 0.0
@@ -161,7 +161,7 @@ def _words(error: Exception) -> str:
     return str(error)
 
 
-def _told(message: str, code: int) -> int:
+def _fail(message: str, code: int) -> int:
     sys.stderr.write(f"touchstone: {message}\n")
     return code
 

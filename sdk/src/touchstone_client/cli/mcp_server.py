@@ -66,11 +66,11 @@ class Tools:
             job.wait(60)
         except TouchstoneError as error:
             return {"job": job.id, "status": job.status, "text": str(error)[:MOST_TEXT]}
-        return told(job)
+        return summary(job)
 
     def get_result(self, job_id: str) -> dict[str, Any]:
         """Return the state of a job, and its result when it has one."""
-        return told(self._ts.jobs.get(job_id))
+        return summary(self._ts.jobs.get(job_id))
 
     def batch_report(self, batch_id: str) -> dict[str, Any]:
         """Return the report on the results of an ended batch."""
@@ -80,7 +80,7 @@ class Tools:
         return {"text": str(report)[:MOST_TEXT], "metric": report.metric, "score": score, **counts}
 
 
-def told(job: Any) -> dict[str, Any]:
+def summary(job: Any) -> dict[str, Any]:
     """Return a short form of a job, without texts of the request."""
     result = job.result
     if isinstance(result, models.ExplanationsResult):

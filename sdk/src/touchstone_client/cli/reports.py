@@ -25,7 +25,7 @@ BIGGEST = 10
 LEAST_P = 0.001  # a smaller p-value is shown as below it
 RULE = re.compile(r"\s*(difference|low|high|p)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-WANTED = ("effect", "beat_rate", "power", "alpha")
+PLAN_OPTIONS = ("effect", "beat_rate", "power", "alpha")
 NEEDED = {
     "texts": "texts, for a mean score",
     "texts_upper": "texts, if scores spread as far as these few allow",
@@ -129,8 +129,8 @@ def _numbers(ts: Touchstone, batch: Any, options: Namespace, output: Output) -> 
     for reason, count in sorted(report.reasons.items(), key=lambda pair: -pair[1]):
         output.line(f"  {count} for {reason}")
     output.line("")
-    titles = ("mean of", "value", "low", "high", "n", _notebook.NAMED)
-    output.table(titles, _notebook.named(batch.metric, parts_in(report)))
+    titles = ("mean of", "value", "low", "high", "n", _notebook.PLAIN_NAME)
+    output.table(titles, _notebook.with_plain_names(batch.metric, parts_in(report)))
     _show_without(report, output)
     if worth := what_it_can_tell(report.score):
         output.line(worth)
@@ -161,12 +161,12 @@ def _show_without(report: Any, output: Output) -> None:
 
 
 def _split_report(ts: Touchstone, batch: Any, by: str) -> Any:
-    with _named(by):
+    with _by_errors(by):
         return ts.reports.make(batch.metric, batch=batch.id, by=[by])
 
 
 @contextmanager
-def _named(by: str | None) -> Iterator[None]:
+def _by_errors(by: str | None) -> Iterator[None]:
     """Turn the service's error about `--by` into a wrong use of the command."""
     try:
         yield
@@ -312,7 +312,7 @@ def _comparison(
 ) -> Any:
     """Compare the first side with the second."""
     new, baseline = sides
-    with _named(by):
+    with _by_errors(by):
         fields: Any = {**new, "against": baseline, **({} if by is None else {"by": [by]})}
         return ts.reports.make(metric, **fields).comparison
 
@@ -333,7 +333,9 @@ def plan(ts: Touchstone, options: Namespace, output: Output) -> int:
     if options.effect is None and options.beat_rate is None:
         raise WrongUse("give the effect to detect: --effect, --beat-rate or both")
     batch = ts.batches.get(options.batch)
-    target = {name: getattr(options, name) for name in WANTED if getattr(options, name) is not None}
+    target = {
+        name: getattr(options, name) for name in PLAN_OPTIONS if getattr(options, name) is not None
+    }
     fields: Any = {"batch": batch.id, "plan": target}
     if options.against is not None:
         fields["against"] = {"batch": options.against}

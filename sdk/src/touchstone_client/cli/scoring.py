@@ -122,7 +122,10 @@ def show_result(output: Output, result: Result | models.ExplanationsResult) -> N
     for title, message in (("part", result.components), ("chance", _control(result))):
         if rows := _notebook.parts_of(message):
             output.line("")
-            output.table((title, "value", _notebook.NAMED), _notebook.named(result.metric, rows))
+            output.table(
+                (title, "value", _notebook.PLAIN_NAME),
+                _notebook.with_plain_names(result.metric, rows),
+            )
     for warning in result.warnings:
         output.say(f"warning: {warning}")
 

@@ -105,7 +105,7 @@ class ColumnMapping:
         """Return the fields of a row; an empty cell is not sent."""
         fields: dict[str, Any] = {}
         for field, source in self.columns.items():
-            value = _taken(row, field, source)
+            value = _value(row, field, source)
             if field == ID or is_empty(value):
                 continue
             whole, _, part = field.partition(".")
@@ -135,7 +135,7 @@ class ColumnMapping:
         """Return the cell of its column, or the row's number."""
         id_column = next((name for name in IDS if name in row), None)
         column = self.columns.get(ID, id_column)
-        value = None if column is None else _taken(row, ID, column)
+        value = None if column is None else _value(row, ID, column)
         return str(number if is_empty(value) else value_of(value, TEXT))
 
 
@@ -162,7 +162,7 @@ def columns_in(columns: Columns) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _taken(row: Mapping[str, Any], field: str, source: Any) -> Any:
+def _value(row: Mapping[str, Any], field: str, source: Any) -> Any:
     """Return a row's value for a field."""
     if isinstance(source, Mapping):
         return (

@@ -167,7 +167,7 @@ def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
         raise ValueError("the first line has no names of columns")
     if twice := sorted({name for name in names if name and names.count(name) > 1}):
         raise ValueError(f"two columns are named {', '.join(twice)}")
-    return Table(names, _named(lines, names))
+    return Table(names, _with_names(lines, names))
 
 
 def _texts(stream: Iterable[bytes]) -> Iterator[str]:
@@ -199,7 +199,9 @@ def _csv_rows(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
             yield begun, cells
 
 
-def _named(lines: Iterator[tuple[int, list[str]]], names: list[str]) -> Iterator[tuple[int, Row]]:
+def _with_names(
+    lines: Iterator[tuple[int, list[str]]], names: list[str]
+) -> Iterator[tuple[int, Row]]:
     is_ours = REST in names
     for line, cells in lines:
         if len(cells) != len(names):
