@@ -47,10 +47,7 @@ SCORES = "/v1/scores/"
 
 class LocalService:
     """The metrics of this checkout, with the models of a `models.toml`, bound for the whole
-    process.
-
-    device: of the models whose entry has `auto`.
-    """
+    process. device: of the models whose entry has `auto`."""
 
     def __init__(
         self, models_file: str | PathLike[str] | None = None, device: str | None = None
@@ -152,8 +149,7 @@ def _at(method: str, path: str) -> ServiceContract:
 
 def _claim(request: Mapping[str, Any]) -> Claim:
     """Return a claim in its last attempt and after the longest wait, so that missing models end the
-    job.
-    """
+    job."""
     return Claim(
         job_id=f"job_{secrets.token_hex(16)}",
         attempt=1,

@@ -20,8 +20,7 @@ METHODS = ("get", "post", "patch", "delete")
 
 def reference_page(introduction: str, modules: Mapping[str, ast.Module]) -> Iterator[str]:
     """Yield the page. introduction: its first paragraph. modules: name → tree, of the service's
-    code.
-    """
+    code."""
     yield f"# Routes, events, counters\n\n{introduction}"
     yield "`/docs` and `docs/openapi.json` describe the fields of requests and responses.\n\n"
     yield "## Routes\n\n"

@@ -165,8 +165,7 @@ def _demonyms(language: str, nationalities: Path, terms: Json) -> Json:
 
 def _forms(name: str, language: str) -> set[str]:
     """Return a name and its inflected forms; only itself if it has several words or starts with
-    "=".
-    """
+    "="."""
     if name.startswith("="):
         return {name[1:]}
     if language in ("en", "zh", "ko"):

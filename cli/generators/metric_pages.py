@@ -139,6 +139,5 @@ def _coop_card(name: str) -> dict[str, str]:
 
 
 def _section(text: str, heading: str) -> str:
-    """Return the section with this heading, its links as plain text."""
     section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     return LINK.sub(r"\1", section).strip()

@@ -225,7 +225,6 @@ def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """Describe a type in words."""
     arms = [arm for arm in schema.get("anyOf", [schema]) if arm.get("type") != "null"]
     arm = arms[0]
     if "enum" in arm:

@@ -120,10 +120,8 @@ def _advice(options: Namespace, keys: dict[str, entries.Value | None], source: F
 
 
 def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
-    """Return the `prompt` of a causal model, whose labels are words, and clear `labels`.
-
-    Each word may begin the answer or follow a space.
-    """
+    """Return the `prompt` of a causal model, whose labels are words, and clear `labels`. Each word
+    may begin the answer or follow a space."""
     if keys["kind"] != "causal" or not isinstance(words := keys["labels"], dict):
         return {}
     keys["labels"] = None
@@ -135,10 +133,8 @@ def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
 
 
 def _free_name(options: Namespace, source: Found, file: Path) -> str:
-    """Return the requested name, or one from the source.
-
-    Raises CommandError for an invalid name, and for one that is taken.
-    """
+    """Return the requested name, or one from the source. Raises CommandError for an invalid name,
+    and for one that is taken."""
     name: str | None = options.name
     if name is None:  # the last word of what it is called
         scheme, _, rest = source.source.partition(":")
@@ -335,8 +331,7 @@ def _licence(folder: Path) -> str | None:
 
 def _kind(source: Found, preset_name: str | None, requested: str | None) -> str:
     """Return the kind from the request, the preset or the files. Raises CommandError if they
-    differ.
-    """
+    differ."""
     try:
         of_preset = preset(preset_name).entry.get("kind") if preset_name else None
     except ValueError as error:

@@ -201,7 +201,6 @@ def convert(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _pickle_folder(entry: ModelEntry, settings: Settings) -> Path:
-    """Return the folder with its pickled weights."""
     if entry.scheme == "hf":
         folder = download_model(entry, settings, pickles=True)
     elif entry.scheme == "path":
@@ -236,7 +235,6 @@ def show(options: argparse.Namespace, settings: Settings) -> int:
 def _row(
     catalogue: Catalogue, entry: ModelEntry, language_cell: Callable[[Sequence[str]], str]
 ) -> tuple[str, str, str, str, str, str, str]:
-    """Return the cells of a model. language_cell: formats its languages."""
     state, size = _disk_state(catalogue, entry)
     revision = catalogue.revision(entry)[:12]
     try:
@@ -259,7 +257,6 @@ def _dtype(entry: ModelEntry) -> str:
 
 
 def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
-    """Return the state of its files, and their size."""
     if entry.is_served:
         return "of a server", "-"
     if entry.scheme == "embedded":

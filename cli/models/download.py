@@ -26,11 +26,8 @@ PIECE_BYTES = 4_194_304
 
 
 def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = False) -> Path:
-    """Download and verify all files of a hub model; return their folder.
-
-    pickles: include pickled weights if there are no safetensors, for `convert` only. Raises
-    CommandError.
-    """
+    """Download and verify all files of a hub model; return their folder. pickles: include pickled
+    weights if there are no safetensors, for `convert` only. Raises CommandError."""
     token = secret("HF_TOKEN")
     key = token.get_secret_value() if token else None
     with Hub(settings.hub, key) as hub:

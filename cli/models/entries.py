@@ -46,9 +46,7 @@ def append(file: Path, text: str) -> None:
 
 def replace(file: Path, text: str, name: str) -> bool:
     """Replace this model's block and its tables, or append the block; return True if it existed.
-
-    Comments before and after it stay. Raises OSError.
-    """
+    Comments before and after it stay. Raises OSError."""
     lines = file.read_text("utf-8").splitlines(keepends=True) if file.exists() else []
     try:
         start, _ = _lines_of_block(lines, name)
@@ -65,10 +63,8 @@ def replace(file: Path, text: str, name: str) -> bool:
 
 
 def set_key(file: Path, name: str, key: str, value: str) -> None:
-    """Set a key of this model, after its source if it is new.
-
-    Raises OSError, and ValueError if its block cannot be found.
-    """
+    """Set a key of this model, after its source if it is new. Raises OSError, and ValueError if its
+    block cannot be found."""
     lines = file.read_text("utf-8").splitlines(keepends=True)
     start, end = _lines_of_block(lines, name)
     line = f"{key} = {toml(value)}\n"

@@ -28,8 +28,7 @@ Say = Callable[..., None]  # each argument: what is being waited for; as often a
 logger = telemetry.logger(__name__)
 
 
-def without_progress(*_waited_for: str) -> None:
-    """Ignore the progress."""
+def without_progress(*_waited_for: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -111,9 +110,7 @@ class Supervisor:
 
     def stop(self, say: Say = without_progress) -> None:
         """Stop our processes together, then Redis, then PostgreSQL, which our processes need.
-
-        Report the processes that take long.
-        """
+        Report the processes that take long."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()

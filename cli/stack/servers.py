@@ -147,7 +147,6 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """Return its address for libpq."""
         return str(self._server.get_uri())
 
     def ensure_running(self) -> None:
@@ -159,7 +158,6 @@ class Postgres:
                 raise
 
     def stop(self) -> None:
-        """Stop it; the data stay."""
         self._server.cleanup()
 
     def _has_started(self) -> bool:

@@ -53,7 +53,6 @@ def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -
 
 
 def tail(child: Child, logs: Path) -> str:
-    """Return the path of its log and the last lines."""
     log = logs / f"{child.name}.log"
     text = log.read_text("utf-8", "replace") if log.exists() else ""
     last = "\n".join(text.splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]
@@ -62,8 +61,7 @@ def tail(child: Child, logs: Path) -> str:
 
 class Reporter:
     """Reports pending processes with their time: one changing line in a terminal, else one line per
-    change and every few seconds.
-    """
+    change and every few seconds."""
 
     def __init__(self, console: Console, update: Callable[[str], None] | None = None) -> None:
         self._console, self._update = console, update

@@ -37,11 +37,8 @@ class DefaultHeadersMiddleware:
 
 
 def without_host(location: str) -> str:
-    """Remove the host from a location.
-
-    Starlette's redirects to an address without its last slash repeat any Host header, and a cache
-    would send others there.
-    """
+    """Remove the host from a location. Starlette's redirects to an address without its last slash
+    repeat any Host header, and a cache would send others there."""
     scheme, mark, rest = location.partition("://")
     if not mark or not scheme.isalpha():
         return location
@@ -49,10 +46,8 @@ def without_host(location: str) -> str:
 
 
 class HeadMiddleware:
-    """Calls the application with GET, and drops the body.
-
-    A streamed body (an event stream, a file) stops after the head: its sender sees a disconnect.
-    """
+    """Calls the application with GET, and drops the body. A streamed body (an event stream, a file)
+    stops after the head: its sender sees a disconnect."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

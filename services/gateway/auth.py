@@ -45,10 +45,8 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 
 
 def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
-    """Return a dependency for callers with one of these scopes, within their rate limit.
-
-    It raises NotAuthenticated, Forbidden, QuotaExceeded, Unavailable.
-    """
+    """Return a dependency for callers with one of these scopes, within their rate limit. It raises
+    NotAuthenticated, Forbidden, QuotaExceeded, Unavailable."""
 
     async def caller_of(request: Request, gateway: Gateway, credentials: Credentials) -> Caller:
         if not await requires_key(gateway):
@@ -83,11 +81,9 @@ async def authenticate(gateway: State, secret: str) -> Caller:
 
 
 def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
-    """Wrap the read function of a long stream, so that the key is checked periodically.
-
-    It raises NotAuthenticated after the key was revoked or expired, or if a stream without a key
-    now needs one.
-    """
+    """Wrap the read function of a long stream, so that the key is checked periodically. It raises
+    NotAuthenticated after the key was revoked or expired, or if a stream without a key now needs
+    one."""
     key = caller.key
 
     async def check() -> None:
@@ -163,7 +159,6 @@ async def session_caller(request: Request, gateway: Gateway) -> Caller:
 
 
 async def _key_of_session(request: Request, gateway: State) -> Key | None:
-    """Return the key of the session; None if keys are not required."""
     if not await requires_key(gateway):
         return None
     token = get_cookie(request, SESSION_COOKIE)
@@ -177,10 +172,8 @@ async def _key_of_session(request: Request, gateway: State) -> Key | None:
 
 
 def with_session_check(request: Request, gateway: State, look: Look[T]) -> Look[T]:
-    """Wrap the read function of an open page, so that the session is checked periodically.
-
-    It raises NotAuthenticated after the session or its key has ended. It uses no quota.
-    """
+    """Wrap the read function of an open page, so that the session is checked periodically. It
+    raises NotAuthenticated after the session or its key has ended. It uses no quota."""
     return _with_check(lambda: _key_of_session(request, gateway), look, time.monotonic())
 
 

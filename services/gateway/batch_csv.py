@@ -42,10 +42,8 @@ BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
 
 def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -> Iterator[bytes]:
-    """Yield the file, some lines at a time, without a transaction open between them.
-
-    contract: of the batch's metric; None if this version lacks it: then there are no components.
-    """
+    """Yield the file, some lines at a time, without a transaction open between them. contract: of
+    the batch's metric; None if this version lacks it: then there are no components."""
     return map(encode_rows, _tables(engine, batch, contract))
 
 
@@ -138,9 +136,7 @@ def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def _list_columns(kinds: Sequence[Any]) -> list[tuple[str, ...]]:
     """Return the columns of a list of messages: the score of each possible metric, or its length.
-
-    Other lists have no columns.
-    """
+    Other lists have no columns."""
     if not kinds or not all(isinstance(kind, type) and issubclass(kind, Message) for kind in kinds):
         return []
     if not all(issubclass(kind, Report) for kind in kinds):
@@ -201,7 +197,6 @@ def warning_cells(result: Mapping[str, Any] | None) -> list[str]:
 
 
 def cells_of(result: Any, columns: Iterable[tuple[str, ...]]) -> list[str]:
-    """Return the cells of a JSON result."""
     return [csv_field(_at(result, path)) for path in columns]
 
 

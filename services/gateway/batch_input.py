@@ -26,10 +26,8 @@ Line = tuple[str, dict[str, Any]]  # custom id, body
 
 @dataclass(frozen=True)
 class BatchInput:
-    """The content of a new batch. lines: read once, in a thread.
-
-    key: of the form, so that a second click makes no second batch; None: each request makes one.
-    """
+    """The content of a new batch. lines: read once, in a thread. key: of the form, so that a second
+    click makes no second batch; None: each request makes one."""
 
     contract: MetricContract
     lines: Iterable[Line]
@@ -41,9 +39,7 @@ class BatchInput:
 
 async def make_batch(new: BatchInput, gateway: State, owner: Owner) -> Batch:
     """Write the input file, then the batch, or neither. A known key returns its existing batch.
-
-    Raises the exceptions of `lines`, QuotaExceeded, FileStoreAway.
-    """
+    Raises the exceptions of `lines`, QuotaExceeded, FileStoreAway."""
     existing = await _find_made(new, gateway, owner)
     if existing is not None:
         return existing
@@ -64,7 +60,6 @@ async def make_batch(new: BatchInput, gateway: State, owner: Owner) -> Batch:
 def _insert(
     connection: Connection, source: BatchInput, gateway: State, owner: Owner, file: tuple[str, int]
 ) -> Batch:
-    """Insert file and batch. file: its id and its bytes."""
     file_id, size = file
     check_file_limit(connection, owner, size)
     kept_for = files.max_age(None, gateway.settings.retention_hours)

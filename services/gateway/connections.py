@@ -95,11 +95,9 @@ class ConnectionCounter:
 
 
 class StrictConnection(h11.Connection):
-    """Refuses bodies in tiny chunks: a chunk of one byte costs as much as one of 64 kB.
-
-    It also refuses bodies with both Transfer-Encoding and Content-Length: a proxy may have used the
-    other one, so that the rest would be a hidden request (RFC 9112, section 6.3).
-    """
+    """Refuses bodies in tiny chunks: a chunk of one byte costs as much as one of 64 kB. It also
+    refuses bodies with both Transfer-Encoding and Content-Length: a proxy may have used the other
+    one, so that the rest would be a hidden request (RFC 9112, section 6.3)."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, HEAD_BYTES)
@@ -130,11 +128,9 @@ class StrictConnection(h11.Connection):
 
 
 class LingeringTransport(asyncio.Transport):
-    """The transport of a response; closing waits until the client has had time to read it.
-
-    With unread input an immediate close would make the kernel reset the connection, and the
-    response would be lost.
-    """
+    """The transport of a response; closing waits until the client has had time to read it. With
+    unread input an immediate close would make the kernel reset the connection, and the response
+    would be lost."""
 
     def __init__(self, protocol: StrictProtocol) -> None:
         super().__init__()
@@ -147,7 +143,6 @@ class LingeringTransport(asyncio.Transport):
         return self._protocol.transport.is_closing()
 
     def close(self) -> None:
-        """Close soon."""
         self._protocol.close_after_read()
 
 
@@ -330,8 +325,6 @@ class StrictProtocol(H11Protocol):
 
 
 def protocol(limits: Limits) -> type[StrictProtocol]:
-    """Return the protocol of one server."""
-
     class ServerProtocol(StrictProtocol):
         connections_open = ConnectionCounter(limits)
 

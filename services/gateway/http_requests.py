@@ -74,10 +74,8 @@ ById = Annotated[Order, Query(description="`desc`: newest first")]
 
 
 async def parse(request: Request, message: type[M] | Callable[[Any], type[M]], *, limit: int) -> M:
-    """Parse the body. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType.
-
-    message: a message, or a function that chooses it by the decoded body.
-    """
+    """Parse the body. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType. message: a message,
+    or a function that chooses it by the decoded body."""
     raw = await read(request, limit=limit)
     if len(raw) <= SMALL_BYTES:
         return parse_body(raw, message)
@@ -131,10 +129,8 @@ async def read_body(request: Request, *, limit: int) -> bytes:
 
 
 def decode(raw: bytes) -> Any:
-    """Return the JSON value.
-
-    Raises InvalidBody, also for NaN, Infinity, invalid UTF-8 and repeated keys.
-    """
+    """Return the JSON value. Raises InvalidBody, also for NaN, Infinity, invalid UTF-8 and repeated
+    keys."""
     try:
         return json.loads(
             raw.decode("utf-8"), parse_constant=_invalid_constant, object_pairs_hook=unique_members
@@ -297,7 +293,6 @@ def file_in(form: FormData) -> UploadFile:
 
 
 def missing(field: str, detail: str = "Field required") -> InvalidBody:
-    """Return the error for a missing or invalid field of the form."""
     return InvalidBody(invalid([{"loc": (field,), "type": "missing", "msg": detail}], None))
 
 

@@ -65,8 +65,7 @@ class JudgementLine(JudgementRequest):
 
 def file_chunks(engine: Engine, selection: JudgementFilter, form: FileFormat) -> Iterator[bytes]:
     """Yield the file, some judgements at a time, newest first, without a transaction open between
-    them.
-    """
+    them."""
     if form == "csv":
         yield encode_rows([list(COLUMNS)])
     last: str | None = None
@@ -195,10 +194,8 @@ def _spans(evidence: Iterable[dict[str, Any]], judged: str) -> Iterator[dict[str
 
 
 def read(raw: bytes) -> list[JudgementLine]:
-    """Parse the lines of an import, without extra fields of an export.
-
-    Raises InvalidBody with the faults by line, and BadInput for too many lines.
-    """
+    """Parse the lines of an import, without extra fields of an export. Raises InvalidBody with the
+    faults by line, and BadInput for too many lines."""
     lines = [line for line in raw.split(b"\n") if line.strip()]
     if not 1 <= len(lines) <= MOST_LINES:
         raise BadInput(f"send 1 to {MOST_LINES} lines")
@@ -232,10 +229,8 @@ def read(raw: bytes) -> list[JudgementLine]:
 def store(
     connection: Connection, lines: Sequence[JudgementLine], source: str, by: Origin
 ) -> tuple[int, int]:
-    """Store all judgements or none; return the numbers of new and of existing ones.
-
-    Raises BadInput with the first line that cannot be stored.
-    """
+    """Store all judgements or none; return the numbers of new and of existing ones. Raises BadInput
+    with the first line that cannot be stored."""
     unchanged = 0
     for index, line in sorted(enumerate(lines), key=lambda pair: pair[1].job_id):  # no two deadlock
         try:

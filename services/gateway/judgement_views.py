@@ -279,8 +279,7 @@ def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) 
 
 def field_of(evidence: Mapping[str, Any], judged: str) -> str:
     """Return the text that the offsets of evidence refer to. judged: the field that a metric
-    judges.
-    """
+    judges."""
     return str(evidence.get("offsets_into") or evidence.get("field") or judged)
 
 

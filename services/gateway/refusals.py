@@ -229,7 +229,6 @@ ROUTER_SLUGS = {404: NotThere.slug, 405: MethodNotAllowed.slug}
 
 
 def problem_response(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Return a problem as a response with its status."""
     all_headers = DEFAULTS | (headers or {})
     helps = can_retry(problem)
     if helps is not None:
@@ -288,7 +287,6 @@ def methods_of(request: Request) -> list[str]:
 
 
 def with_head(methods: Iterable[str]) -> list[str]:
-    """Add HEAD to GET."""
     names = set(methods) - {""}
     return sorted(names | {"HEAD"} if "GET" in names else names)
 

@@ -53,9 +53,7 @@ class Record:
 
     def loggable(self, error: Exception) -> Exception:
         """Return its exception for the log, without text of a body that has `do_not_store_text`.
-
-        The body may not have been read.
-        """
+        The body may not have been read."""
         return untold(error) if self._private else error
 
     def on_send(self, message: Message) -> None:
@@ -72,7 +70,6 @@ class Record:
         REQUEST_SECONDS.labels(*labels).observe(time.perf_counter() - self._started)
 
     def log(self) -> None:
-        """Write the log line."""
         level = logging.DEBUG if self._scope["path"] in QUIET else logging.INFO
         if not logging.getLogger(__name__).isEnabledFor(level):
             return
@@ -101,10 +98,8 @@ class Record:
 
 
 class RequestLogMiddleware:
-    """ASGI middleware; it answers crashes, so that every response has an id.
-
-    A crash in the middle of a response reaches the server, which closes the connection.
-    """
+    """ASGI middleware; it answers crashes, so that every response has an id. A crash in the middle
+    of a response reaches the server, which closes the connection."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

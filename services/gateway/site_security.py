@@ -96,10 +96,8 @@ class KeyRequiredError(RuntimeError):
 
 
 def keys_needed(settings: Settings, engine: Engine) -> bool | None:
-    """Return whether keys are required; None: as soon as one exists. Raises KeyRequiredError.
-
-    A ledger that cannot be reached counts as one with keys.
-    """
+    """Return whether keys are required; None: as soon as one exists. Raises KeyRequiredError. A
+    ledger that cannot be reached counts as one with keys."""
     if settings.authentication != "auto":
         return settings.authentication == "keys"
     if is_loopback(settings.host):

@@ -48,8 +48,7 @@ class Upload:
 
 class Spool:
     """The running uploads. Received bytes count, not declared ones, so that a slow upload blocks no
-    other.
-    """
+    other."""
 
     def __init__(self, settings: Settings) -> None:
         self.received: Counter[str] = Counter()  # bytes, by tenant
@@ -59,10 +58,8 @@ class Spool:
 
     @contextmanager
     def upload(self, caller: Caller, declared: int) -> Iterator[Upload]:
-        """Reserve an upload. declared: its size, or 0 if unknown.
-
-        Raises QuotaExceeded, and SpoolFull if it does not fit now.
-        """
+        """Reserve an upload. declared: its size, or 0 if unknown. Raises QuotaExceeded, and
+        SpoolFull if it does not fit now."""
         tenant = caller.tenant
         if caller.key is not None and self._uploads[tenant] >= UPLOADS_PER_TENANT:
             raise QuotaExceeded(

@@ -68,11 +68,8 @@ logger = telemetry.logger(__name__)
 
 @asynccontextmanager
 async def running(work: Coroutine[None, None, None], name: str) -> AsyncIterator[None]:
-    """Run a task that ends with the block.
-
-    It is cancelled repeatedly, since `asyncio.wait_for` of Python 3.11 loses a cancellation that
-    coincides with its result.
-    """
+    """Run a task that ends with the block. It is cancelled repeatedly, since `asyncio.wait_for` of
+    Python 3.11 loses a cancellation that coincides with its result."""
     task = asyncio.create_task(work, name=name)
     try:
         yield
@@ -85,11 +82,9 @@ async def running(work: Coroutine[None, None, None], name: str) -> AsyncIterator
 
 
 class ModelBoard:
-    """Cached states of models and workers, so that no request waits for them.
-
-    Jobs of a model that its workers report as `failed` or `absent` are refused, since somebody must
-    repair it first. If the board cannot be read, no job is refused.
-    """
+    """Cached states of models and workers, so that no request waits for them. Jobs of a model that
+    its workers report as `failed` or `absent` are refused, since somebody must repair it first. If
+    the board cannot be read, no job is refused."""
 
     def __init__(self) -> None:
         self._statuses: Mapping[str, Status] = {}  # by model
@@ -117,8 +112,7 @@ class ModelBoard:
 
 def _named_models(contract: ServiceContract, request: JobRequest) -> Iterator[tuple[str, str]]:
     """Yield each requested model with the pointer to its field, including those of further
-    requests.
-    """
+    requests."""
     name = request.model or contract.default_model
     if contract.model_kinds and name is not None:
         yield name, "/model"

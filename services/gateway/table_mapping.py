@@ -127,10 +127,7 @@ def has_few_values(cells: Iterable[Any], most: int) -> bool:
 
 
 def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
-    """Yield (line of the file, row) of CSV with a header, or of JSON Lines.
-
-    Raises TableError.
-    """
+    """Yield (line of the file, row) of CSV with a header, or of JSON Lines. Raises TableError."""
     lines = _decode_lines(stream)
     skipped, delimiter, first = 0, None, next(lines, None)
     while first is not None and (not first.strip() or first.startswith(SEPARATOR)):
@@ -145,10 +142,8 @@ def rows_of(stream: IO[bytes]) -> Iterator[tuple[int, Row]]:
 
 
 def pause_between(items: Iterable[T]) -> Iterator[T]:
-    """Yield the items with a pause after every few milliseconds of work.
-
-    A computing thread slows all other threads of the process, and with them all requests.
-    """
+    """Yield the items with a pause after every few milliseconds of work. A computing thread slows
+    all other threads of the process, and with them all requests."""
     rest = time.monotonic() + WORK_SECONDS
     for item in items:
         yield item

@@ -196,10 +196,8 @@ class JobBrief(BaseModel):
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error responses of a route: these, and those of every route.
-
-    403 is for routes that need a certain scope: some work with any.
-    """
+    """Return the error responses of a route: these, and those of every route. 403 is for routes
+    that need a certain scope: some work with any."""
     listed = {status: {"model": ProblemSchema} for status in (*statuses, 401, 429, 503)}
     return dict(sorted(listed.items()))
 
@@ -217,10 +215,8 @@ def schema_response(
 
 
 def body_schema(*messages: type[BaseModel], **more: Any) -> dict[str, Any]:
-    """Return the description of a JSON body that the handler parses: one of these messages.
-
-    more: further keys of its content.
-    """
+    """Return the description of a JSON body that the handler parses: one of these messages. more:
+    further keys of its content."""
     kinds = [{"$ref": TEMPLATE.format(model=message.__name__)} for message in messages]
     schema: dict[str, Any] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     content = {"application/json": {"schema": schema, **more}}

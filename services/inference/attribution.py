@@ -40,9 +40,7 @@ from shared.statistics import lime
 
 class Inside(Protocol):
     """One example and one target label in a model: embeddings, attention and the explained number.
-
-    `EncoderInside` and `CausalInside` implement it.
-    """
+    `EncoderInside` and `CausalInside` implement it."""
 
     @property
     def lock(self) -> PriorityLock:
@@ -51,9 +49,7 @@ class Inside(Protocol):
     @property
     def attention_index(self) -> int | None:
         """Return the token whose row of attention is read: 0 for [CLS], -1 for the last token.
-
-        None: the mean of all rows, for a head that reads the mean of all tokens.
-        """
+        None: the mean of all rows, for a head that reads the mean of all tokens."""
 
     def embed(self, ids: Sequence[int]) -> Tensor:
         """Return (T, d) input embeddings of these tokens, in the model's dtype, on its device."""
@@ -67,10 +63,8 @@ class Inside(Protocol):
 
 @contextmanager
 def eager(model: Any) -> Iterator[None]:
-    """Compute attention in the block so that its weights can be read.
-
-    The switch belongs to the model, so hold the device's lock.
-    """
+    """Compute attention in the block so that its weights can be read. The switch belongs to the
+    model, so hold the device's lock."""
     usual = getattr(model.config, "_attn_implementation")  # noqa: B009 - there is no public name
     model.set_attn_implementation("eager")
     try:
@@ -140,10 +134,8 @@ def rollout(layers: Sequence[Tensor]) -> Tensor:
 
 def gradient(request: AttributionInput, kind: str) -> Floats:
     """Return (T,) importance from the gradient g of the target's logit by each token's embedding e.
-
     kind: `l2`: |g|, never negative. `input_x_gradient`: the sum over d of g·e, which is positive if
-    the token supports the target. Take its magnitude if only the size matters.
-    """
+    the token supports the target. Take its magnitude if only the size matters."""
     embeddings = request.inside.embed(request.tokens.ids)
     slopes, _ = _gradients(request.inside, embeddings[None])
     return to_float64(importance(slopes[0], embeddings.double(), kind))
@@ -235,8 +227,7 @@ def by_lime(
     judge: RowJudge, example: Example, tokens: Tokens, column: int, method: AttributionMethod
 ) -> Attributions:
     """Return (T,) LIME coefficients for the probability of the label in `column`; 0 outside the
-    text.
-    """
+    text."""
     positions = eligible(tokens)
     if not positions:
         raise DegenerateInput("no token of the text is left to remove", pointer="/text")

@@ -85,10 +85,8 @@ def with_categories(
     model: tuple[GenerationQueue, Encoder],
     least: Mapping[str, float],
 ) -> list[Judgement]:
-    """Return (N,) judgements with the categories that the model names after each prompt.
-
-    model: the generation queue and its tokenizer. least: label → P from which it is decided.
-    """
+    """Return (N,) judgements with the categories that the model names after each prompt. model: the
+    generation queue and its tokenizer. least: label → P from which it is decided."""
     tables = [item.prompt.table if item.prompt else None for item in readings]
     generation, encoder = model
     drafts = {
@@ -134,12 +132,10 @@ class LocalLanguageModel(LocalWriter):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Return BCP 47 tags of the training languages."""
         return self._weights.languages
 
     @property
     def use(self) -> ModelUse:
-        """Return name, revision, hash, device and dtype, for the provenance."""
         prompt = self._reader.prompt
         if prompt is None:
             return self._weights.use
@@ -151,14 +147,11 @@ class LocalLanguageModel(LocalWriter):
 
     @property
     def mask_text(self) -> str:
-        """Return the string that replaces a masked word in rows of words."""
         return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """Return the labels of the example's template, or of the model's prompt.
-
-        Raises BadInput if the model cannot tell them apart.
-        """
+        """Return the labels of the example's template, or of the model's prompt. Raises BadInput if
+        the model cannot tell them apart."""
         return self._reader.read([example])[0].labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
@@ -228,14 +221,11 @@ class LocalLanguageModel(LocalWriter):
         ]
 
     def judge_words(self, requests: Sequence[WordRows]) -> list[WordJudgements]:
-        """Return P of each example's variations in words; each variation is read as a string."""
         return judged_words(self, requests, self.mask_text)
 
     def _whole_rows(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """Read examples whose rows can vary. Raises BadInput if the label follows a reasoning.
-
-        A variation would get another reasoning.
-        """
+        """Read examples whose rows can vary. Raises BadInput if the label follows a reasoning. A
+        variation would get another reasoning."""
         readings = self._reader.read(examples)
         if any(reading.reasons for reading in readings):
             raise BadInput(
@@ -247,11 +237,9 @@ class LocalLanguageModel(LocalWriter):
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """Return (T,) importance of each example's tokens for its target's score.
-
-        The score is the verbalizer's logit, or its log-probability if it has several tokens.
-        Attention is that of the last position. LIME explains the probability instead.
-        """
+        """Return (T,) importance of each example's tokens for its target's score. The score is the
+        verbalizer's logit, or its log-probability if it has several tokens. Attention is that of
+        the last position. LIME explains the probability instead."""
         if method.name in ("attention", "gradient"):
             readings = self._whole_rows(examples)
             if all(reading.single for reading in readings):
@@ -309,9 +297,7 @@ def _judgement(reading: CausalReading, answers: list[Floats], read_share: float)
 
 def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
     """Return (R, L) from (S,) logits per row, or from log-probabilities of one verbalizer per row.
-
-    The probabilities of several verbalizers of a label are summed.
-    """
+    The probabilities of several verbalizers of a label are summed."""
     if not reading.single:
         answers = [np.array(answer.sum()) for answer in answers]
     scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.label_tokens))
@@ -338,11 +324,9 @@ class CausalInside:
 
     @property
     def lock(self) -> PriorityLock:
-        """Return the lock of the device."""
         return self.causal.lock
 
     def embed(self, ids: Sequence[int]) -> Tensor:
-        """Return (T, d) word embeddings, without positions."""
         model = self.causal.model
         with torch.no_grad():
             embeddings: Tensor = model.get_input_embeddings()(
@@ -366,7 +350,6 @@ class CausalInside:
 
     @torch.no_grad()
     def attentions(self) -> Sequence[Tensor] | None:
-        """Return (1, H, T, T) for each layer."""
         model = self.causal.model
         ids = torch.tensor([self.reading.tokens.ids], device=model.device)
         with eager(model):

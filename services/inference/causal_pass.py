@@ -58,11 +58,8 @@ class CausalRow:
         return self.prefix, len(self.rest), len(self.followed), self.whole, self.continued
 
     def cost(self, device: str) -> int:
-        """Return the tokens that it takes in a pass.
-
-        On a GPU cached tokens count in full, since their memory is scarce. On a CPU they are only
-        copied.
-        """
+        """Return the tokens that it takes in a pass. On a GPU cached tokens count in full, since
+        their memory is scarce. On a CPU they are only copied."""
         cached = len(self.prefix)
         return len(self.rest) + (cached if device == "cuda" else cached // CACHED_PER_READ)
 
@@ -85,11 +82,8 @@ def common_length(texts: Sequence[Ids]) -> int:
 
 
 class CausalPass:
-    """The body and the head of one model on one device.
-
-    lock: one pass at a time. plain_cache: True if the cache holds keys and values of every position
-    and nothing else.
-    """
+    """The body and the head of one model on one device. lock: one pass at a time. plain_cache: True
+    if the cache holds keys and values of every position and nothing else."""
 
     def __init__(self, model: Any, name: str) -> None:
         self.model = model
@@ -103,10 +97,7 @@ class CausalPass:
     @torch.no_grad()
     def run(self, rows: list[CausalRow]) -> list[Floats]:
         """Return (C,) logits of the candidates, or (K,) log-probabilities of the followed tokens,
-        per row.
-
-        A `whole` row has (C + 1,) values; the last is the logsumexp of all logits.
-        """
+        per row. A `whole` row has (C + 1,) values; the last is the logsumexp of all logits."""
         PADDED_SHARE.labels(self.name).observe(0)
         keep = max(1, len(rows[0].followed))
         with self.lock:
@@ -143,15 +134,12 @@ class CausalPass:
         return max(matching, key=len, default=())
 
     def forget_prefixes(self) -> None:
-        """Empty the cache."""
         with self.lock:
             self._prefixes.clear()
 
     def repeat_prefix(self, prefix: Ids, rows: int, *, continued: bool = False) -> Any:
         """Return keys and values of the prefix, repeated for the rows; None for an empty prefix.
-
-        continued: see `CausalRow`. Call it with the lock held. A pass may append to the result.
-        """
+        continued: see `CausalRow`. Call it with the lock held. A pass may append to the result."""
         if not prefix:
             return None
         if prefix not in self._prefixes:
@@ -172,10 +160,7 @@ class CausalPass:
 
     def _beginning(self, prefix: Ids) -> tuple[int, Any]:
         """Return the longest common beginning with a cached prefix: its length, and keys and
-        values.
-
-        The last token is never included.
-        """
+        values. The last token is never included."""
         shared = {cached: common_length((cached, prefix[:-1])) for cached in self._prefixes}
         best = max(shared, key=shared.__getitem__, default=())
         if shared.get(best, 0) < LEAST_PREFIX:
@@ -217,8 +202,7 @@ class Readout:
 
     def states(self, keep: int, **inputs: Any) -> tuple[Tensor, Any]:
         """Return (N, keep, d) hidden states or (N, keep, V) logits of the last positions, and the
-        cache.
-        """
+        cache."""
         if self.plain:
             answer = self._model.base_model(**inputs)
             return answer.last_hidden_state[:, -keep:], answer.past_key_values

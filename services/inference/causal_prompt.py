@@ -108,15 +108,12 @@ class LabelPrompt:
 
     @property
     def table(self) -> PromptTable:
-        """Return the table from the entry and the request."""
         return self._table
 
     @property
     def _add_special_tokens(self) -> bool:
-        """Return True if the tokenizer must add special tokens.
-
-        Chat templates and some published prompts write the first token themselves.
-        """
+        """Return True if the tokenizer must add special tokens. Chat templates and some published
+        prompts write the first token themselves."""
         first = self._tokenizer.bos_token
         return not (self._is_chat or (first is not None and self._frame.startswith(first)))
 
@@ -278,8 +275,7 @@ class CausalReader:
         self, example: Example, prompt: LabelPrompt | None
     ) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
         """Return the context of the example: its template, or else the prompt, with the
-        verbalizers.
-        """
+        verbalizers."""
         template = example.template
         if template is None and prompt is None:
             raise BadInput(
@@ -306,8 +302,7 @@ class CausalReader:
         self, context: TokenContext, verbalizers: Mapping[str, tuple[str, ...]]
     ) -> tuple[tuple[Ids, ...], ...]:
         """Return the tokens of each label's verbalizers, (L,). Raises BadInput for ambiguous
-        labels.
-        """
+        labels."""
         labels: dict[Ids, str] = {}
         for label, several in verbalizers.items():
             for word in several:

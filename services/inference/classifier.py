@@ -59,10 +59,8 @@ __all__ = ["LoadedModel", "LocalClassifier"]
 
 
 class LocalClassifier:
-    """The port `shared.models.ports.Classifier` over weights in this process.
-
-    It is thread-safe, and rows of all threads share forward passes.
-    """
+    """The port `shared.models.ports.Classifier` over weights in this process. It is thread-safe,
+    and rows of all threads share forward passes."""
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
         """budget: padded tokens of one forward pass; measured from the free memory if absent."""
@@ -100,12 +98,10 @@ class LocalClassifier:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Return BCP 47 tags of the training languages."""
         return self._weights.languages
 
     @property
     def use(self) -> ModelUse:
-        """Return name, revision, hash, device and dtype, for the provenance."""
         return self._weights.use
 
     @property
@@ -115,7 +111,6 @@ class LocalClassifier:
 
     @property
     def mask_text(self) -> str:
-        """Return the string that replaces a masked word in rows of words."""
         return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
@@ -132,10 +127,8 @@ class LocalClassifier:
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """Return P with its mass, and the share of the text that was read, for each example.
-
         Examples with equal rows are computed once. These are long texts that differ only after the
-        cut.
-        """
+        cut."""
         with measure_stage(self.use.name, "tokenize"):
             rows, shares = self._encode_rows(examples)
         different: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
@@ -152,10 +145,8 @@ class LocalClassifier:
         ]
 
     def _encode_rows(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
-        """Return the row of each example and the share that is read.
-
-        Offsets are slow, so plain texts need them only if the row has the maximum length.
-        """
+        """Return the row of each example and the share that is read. Offsets are slow, so plain
+        texts need them only if the row has the maximum length."""
         if any(item.text_pair is not None or item.template or item.prompt for item in examples):
             readings = self._reader.read(examples)
             shares = [
@@ -189,17 +180,14 @@ class LocalClassifier:
         ]
 
     def judge_words(self, requests: Sequence[WordRows]) -> list[WordJudgements]:
-        """Return P of each example's variations in words; each variation is read as a string."""
         return judged_words(self, requests, self.mask_text)
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """Return (T,) importance of each example's tokens for its target's `label_logit`.
-
-        Attention is that of the token that the head reads, [CLS] or the last one, or the mean over
-        all tokens if the head reads their mean. LIME explains the calibrated probability.
-        """
+        """Return (T,) importance of each example's tokens for its target's `label_logit`. Attention
+        is that of the token that the head reads, [CLS] or the last one, or the mean over all tokens
+        if the head reads their mean. LIME explains the calibrated probability."""
         return [
             self._attribute(example, column(self.labels, target), method)
             for example, target in zip(examples, targets, strict=True)
@@ -215,10 +203,8 @@ class LocalClassifier:
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """Return (N, L) calibrated probabilities in [0, 1]; long texts are cut.
-
-        Rows sum to 1, or to the remaining mass if outputs are ignored.
-        """
+        """Return (N, L) calibrated probabilities in [0, 1]; long texts are cut. Rows sum to 1, or
+        to the remaining mass if outputs are ignored."""
         return self._labelled(self.logits(texts))
 
     def logits(self, texts: Sequence[str]) -> Floats:
@@ -240,10 +226,8 @@ class LocalClassifier:
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self._mapping.outputs))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool, int]:
-        """Return the width, whether nothing is padded, and the number of end tokens.
-
-        T5 reads its label at the last end token, and needs rows with equal numbers of them.
-        """
+        """Return the width, whether nothing is padded, and the number of end tokens. T5 reads its
+        label at the last end token, and needs rows with equal numbers of them."""
         ends = 0 if self._end is None else row.ids.count(self._end)
         if not self._weights.pads:
             return len(row.ids), True, ends
@@ -328,7 +312,6 @@ class EncoderInside:
     attention_index: int | None = 0  # the token that the head reads; None: the mean of all
 
     def embed(self, ids: Sequence[int]) -> Tensor:
-        """Return (T, d) word embeddings, without positions."""
         table = self.model.get_input_embeddings()
         with torch.no_grad():
             embeddings: Tensor = table(torch.tensor(ids, device=self.model.device))
@@ -345,7 +328,6 @@ class EncoderInside:
 
     @torch.no_grad()
     def attentions(self) -> Sequence[Tensor] | None:
-        """Return (1, H, T, T) for each layer."""
         ids = torch.tensor([self.reading.tokens.ids], device=self.model.device)
         with eager(self.model):
             answer = self.model(input_ids=ids, output_attentions=True, **self._more(1))
@@ -363,11 +345,9 @@ class EncoderInside:
 
 
 def label_logit(logits: Tensor, mapping: LabelMapping, label: int) -> Tensor:
-    """Return the (N,) score of a label that attributions explain, from (N, K) raw logits.
-
-    softmax: logsumexp of its outputs, which for one output is its raw logit. sigmoid: the logit of
-    its combined probability. The score of a complement is the negative of the other label's.
-    """
+    """Return the (N,) score of a label that attributions explain, from (N, K) raw logits. softmax:
+    logsumexp of its outputs, which for one output is its raw logit. sigmoid: the logit of its
+    combined probability. The score of a complement is the negative of the other label's."""
     indices = list(mapping.columns.values())[label]
     if not indices:
         return -label_logit(logits, mapping, 1 - label)

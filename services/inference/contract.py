@@ -85,7 +85,6 @@ def cost(request: InferenceRequest, reads: int) -> Sequence[Work]:
 
 
 def needs(request: InferenceRequest) -> tuple[str, ...]:
-    """Return the ability that the operation needs."""
     ask = request.ask
     if ask.operation == "attributions" and ask.method.name == "lime":
         return ("token_rows",)
@@ -115,8 +114,7 @@ def _examples(request: Any, reads: int) -> Sequence[Work]:
 
 def _rows(request: Any, reads: int) -> Sequence[Work]:
     """Return the work of token rows; few kept tokens make a row short, but every row costs a
-    little.
-    """
+    little."""
     tokens: list[int] = []
     for rows in request.asked:
         whole = _tokens(rows.example, reads)
@@ -138,10 +136,8 @@ def _word_rows(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _of_rows(tokens: Sequence[int]) -> Sequence[Work]:
-    """Return the work of rows, with a separate limit on their number.
-
-    A text without spaces counts as one word, so that tokens alone do not limit the rows.
-    """
+    """Return the work of rows, with a separate limit on their number. A text without spaces counts
+    as one word, so that tokens alone do not limit the rows."""
     if len(tokens) <= MOST:
         return _work("rows", "/ask/asked", tokens)
     rows = Size("`rows`", len(tokens), "/ask/asked")

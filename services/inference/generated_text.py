@@ -18,7 +18,6 @@ CUT_CHARACTER = "\ufffd"  # what the first bytes of a character decode to
 
 
 def prompt_generator(seed: int, number: int) -> torch.Generator:
-    """Return the generator of prompt `number`, independent of all others."""
     state = np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0]
     return torch.Generator().manual_seed(int(state >> np.uint64(1)))
 
@@ -55,8 +54,7 @@ class GeneratedText:
 
     def uniform(self) -> float:
         """Return the next token's random number, in [0, 1); it stays the same until the token is
-        added.
-        """
+        added."""
         if self._drawn is None:
             self._drawn = float(torch.rand((), generator=self._generator, dtype=torch.float64))
         return self._drawn

@@ -49,10 +49,8 @@ class LocalWriter:
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """Return a completion of each prompt. Prompt i is drawn with (seed, its `draw` or i).
-
         Prompts of all callers share passes (`GenerationQueue`). Logits change by rounding (1e-5 in
-        float32), which changes a draw only if it is that close to a boundary.
-        """
+        float32), which changes a draw only if it is that close to a boundary."""
         drafts = [
             GeneratedText(
                 self._prompt(prompt),
@@ -125,10 +123,8 @@ Completions = dict[int, Sequence[EncodedToken]]  # by the place of their pair
 
 
 def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[int]]]:
-    """Return rows of one prompt, with the indices of the completions that each answers.
-
-    Completions of one token all use the prompt's last position.
-    """
+    """Return rows of one prompt, with the indices of the completions that each answers. Completions
+    of one token all use the prompt's last position."""
     single = {index: tokens[0].id for index, tokens in completions.items() if len(tokens) == 1}
     rows = [
         (CausalRow((), before + followed[:-1], followed=followed), [index])
@@ -142,10 +138,8 @@ def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[i
 
 
 def _after(before: Ids, rows: list[CausalRow]) -> list[CausalRow]:
-    """Move all of the prompt except its last token to the prefix of the rows.
-
-    Prompts of this and of other calls that begin the same then share its computation.
-    """
+    """Move all of the prompt except its last token to the prefix of the rows. Prompts of this and
+    of other calls that begin the same then share its computation."""
     if len(before) <= LEAST_PREFIX:
         return share_prefix(rows)
     end = len(before) - 1

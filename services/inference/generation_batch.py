@@ -37,10 +37,8 @@ class Draft(Generic[Owner]):
 
 
 class GenerationBatch(Generic[Owner]):
-    """Drafts that grow together; finished ones leave, others may join.
-
-    The device's lock is taken for each pass, so that rows of other callers run in between.
-    """
+    """Drafts that grow together; finished ones leave, others may join. The device's lock is taken
+    for each pass, so that rows of other callers run in between."""
 
     def __init__(self, causal: CausalPass, longest: int, *, alone: bool = False) -> None:
         """longest: tokens that the model reads. alone: True if no text may join."""
@@ -116,7 +114,6 @@ class GenerationBatch(Generic[Owner]):
         self._ids = torch.cat([self._ids, ids])
 
     def _remove(self, is_over: Callable[[Draft[Owner]], bool]) -> list[Draft[Owner]]:
-        """Remove and return the drafts that are over."""
         over = [draft for draft in self.drafts if is_over(draft)]
         remaining = [index for index, draft in enumerate(self.drafts) if not is_over(draft)]
         if over:

@@ -43,7 +43,6 @@ class PendingTexts:
     future: Future[None] = field(default_factory=Future)
 
     def end(self, texts: int = 0, *, error: Exception | None = None) -> None:
-        """Count finished texts, or end with an error."""
         self.missing -= texts
         with suppress(InvalidStateError):  # cancelled, at any moment
             if error is not None:
@@ -71,8 +70,7 @@ class GenerationQueue:
 
     def finish(self, texts: Sequence[GeneratedText], sampling: Sampling) -> None:
         """Generate these texts to their ends. Raises Unavailable if the device has no memory for
-        them, and JobCancelled or DeadlineExceeded if the caller is gone.
-        """
+        them, and JobCancelled or DeadlineExceeded if the caller is gone."""
         if not texts:
             return
         call = PendingTexts(len(texts), party())
@@ -116,10 +114,8 @@ class GenerationQueue:
         return self._batches[-1]
 
     def _joining(self) -> list[TextDraft]:
-        """Return the drafts that start now, at most `TOGETHER` texts of a party.
-
-        A party with more waiting texts than room waits for more room if there is little.
-        """
+        """Return the drafts that start now, at most `TOGETHER` texts of a party. A party with more
+        waiting texts than room waits for more room if there is little."""
         running = Counter(draft.owner.party for batch in self._batches for draft in batch.drafts)
         joining: list[TextDraft] = []
         with self._something:
@@ -151,7 +147,6 @@ class GenerationQueue:
     def _run(
         self, batch: TextBatch, drafts: Sequence[TextDraft], work: Callable[[], Iterable[TextDraft]]
     ) -> None:
-        """Run one pass for these drafts."""
         drafts = list(drafts)
         whom = min((draft.owner.party for draft in drafts), key=lambda party: party.batch)
         try:

@@ -47,7 +47,6 @@ class LocalModels(CatalogueModels):
         return get_classifier(entry) if entry.is_served else self.local_classifier(name)
 
     def local_classifier(self, name: str) -> LocalClassifier:
-        """Return the classifier of this name with local weights."""
         entry = self._entry(name, "classifier")
         return self._classifiers.get(
             name,

@@ -48,10 +48,8 @@ class ServerWatch:
             threading.Thread(target=_repeat, args=(look,), name=name, daemon=True).start()
 
     def record(self) -> None:
-        """Request the abilities of reachable servers whose record has expired.
-
-        All processes share the record, so that they call a model the same way.
-        """
+        """Request the abilities of reachable servers whose record has expired. All processes share
+        the record, so that they call a model the same way."""
         for entry in self._catalogue.entries:
             state = self._states.get(entry.name) if entry.is_served else None
             is_due = monotonic() >= self._record_due.get(entry.name, 0.0)

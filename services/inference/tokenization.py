@@ -257,10 +257,8 @@ class Encoder:
         )
 
     def tokens(self, context: TokenContext) -> list[EncodedToken]:
-        """Return the string's tokens, without one that the tokenizer would add at the end.
-
-        An empty string becomes the token that begins (else: ends) a text, if there is one.
-        """
+        """Return the string's tokens, without one that the tokenizer would add at the end. An empty
+        string becomes the token that begins (else: ends) a text, if there is one."""
         tokens: list[EncodedToken] = []
         # special tokens that a user sent are read in pieces, so that nobody can close a turn
         inside = {
@@ -349,11 +347,8 @@ class Encoder:
 
 
 def _user_spans(text: str, turns: Sequence[Turn]) -> Iterator[InputSpan]:
-    """Yield the positions of user turns in the rendered chat template.
-
-    Special tokens in them are plain text. A template may trim turns; a turn that it changes is not
-    found.
-    """
+    """Yield the positions of user turns in the rendered chat template. Special tokens in them are
+    plain text. A template may trim turns; a turn that it changes is not found."""
     begin = 0
     for turn in turns:
         content = turn.content.strip()

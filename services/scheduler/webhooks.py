@@ -316,7 +316,6 @@ class Sender:
 
 
 def url_of(delivery: Delivery) -> str:
-    """Return the URL of the POST."""
     is_push = delivery.format in FORMATS
     return push_url(delivery.url, delivery.format) if is_push else delivery.url
 

@@ -102,7 +102,6 @@ def list_finished(
 
 
 def metadata_keys(connection: Connection, batch_id: str) -> list[str]:
-    """Return all keys of the lines' metadata, sorted."""
     metadata = batch_lines.c.caller["metadata"]
     keys = select(func.json_object_keys(metadata).label("key")).where(
         batch_lines.c.batch_id == batch_id, func.json_typeof(metadata) == "object"

@@ -116,7 +116,6 @@ def _values_after(batch: Batch, step: ValidationStep, repeated: Sequence[Fault])
 
 
 def _insert(connection: Connection, batch_id: str, lines: Sequence[ValidLine]) -> list[Fault]:
-    """Insert these lines; return a fault for each repeated custom_id."""
     if not lines:
         return []
     rows = [

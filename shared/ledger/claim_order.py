@@ -49,7 +49,6 @@ class MetricQueue(NamedTuple):
 
     @property
     def job_filters(self) -> tuple[ColumnElement[bool], ...]:
-        """Return the conditions for the jobs of this queue."""
         return (jobs.c.metric == self.metric, jobs.c.batch_id.is_not(None) == self.batch)
 
 
@@ -69,11 +68,9 @@ class ClaimOrder:
 
 
 def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
-    """Select the id of the job that a message about the job `JOB_ID` lets a worker take, or null.
-
-    A repeated message means its own job, if that job was tried. Any other message may stand for any
-    job, since its own job may have been taken in another's turn and wait to be tried again.
-    """
+    """Select the id of the job that a message about the job `JOB_ID` lets a worker take, or null. A
+    repeated message means its own job, if that job was tried. Any other message may stand for any
+    job, since its own job may have been taken in another's turn and wait to be tried again."""
     lost, gone_back = (_tried(free) for free in (and_(*EXPIRED), IS_QUEUED))
     fair = _fair(queue).scalar_subquery()
     if again:
@@ -82,11 +79,9 @@ def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
 
 
 def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
-    """Select the ids of at most `COUNT` jobs for messages about the jobs `JOB_IDS`.
-
-    Lost jobs among the named ones come first, then fresh jobs in equal shares per tenant, oldest
-    first. Only the selected rows are locked.
-    """
+    """Select the ids of at most `COUNT` jobs for messages about the jobs `JOB_IDS`. Lost jobs among
+    the named ones come first, then fresh jobs in equal shares per tenant, oldest first. Only the
+    selected rows are locked."""
     lost = select(jobs.c.id).where(jobs.c.id == any_(JOB_IDS), jobs.c.attempts > 0, *EXPIRED)
     waiting = _tenants(queue)
     order = _turns(waiting)
@@ -117,7 +112,6 @@ def fresh_count(connection: Connection, queue: MetricQueue) -> int:
 
 
 def oldest(connection: Connection, queue: MetricQueue, count: int) -> list[str]:
-    """Return the ids of the `count` oldest of these jobs."""
     if count <= 0:
         return []
     query = select(jobs.c.id).where(*_fresh(queue)).order_by(jobs.c.id).limit(count)

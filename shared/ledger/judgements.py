@@ -302,7 +302,6 @@ class JudgementFilter:
 
     @property
     def filters(self) -> list[ColumnElement[bool]]:
-        """Return conditions for `where`."""
         fields = ("job_id", "batch_id", "queue_id", "reviewer", "verdict", "verified")
         values = {name: value for name in fields if (value := getattr(self, name)) is not None}
         conditions: list[ColumnElement[bool]] = [judgements.c.tenant == self.tenant]
@@ -347,7 +346,6 @@ def count_by_job(
 def list_by_job(
     connection: Connection, selection: JudgementFilter, ids: Sequence[str]
 ) -> dict[str, list[ReviewerJudgement]]:
-    """Return job → its judgements, oldest first."""
     by_job: dict[str, list[ReviewerJudgement]] = {}
     query = select(*SHOWN).where(*selection.filters, judgements.c.job_id.in_(ids))
     for row in connection.execute(query.order_by(judgements.c.id)):
@@ -384,7 +382,6 @@ def list_current(
 
 
 def find_job_ids(connection: Connection, selection: JudgementFilter) -> list[str]:
-    """Return the jobs that have such a judgement."""
     query = select(judgements.c.job_id).where(*selection.filters).distinct()
     return sorted(connection.execute(query).scalars())
 

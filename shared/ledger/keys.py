@@ -125,7 +125,6 @@ def authenticate(connection: Connection, secret: str) -> Key | None:
 
 
 def valid(connection: Connection, key_id: str) -> Key | None:
-    """Return the key with this id if it is still valid."""
     return _valid(connection, api_keys.c.id == key_id)
 
 

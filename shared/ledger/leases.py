@@ -323,7 +323,6 @@ def next_claim(metric: str, batch: bool, *, again: bool) -> ReturningUpdate[Any]
 
 @lru_cache(maxsize=64)
 def next_claims(metric: str, batch: bool) -> ReturningUpdate[Any]:
-    """Return the update that claims the next jobs of this queue."""
     job_ids = next_jobs(MetricQueue(metric, batch))
     return _claim_where(jobs.c.id == any_(job_ids), *FREE).returning(UNSYNCED)
 

@@ -113,7 +113,6 @@ class JobPartition:
 
 
 def is_partitioned(connection: Connection) -> bool:
-    """Return True if the jobs are in partitions."""
     kind = text("SELECT relkind = 'p' FROM pg_class WHERE oid = to_regclass('jobs')")
     return bool(connection.execute(kind).scalar_one_or_none())
 
@@ -126,11 +125,10 @@ def partitions(connection: Connection) -> list[JobPartition]:
         if limits:
             lower = limits[0] if len(limits) > 1 else ""
             rows.append(JobPartition(row.name, lower, limits[-1], row.has_seal, row.is_sealed))
-    return sorted(rows, key=lambda partition: partition.upper)
+    return sorted(rows, key=lambda part: part.upper)
 
 
 def midnight(moment: datetime) -> datetime:
-    """Return midnight of that day, in UTC."""
     return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
@@ -164,15 +162,11 @@ def maintain(engine: Engine, now: datetime) -> int:
         existing = partitions(connection)
     created = 0
     for day in (midnight(now) + ahead * DAY for ahead in range(DAYS_AHEAD + 1)):
-        if not any(partition.lower <= first_id(day) < partition.upper for partition in existing):
+        if not any(part.lower <= first_id(day) < part.upper for part in existing):
             created += in_short_lock(engine, partial(make_day, day=day))
     settled = first_id(now - SETTLED)
-    ended = [
-        partition
-        for partition in existing
-        if partition.upper <= settled and not partition.is_sealed
-    ]
-    return created + sum(_seal(engine, partition) for partition in ended)
+    ended = [part for part in existing if part.upper <= settled and not part.is_sealed]
+    return created + sum(_seal(engine, part) for part in ended)
 
 
 def make_day(connection: Connection, day: datetime) -> bool:
@@ -192,31 +186,28 @@ def make_day(connection: Connection, day: datetime) -> bool:
 
 
 def _rows(name: str) -> TableClause:
-    """Return the jobs of one partition as a table."""
     columns = ("id", "status", "finished_at", "batch_id", "has_facts")
     return table(name, *(column(name) for name in columns))
 
 
-def _seal(engine: Engine, partition: JobPartition) -> bool:
+def _seal(engine: Engine, part: JobPartition) -> bool:
     """Seal the partition; return False while it holds an open job."""
-    if not partition.has_seal and not in_short_lock(
-        engine, lambda connection: _close(connection, partition)
-    ):
+    if not part.has_seal and not in_short_lock(engine, lambda connection: _close(connection, part)):
         return False
-    validate = text(f"ALTER TABLE {partition.name} VALIDATE CONSTRAINT {SEAL}")  # it stops nobody
+    validate = text(f"ALTER TABLE {part.name} VALIDATE CONSTRAINT {SEAL}")  # it stops nobody
     return in_short_lock(engine, lambda connection: connection.execute(validate) is not None)
 
 
-def _close(connection: Connection, partition: JobPartition) -> bool:
+def _close(connection: Connection, part: JobPartition) -> bool:
     """Forbid open jobs and jobs without facts in the partition; return False if it holds one."""
-    connection.execute(text(f"LOCK TABLE {partition.name} IN ACCESS EXCLUSIVE MODE"))
-    job = _rows(partition.name).c
+    connection.execute(text(f"LOCK TABLE {part.name} IN ACCESS EXCLUSIVE MODE"))
+    job = _rows(part.name).c
     is_owed = and_(job.batch_id.is_(None), ~job.has_facts)
     is_open = exists().where(or_(job.status.in_((QUEUED, RUNNING)), is_owed))
     if connection.execute(select(is_open)).scalar_one():
         return False
     ended = f"CHECK (status IN {FINAL} AND (batch_id IS NOT NULL OR has_facts)) NOT VALID"
-    connection.execute(text(f"ALTER TABLE {partition.name} ADD CONSTRAINT {SEAL} {ended}"))
+    connection.execute(text(f"ALTER TABLE {part.name} ADD CONSTRAINT {SEAL} {ended}"))
     return True
 
 
@@ -245,50 +236,42 @@ def drop_expired(engine: Engine, older_than: timedelta, now: datetime) -> int:
     """Drop the partitions without a job to keep; return how many."""
     with transaction(engine) as connection:
         existing = partitions(connection)
-    old = [
-        partition
-        for partition in existing
-        if partition.is_sealed and partition.upper <= first_id(now - older_than)
-    ]
-    return sum(_drop(engine, partition, older_than) for partition in old)
+    old = [part for part in existing if part.is_sealed and part.upper <= first_id(now - older_than)]
+    return sum(_drop(engine, part, older_than) for part in old)
 
 
-def _drop(engine: Engine, partition: JobPartition, older_than: timedelta) -> bool:
+def _drop(engine: Engine, part: JobPartition, older_than: timedelta) -> bool:
     """Drop the partition; return True if it is gone. Its jobs are final, so checking needs no
     lock."""
-    job = _rows(partition.name)
+    job = _rows(part.name)
     of_batch = exists().where(batches.c.id == job.c.batch_id).correlate(job)
     has_kept = exists().where(or_(job.c.finished_at >= func.now() - older_than, of_batch))
     with transaction(engine) as connection:
         if connection.execute(select(has_kept)).scalar_one():
             return False
     for reference in REFERRING:  # few are left, if any, for the lock
-        while _forget_some(engine, reference, partition) == PORTION:
+        while _forget_some(engine, reference, part) == PORTION:
             pass
-    return in_short_lock(engine, lambda connection: _detach(connection, partition))
+    return in_short_lock(engine, lambda connection: _detach(connection, part))
 
 
-def _forget_some(engine: Engine, reference: Column[str], partition: JobPartition) -> int:
+def _forget_some(engine: Engine, reference: Column[str], part: JobPartition) -> int:
     """Delete some rows that refer to a partition; return how many."""
     rows = reference.table.primary_key.columns
-    some = (
-        select(*rows)
-        .where(reference >= partition.lower, reference < partition.upper)
-        .limit(PORTION)
-    )
+    some = select(*rows).where(reference >= part.lower, reference < part.upper).limit(PORTION)
     with transaction(engine) as connection:
         return connection.execute(delete(reference.table).where(tuple_(*rows).in_(some))).rowcount
 
 
-def _detach(connection: Connection, partition: JobPartition) -> None:
+def _detach(connection: Connection, part: JobPartition) -> None:
     connection.execute(text("LOCK TABLE ONLY jobs IN ACCESS EXCLUSIVE MODE"))
     for reference in REFERRING:  # what came since: who could have written it has committed
         connection.execute(
-            delete(reference.table).where(reference >= partition.lower, reference < partition.upper)
+            delete(reference.table).where(reference >= part.lower, reference < part.upper)
         )
-    connection.execute(text(f"ALTER TABLE jobs DETACH PARTITION {partition.name}"))
-    connection.execute(text(f"DROP TABLE {partition.name}"))
-    logger.info("partitions.dropped", partition=partition.name)
+    connection.execute(text(f"ALTER TABLE jobs DETACH PARTITION {part.name}"))
+    connection.execute(text(f"DROP TABLE {part.name}"))
+    logger.info("partitions.dropped", partition=part.name)
 
 
 def remove_boundary(engine: Engine) -> None:

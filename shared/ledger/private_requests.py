@@ -20,16 +20,7 @@ from shared.contracts.messages import JobRequest
 from shared.process.encryption import Unreadable, secret_sealer
 from shared.process.settings import settings
 
-UNENCRYPTED = (
-    "model",
-    "variant",
-    "seed",
-    "metadata",
-    "context",
-    "webhook",
-    "trace",
-    "do_not_store_text",
-)
+PLAIN = ("model", "variant", "seed", "metadata", "context", "webhook", "trace", "do_not_store_text")
 ENCRYPTED = "encrypted"  # the field of a stored request that holds all of it
 
 
@@ -57,7 +48,7 @@ def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
     sealer = secret_sealer(settings())
     if sealer is None:
         raise Unavailable("a text that must not be stored needs TOUCHSTONE_SECRET_KEYS")
-    fields = {name: request[name] for name in UNENCRYPTED if name in request}
+    fields = {name: request[name] for name in PLAIN if name in request}
     return fields | {ENCRYPTED: sealer.seal(json.dumps(dict(request)))}
 
 

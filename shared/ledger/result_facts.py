@@ -227,7 +227,6 @@ def _words_of(plan: FactPlan, document: ColumnElement[Any]) -> ColumnElement[Any
 
 
 def _value_at(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
-    """Return the value at this path, or null."""
     if path.startswith("$"):
         return func.jsonb_path_query_first(document, cast(path, JSONPATH))
     return document.op("#>")(literal(path.split("."), ARRAY(String)))

@@ -103,7 +103,6 @@ def format_value(value: Any) -> str:
 
 
 def log_record(record: ScoreRecord) -> Json:
-    """A log record of OTLP/JSON."""
     nanoseconds = str(int(record.at.timestamp() * 1_000_000) * 1_000)
     trace, ours = record.trace, record.facts
     attributes = {
@@ -139,7 +138,6 @@ def _attribute(key: str, value: str | float) -> Json:
 
 
 def logs_body(items: Sequence[str]) -> str:
-    """An ExportLogsServiceRequest."""
     resource = [_attribute("service.name", "touchstone")]
     resource.append(_attribute("service.version", SERVICE_VERSION))
     scope = {"name": "touchstone", "version": SERVICE_VERSION}

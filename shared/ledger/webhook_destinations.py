@@ -122,7 +122,6 @@ class Destination:
 
     @property
     def host_header(self) -> str:
-        """Return the value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -255,7 +254,6 @@ def is_public(address: Address) -> bool:
 
 
 def is_listed(address: Address, allowed: Sequence[Network]) -> bool:
-    """Return True if the operator allowed this address."""
     return any(address.version == network.version and address in network for network in allowed)
 
 

@@ -48,7 +48,6 @@ class TestOutcome:
 
 
 def new_id() -> str:
-    """Return a new `webhook-id`."""
     return f"msg_{secrets.token_hex(16)}"
 
 

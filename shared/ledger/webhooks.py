@@ -308,7 +308,6 @@ def rotate_secret(
 
 
 def secret_of(connection: Connection, endpoint_id: str) -> str:
-    """Return the current secret, sealed."""
     query = select(endpoints.c.secret).where(endpoints.c.id == endpoint_id)
     return str(connection.execute(query).scalar_one())
 

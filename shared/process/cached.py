@@ -66,7 +66,6 @@ class CachedFunction(Generic[Asked, Value]):
         update_wrapper(self, compute)
 
     def __call__(self, *args: Asked.args, **kwargs: Asked.kwargs) -> Value:
-        """Return the cached value, or compute it."""
         key = (args, tuple(kwargs.items()))
         with self._lock:
             held = self._entries.get(key)

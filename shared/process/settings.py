@@ -276,7 +276,6 @@ class Settings(FromEnvironment):
         return self
 
     def redis_of(self, service: str) -> str:
-        """The address of the Redis with the queues of this service."""
         address = None if self.queue_redis is None else queue_urls(self.queue_redis).get(service)
         return address or self.redis_url.get_secret_value()
 
@@ -353,7 +352,6 @@ class CommandSettings(FromEnvironment):
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """The settings of this process."""
     return Settings()
 
 

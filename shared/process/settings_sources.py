@@ -195,7 +195,6 @@ def is_secret(field: FieldInfo) -> bool:
 
 
 def variable_of(name: str, field: FieldInfo) -> str:
-    """Return the environment variable of a setting."""
     return str(field.validation_alias or f"{PREFIX}{name.upper()}")
 
 

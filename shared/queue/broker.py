@@ -98,7 +98,6 @@ class JobMessage:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The message's headers."""
         return {**self.trace, AGAIN: "1"} if self.again else dict(self.trace)
 
 
@@ -153,7 +152,6 @@ def batch_queue_of(metric: str) -> str:
 
 
 def batch_queue(queue: str) -> str:
-    """Return the batch queue that belongs to this interactive queue."""
     return f"{queue}{BATCH}"
 
 
@@ -163,7 +161,6 @@ def is_batch(queue: str) -> bool:
 
 
 def queue_of(metric: str, *, batch: bool) -> str:
-    """Return the queue for a job of this metric."""
     return batch_queue_of(metric) if batch else task_name(metric)
 
 

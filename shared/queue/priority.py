@@ -213,7 +213,6 @@ class DeviceRate:
             self._seen[whom] = self.clock()
 
     def record(self, cost: int, seconds: float) -> None:
-        """Record the cost and duration of a pass."""
         speed = cost / max(seconds, 1e-6)
         self._speed = speed if self._speed is None else 0.8 * self._speed + 0.2 * speed
 

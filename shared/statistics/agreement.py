@@ -20,10 +20,8 @@ from shared.statistics.intervals import IntervalEstimate, ratio
 
 def coincidences(counts: Floats) -> Floats:
     """Return (N, C * C) pairs of values within each text, weighted so that a text counts once per
-    value.
-
-    counts: (N, C) people who chose each of C values. A text with fewer than two values has no pair.
-    """
+    value. counts: (N, C) people who chose each of C values. A text with fewer than two values has
+    no pair."""
     values = counts.sum(axis=1)
     several = values > 1
     pairs = counts[:, :, None] * counts[:, None, :]
@@ -35,10 +33,8 @@ def coincidences(counts: Floats) -> Floats:
 
 
 def nominal_alpha(sums: Floats) -> Floats:
-    """Return Krippendorff's alpha, (B,), (-inf, 1], from (B, C * C) sums of coincidences.
-
-    1 is full agreement and 0 is agreement by chance. NaN if everybody chose one value.
-    """
+    """Return Krippendorff's alpha, (B,), (-inf, 1], from (B, C * C) sums of coincidences. 1 is full
+    agreement and 0 is agreement by chance. NaN if everybody chose one value."""
     pairs = _square(sums)
     margins = pairs.sum(axis=2)
     total = margins.sum(axis=1)
@@ -50,10 +46,7 @@ def nominal_alpha(sums: Floats) -> Floats:
 
 def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
     """Return Krippendorff's alpha for numbers, for `ratio`: a disagreement counts by its squared
-    distance.
-
-    values: (C,) numbers of the columns of the coincidences.
-    """
+    distance. values: (C,) numbers of the columns of the coincidences."""
     distances = (values[:, None] - values[None, :]) ** 2
 
     def alpha(sums: Floats) -> Floats:
@@ -69,10 +62,8 @@ def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
 
 
 def kappa_of_pairs(name: str, pairs: Sequence[tuple[str, str]]) -> IntervalEstimate:
-    """Return Cohen's kappa of (first, second) categories, [-1, 1], with its interval.
-
-    None if both sides are constant and equal, so that chance alone explains the agreement.
-    """
+    """Return Cohen's kappa of (first, second) categories, [-1, 1], with its interval. None if both
+    sides are constant and equal, so that chance alone explains the agreement."""
     categories = sorted({category for pair in pairs for category in pair})
     index = {category: number for number, category in enumerate(categories)}
     cells = [(index[first], index[second]) for first, second in pairs]

@@ -24,10 +24,8 @@ SAME_DECIMALS = 12  # sums in another order give the same value
 @dataclass(frozen=True)
 class Resampling:
     """Settings of resampling. `check` is called between blocks of draws and may raise to stop them.
-
     names: rows → the name under which a report resampled them first. The same rows then get the
-    same draws under any name, so that a mean has one interval.
-    """
+    same draws under any name, so that a mean has one interval."""
 
     seed: int = 0
     resamples: int = 2_000
@@ -49,10 +47,8 @@ class Resampling:
         return self.names.setdefault(held, name)
 
     def drawn(self, name: str, groups: int) -> Iterator[Integers]:
-        """Yield (B, G) blocks of clusters drawn with replacement, `resamples` rows in all.
-
-        name: the quantity, which keys its draws.
-        """
+        """Yield (B, G) blocks of clusters drawn with replacement, `resamples` rows in all. name:
+        the quantity, which keys its draws."""
         random = generator(self.seed, "bootstrap", name, groups)
         at_once = max(1, AT_ONCE // groups)
         for start in range(0, self.resamples, at_once):
@@ -62,10 +58,8 @@ class Resampling:
 
 
 def studentised_roots(name: str, rows: Clustered, mean: float, how: Resampling) -> Floats:
-    """Return (resamples,) roots (mean* - mean) / se* over clusters drawn with replacement.
-
-    A root is infinite, with the sign of the difference, if its resample has no spread.
-    """
+    """Return (resamples,) roots (mean* - mean) / se* over clusters drawn with replacement. A root
+    is infinite, with the sign of the difference, if its resample has no spread."""
     shift, error = _shift_and_error(name, rows, mean, how)
     return _roots(shift, error, ROUNDING * float(np.max(np.abs(rows.values))))
 
@@ -74,10 +68,7 @@ def macro_roots(
     name: str, strata: list[Clustered], means: list[float], weights: Floats, how: Resampling
 ) -> Floats:
     """Return `studentised_roots` of the mean of the strata's means; each stratum is resampled
-    separately.
-
-    weights: (S,) of mean 1.
-    """
+    separately. weights: (S,) of mean 1."""
     drawn = [
         _shift_and_error(f"{name}/{number}", rows, mean, how)
         for number, (rows, mean) in enumerate(zip(strata, means, strict=True))
@@ -123,11 +114,9 @@ def root_ends(value: float, error: float, roots: Floats, tail: float) -> tuple[f
 def bca_ends(
     value: float, drawn: Floats, jackknife: Floats, tail: float
 ) -> tuple[float, float] | None:
-    """Return bias-corrected and accelerated ends of the resampled values.
-
-    drawn: (R,) resampled values. jackknife: (G,) values without one cluster each. None if a value
-    is NaN or all resampled values are on one side of the estimate.
-    """
+    """Return bias-corrected and accelerated ends of the resampled values. drawn: (R,) resampled
+    values. jackknife: (G,) values without one cluster each. None if a value is NaN or all resampled
+    values are on one side of the estimate."""
     if not (np.isfinite(drawn).all() and np.isfinite(jackknife).all()):
         return None
     below = (np.mean(drawn < value) + np.mean(drawn <= value)) / 2

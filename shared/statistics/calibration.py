@@ -105,8 +105,7 @@ def floor_draws(
 
 def l2_debiased(bins: Integers, predicted: Floats, labels: Floats) -> float:
     """Return the sum of (n_b / n)[(ȳ - p̄)² - ȳ(1 - ȳ) / (n_b - 1)] over bins with at least two
-    rows.
-    """
+    rows."""
     counts = np.bincount(bins, minlength=BINS)
     used = counts >= 2
     observed, forecast = _means(bins, labels)[used], _means(bins, predicted)[used]
@@ -117,11 +116,9 @@ def l2_debiased(bins: Integers, predicted: Floats, labels: Floats) -> float:
 def excess_interval(
     predicted: Floats, labels: Floats, keys: list[str] | None, how: Resampling
 ) -> tuple[float, float] | None:
-    """Return percentile ends of `excess` over resampled clusters, corrected for bias.
-
-    Each resample gets its own floor. Resampling adds noise, which only increases an error, so the
-    ends are centred on the estimate.
-    """
+    """Return percentile ends of `excess` over resampled clusters, corrected for bias. Each resample
+    gets its own floor. Resampling adds noise, which only increases an error, so the ends are
+    centred on the estimate."""
     resampled = _resampled_excess([predicted], labels, keys, how)
     if resampled is None:
         return None
@@ -162,8 +159,7 @@ def _resampled_excess(
     forecasts: list[Floats], labels: Floats, keys: list[str] | None, how: Resampling
 ) -> Floats | None:
     """Return (resamples, forecasts) excesses over clusters drawn with replacement; None for one
-    cluster.
-    """
+    cluster."""
     for predicted in forecasts:
         _check(predicted, labels)
     order, codes = in_order(np.stack([*forecasts, labels], axis=1), keys)

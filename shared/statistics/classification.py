@@ -20,10 +20,8 @@ COUNTS = 3  # of a label: hits, gold, predicted
 
 
 def label_counts(pairs: Sequence[tuple[int, int]], labels: int) -> Floats:
-    """Return (N, 3 C) indicators: label c is right, is gold, is predicted.
-
-    pairs: (gold, predicted), from 0 to C - 1.
-    """
+    """Return (N, 3 C) indicators: label c is right, is gold, is predicted. pairs: (gold,
+    predicted), from 0 to C - 1."""
     rows = np.zeros((len(pairs), labels, COUNTS))
     for row, (gold, predicted) in enumerate(pairs):
         rows[row, gold, 0] = gold == predicted
@@ -34,8 +32,7 @@ def label_counts(pairs: Sequence[tuple[int, int]], labels: int) -> Floats:
 
 def macro_f1(sums: Floats) -> Floats:
     """Return the mean F1 of the labels that occur, (B,), [0, 1], from (B, 3 C) counts; NaN without
-    labels.
-    """
+    labels."""
     scores = label_f1(sums)
     defined = np.isfinite(scores)
     return _divided(np.where(defined, scores, 0.0).sum(axis=1), defined.sum(axis=1).astype(float))
@@ -61,8 +58,7 @@ def recall(sums: Floats) -> Floats:
 
 def kappa(sums: Floats) -> Floats:
     """Return Cohen's kappa, (B,), [-1, 1], from (B, 3 C) counts; NaN if both sides use one label
-    only.
-    """
+    only."""
     hits, gold, predicted = _parts(sums)
     total = gold.sum(axis=1)
     observed = _divided(hits.sum(axis=1), total)

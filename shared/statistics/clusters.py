@@ -28,9 +28,7 @@ NO_SPREAD = 1e-12  # relative: a smaller spread is rounding
 @dataclass(frozen=True)
 class Clustered:
     """(n,) values in the order of their cluster's key and then of size, with the cluster of each.
-
-    The original order of the rows therefore changes no result.
-    """
+    The original order of the rows therefore changes no result."""
 
     values: Floats
     codes: Integers  # (n,) the cluster of each row, ascending from 0
@@ -78,8 +76,7 @@ def clustered(values: Sequence[float] | Floats, keys: Sequence[str] | None = Non
 
 def in_order(rows: Floats, keys: Sequence[str] | None) -> tuple[Integers, Integers]:
     """Return (n,) positions of (n, K) rows, by key and then by value, and the (n,) cluster of each
-    from 0.
-    """
+    from 0."""
     if keys is not None and len(keys) != len(rows):
         raise ValueError("each row has one cluster")
     columns = [rows[:, column] for column in range(rows.shape[1] - 1, -1, -1)]
@@ -139,9 +136,7 @@ def spread(rows: Clustered) -> MeanSpread | None:
 
 def _design_effect(rows: Clustered, sums: Floats) -> float:
     """Return the variance of the mean of these rows over that of as many independent rows, >= 1.
-
-    sums: (G,) sums of the values' differences from their mean.
-    """
+    sums: (G,) sums of the values' differences from their mean."""
     count, groups = rows.rows, rows.count
     if count == groups:
         return 1.0

@@ -48,11 +48,8 @@ class MeanTest:
 
 
 def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "mean") -> MeanTest:
-    """Test H0: the mean is `hypothesis`; two-sided.
-
-    The test is undefined without rows. p is 1 for one cluster, and if all rows equal the
-    hypothesis.
-    """
+    """Test H0: the mean is `hypothesis`; two-sided. The test is undefined without rows. p is 1 for
+    one cluster, and if all rows equal the hypothesis."""
     summary = spread(rows)
     if summary is None:
         return MeanTest(None, None, None, 0, 0)
@@ -68,10 +65,8 @@ def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "me
 
 def sign_flip_p(sums: Floats, sizes: Floats, seed: int, name: str) -> float:
     """Return the two-sided p, (0, 1], of (G,) cluster sums about the hypothesis, with (G,) rows in
-    each.
-
-    Up to 13 clusters use all sign patterns. More use 9,999 distinct random patterns, with the +1.
-    """
+    each. Up to 13 clusters use all sign patterns. More use 9,999 distinct random patterns, with the
+    +1."""
     groups = sums.size
     observed = _studentised(np.array([sums.sum()]), np.array([np.sum(sizes * sums)]), sums, sizes)
     if groups <= ENUMERATED:
@@ -125,8 +120,7 @@ def _patterns(groups: int, random: np.random.Generator) -> Iterator[NDArray[np.u
 
 def _signed_sums(patterns: NDArray[np.uint8], values: Floats) -> Floats:
     """Return (B,) sums of (G,) values with the signs of (B, G / 8) packed patterns, 8 values per
-    look-up.
-    """
+    look-up."""
     padded = np.zeros(patterns.shape[1] * BYTE)
     padded[: values.size] = values
     signs = 1.0 - 2.0 * _bits(np.arange(2**BYTE), BYTE)
@@ -172,9 +166,7 @@ def paired(
 
 def wilcoxon_p(rows: Clustered) -> float | None:
     """Return the two-sided p, (0, 1], of the signed ranks of the clusters' means, without zeros.
-
-    Source: Wilcoxon (1945), Biometrics Bulletin 1. None if no cluster differs from 0.
-    """
+    Source: Wilcoxon (1945), Biometrics Bulletin 1. None if no cluster differs from 0."""
     means = rows.sums() / rows.sizes
     differing = means[means != 0]
     return float(stats.wilcoxon(differing).pvalue) if differing.size else None

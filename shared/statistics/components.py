@@ -48,10 +48,8 @@ class Components:
         )
 
     def generalisability(self, seeds: int = 1) -> float | None:
-        """Return the share of the variance of a text's value that the text explains, [0, 1].
-
-        seeds: null seeds that the value is averaged over. None if nothing varies.
-        """
+        """Return the share of the variance of a text's value that the text explains, [0, 1]. seeds:
+        null seeds that the value is averaged over. None if nothing varies."""
         of_text = self.variances["text"]
         error = sum(
             variance / (seeds if name == "residual" else 1)
@@ -72,11 +70,9 @@ class Components:
 
 
 def components(values: Floats, factors: Sequence[str] = FACTORS) -> Components:
-    """Estimate the components. values: (texts, adapters, operators, seeds).
-
-    factors: names of all axes except the last, `text` first. Every factor needs two levels. With
-    only one other factor than texts, the seeds need two levels for a residual. Raises ValueError.
-    """
+    """Estimate the components. values: (texts, adapters, operators, seeds). factors: names of all
+    axes except the last, `text` first. Every factor needs two levels. With only one other factor
+    than texts, the seeds need two levels for a residual. Raises ValueError."""
     y = finite(values)
     if y.ndim != len(factors) + 1 or min(y.shape[:-1]) < 2:
         raise ValueError("the design is crossed: two levels of each factor at least")
@@ -123,7 +119,6 @@ class CrossedValues:
         return np.asarray(effect)
 
     def residual(self) -> float:
-        """Return the mean square of the residual."""
         fitted = np.full(self.values.shape, self.values.mean())
         for names in self.terms:
             fitted = fitted + self.effect(names)
@@ -150,11 +145,8 @@ def jackknife_ends(
     values: Floats, of: Callable[[Floats], float | None], confidence: float = 0.95
 ) -> tuple[float, float] | None:
     """Return ends for `of(values)` from the jackknife over the first axis, the texts, with
-    Student's t.
-
-    Source: Tukey (1958); Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 11.
-    None for fewer than three texts, and if a value is undefined.
-    """
+    Student's t. Source: Tukey (1958); Efron & Tibshirani (1993), An Introduction to the Bootstrap,
+    chapter 11. None for fewer than three texts, and if a value is undefined."""
     count = len(values)
     whole = of(values)
     if count < 3 or whole is None:
@@ -170,10 +162,8 @@ def jackknife_ends(
 
 @dataclass(frozen=True)
 class Variances:
-    """Variances of the paired difference of two systems, in squared units.
-
-    text: of one text under one adapter, so that it includes their interaction.
-    """
+    """Variances of the paired difference of two systems, in squared units. text: of one text under
+    one adapter, so that it includes their interaction."""
 
     adapter: float
     text: float
@@ -203,11 +193,9 @@ def survival_expected(difference: float, variances: Variances, texts: int, seeds
 def survival_observed(
     differences: Floats, splits: int, random: np.random.Generator
 ) -> float | None:
-    """Return the share of reruns that keep the sign of (adapters, texts) paired differences.
-
-    A rerun is an ordered pair of two adapters, each on one half of the texts, over `splits` random
-    halvings. None for fewer than two adapters or texts. A difference of 0 keeps no sign.
-    """
+    """Return the share of reruns that keep the sign of (adapters, texts) paired differences. A
+    rerun is an ordered pair of two adapters, each on one half of the texts, over `splits` random
+    halvings. None for fewer than two adapters or texts. A difference of 0 keeps no sign."""
     adapters, texts = finite(differences).shape
     if adapters < 2 or texts < 2:
         return None

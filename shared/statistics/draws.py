@@ -23,10 +23,8 @@ BLOCK = 64  # rankings drawn at a time; part of the definition of the draws
 
 def placed(space: Placements, random: np.random.Generator, first: int) -> Iterator[Places]:
     """Yield all placements once, in uniform order; a longer draw starts with the shorter one.
-
     first: if there are at most this many besides the observed one, they come by rank. If there are
-    too many runs to rank, runs and gaps are shuffled without end.
-    """
+    too many runs to rank, runs and gaps are shuffled without end."""
     parts = space.parts if isinstance(space, Product) else (space,)
     runs = [part for part in parts if isinstance(part, Runs)]
     few = all(len(part.lengths) <= MOST_RUNS for part in runs)
@@ -39,12 +37,10 @@ def placed(space: Placements, random: np.random.Generator, first: int) -> Iterat
 def others(
     space: Placements, observed: Places, random: np.random.Generator, first: int
 ) -> Iterator[Places]:
-    """Yield as `placed`, without the observed placement."""
     return (places for places in placed(space, random, first) if places != observed)
 
 
 def _shuffled(space: Placements, random: np.random.Generator) -> Places:
-    """Return a uniform placement."""
     if isinstance(space, Product):
         pairs = zip(space.parts, space.members, strict=True)
         return tuple(sorted(members[p] for part, members in pairs for p in _shuffled(part, random)))
@@ -57,8 +53,7 @@ def _shuffled(space: Placements, random: np.random.Generator) -> Places:
 
 def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[int]:
     """Yield all ranks below `count` once, in uniform order; ascending for at most `first` + 1
-    ranks.
-    """
+    ranks."""
     if count - 1 <= first:
         yield from range(count)
     elif count <= PERMUTED:
@@ -86,10 +81,8 @@ Choice = Callable[[Sequence[int]], Places]  # a ranking → its subset, ascendin
 
 class Rankings:
     """Uniform rankings of a text's units: the subset of each size is the first units of a ranking.
-
     All sizes share one stream, so that their random subsets are nested. All budgets of an
-    explanation are then compared with the same random explanations.
-    """
+    explanation are then compared with the same random explanations."""
 
     def __init__(self, random: np.random.Generator, units: int) -> None:
         self._random = random
@@ -106,9 +99,7 @@ class Rankings:
 
     def distinct(self, space: Placements, choice: Choice, most: int) -> Iterator[Places]:
         """Yield distinct subsets in the order of the rankings, or all by rank if there are few.
-
-        space: all subsets. Few means at most `most` besides the observed one.
-        """
+        space: all subsets. Few means at most `most` besides the observed one."""
         if space.count - 1 <= most:
             return map(space.at, range(space.count))
         return _once((choice(self[index]) for index in count()), set())

@@ -24,10 +24,8 @@ STEPS, SETTLED = 500, 1e-7  # of the fit
 
 
 def standardised(scores: Floats, *, both_sides: bool) -> Floats:
-    """Return (T, M + 1) scores of T tests in standard deviations from the mean of the test.
-
-    The observed score is the first. Mean and sd are over all M + 1. 0 if a test's scores are equal.
-    """
+    """Return (T, M + 1) scores of T tests in standard deviations from the mean of the test. The
+    observed score is the first. Mean and sd are over all M + 1. 0 if a test's scores are equal."""
     values = finite(scores)
     mean, sd = values.mean(axis=1, keepdims=True), values.std(axis=1, keepdims=True)
     flat = sd <= NO_SPREAD * np.maximum(np.abs(values).max(axis=1, keepdims=True), 1e-300)
@@ -59,11 +57,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def holm_over_families(families: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return families of adjusted p-values, corrected for the number of families.
-
-    The p-values of a family are multiplied by the number of families whose smallest p is not
-    smaller. They are no smaller than those of families with a smaller p.
-    """
+    """Return families of adjusted p-values, corrected for the number of families. The p-values of a
+    family are multiplied by the number of families whose smallest p is not smaller. They are no
+    smaller than those of families with a smaller p."""
     least = [min(family, default=1.0) for family in families]
     adjusted = [list[float]() for _ in families]
     floor = 0.0
@@ -118,11 +114,8 @@ def local_false_discovery(reached: Sequence[int], draws: Sequence[int]) -> Float
 
 
 def discovered(rates: Floats, most: float = FALSE_DISCOVERIES) -> NDArray[np.bool_]:
-    """Return which explanations to call better than random, (N,).
-
-    As many are called as keep the mean rate at most `most`. rates: (N,) local false discovery
-    rates.
-    """
+    """Return which explanations to call better than random, (N,). As many are called as keep the
+    mean rate at most `most`. rates: (N,) local false discovery rates."""
     order = np.argsort(rates, kind="stable")
     means = np.cumsum(rates[order]) / np.arange(1, rates.size + 1)
     called = np.zeros(rates.size, dtype=bool)

@@ -33,10 +33,8 @@ Outcome = tuple[int, int]  # draws made, and how many of them reach the observed
 
 @dataclass(frozen=True)
 class GroupSequential:
-    """The rule. looks: ascending numbers of draws; the last look ends the test.
-
-    no_from: one value for each look except the last. yes_up_to: one value for each look.
-    """
+    """The rule. looks: ascending numbers of draws; the last look ends the test. no_from: one value
+    for each look except the last. yes_up_to: one value for each look."""
 
     looks: tuple[int, ...]
     no_from: tuple[int, ...]
@@ -139,11 +137,8 @@ class GroupSequential:
         return count <= self.yes_up_to[self.looks.index(draws)]
 
     def outcomes(self, beat_rate: float | None) -> dict[Outcome, float]:
-        """Return the probability of every outcome.
-
-        beat_rate: the share of random scores that the observed one beats, without ties. None: the
-        observed score is random.
-        """
+        """Return the probability of every outcome. beat_rate: the share of random scores that the
+        observed one beats, without ties. None: the observed score is random."""
         outcomes: dict[Outcome, float] = {}
         going, drawn = np.ones(1), 0  # P(the test goes on with s draws that reach it), by s
         for look, draws in enumerate(self.looks):
@@ -162,10 +157,8 @@ class GroupSequential:
 
 @lru_cache(maxsize=256)
 def looks_up_to(most: int) -> GroupSequential:
-    """Return the rule of `LOOKS` for at most `most` draws or placements, up to 199.
-
-    The last look says "yes" as often as `LEVEL` allows.
-    """
+    """Return the rule of `LOOKS` for at most `most` draws or placements, up to 199. The last look
+    says "yes" as often as `LEVEL` allows."""
     indices = [index for index, look in enumerate(LOOKS) if look < most]
     looks = (*(LOOKS[index] for index in indices), most)
     no_from = tuple(NO_FROM[index] for index in indices)

@@ -97,10 +97,8 @@ def mean(
     bounds: Bounds = UNBOUNDED,
     how: Resampling | None = None,
 ) -> IntervalEstimate:
-    """Estimate a mean; None is left out and counted.
-
-    name: the quantity, which keys its draws. bounds: the range of the quantity.
-    """
+    """Estimate a mean; None is left out and counted. name: the quantity, which keys its draws.
+    bounds: the range of the quantity."""
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     estimate = _described(rows, left_out)
@@ -124,12 +122,9 @@ def mean(
 def _bounded(
     ends: tuple[float, float], estimate: IntervalEstimate, bounds: Bounds, tail: float
 ) -> tuple[float, float]:
-    """Replace infinite ends by Wilson's if the quantity has a range.
-
-    An end is infinite if too many resamples have no spread, as when few rows differ from the
-    others. Wilson's ends are safe: no values in the range with this mean spread more than its two
-    ends.
-    """
+    """Replace infinite ends by Wilson's if the quantity has a range. An end is infinite if too many
+    resamples have no spread, as when few rows differ from the others. Wilson's ends are safe: no
+    values in the range with this mean spread more than its two ends."""
     (low, high), (least, most) = ends, bounds
     if least is None or most is None or estimate.value is None:
         return ends
@@ -150,10 +145,7 @@ def macro(
     weights: Sequence[float] | None = None,
 ) -> IntervalEstimate:
     """Estimate the mean of the strata's means; each stratum is resampled separately, empty ones are
-    left out.
-
-    strata: values and clusters of each. weights: of each, >= 0; None: equal.
-    """
+    left out. strata: values and clusters of each. weights: of each, >= 0; None: equal."""
     how = how or Resampling()
     groups = [defined_rows(*part) for part in strata]
     clustered = [rows for rows, _ in groups if rows.rows]
@@ -216,11 +208,8 @@ def statistic(
     name: str, rows: Floats, of: OfRows, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
     """Estimate a function of (n, K) rows that needs more than their sums: areas, medians of
-    clusters.
-
-    The acceleration of many clusters is that of a grouped jackknife, which leaves out blocks of
-    clusters (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5).
-    """
+    clusters. The acceleration of many clusters is that of a grouped jackknife, which leaves out
+    blocks of clusters (Efron & Tibshirani, 1993, An Introduction to the Bootstrap, 11.5)."""
     how = how or Resampling()
     ordered, codes, estimate = _of_rows(rows, of, keys)
     groups = estimate.clusters
@@ -262,10 +251,7 @@ def correlation(
 
 def moments(pairs: Floats) -> Floats:
     """Return (n, 6) moments 1, x, y, x², y², xy of (n, 2) pairs, scaled to their range, for
-    `pearson`.
-
-    No column may be constant.
-    """
+    `pearson`. No column may be constant."""
     x, y = ((pairs - pairs.mean(axis=0)) / np.ptp(pairs, axis=0)).T
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
 
@@ -287,9 +273,7 @@ def median(
     how: Resampling | None = None,
 ) -> IntervalEstimate:
     """Estimate a median: distribution-free order statistics for single rows, BCa for clusters.
-
-    P(x_(j) <= median <= x_(n+1-j)) >= confidence. The ends are None if n is too small.
-    """
+    P(x_(j) <= median <= x_(n+1-j)) >= confidence. The ends are None if n is too small."""
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     if not rows.single:
@@ -308,10 +292,8 @@ def median(
 
 def detectable(error: float, groups: float, confidence: float) -> float | None:
     """Return the smallest true distance that a two-sided test finds with power 0.8; None: one
-    cluster.
-
-    error: standard error, units of the value, > 0. groups: equivalent number of equal clusters.
-    """
+    cluster. error: standard error, units of the value, > 0. groups: equivalent number of equal
+    clusters."""
     if groups <= 1:
         return None
     quantiles = stats.t.ppf([(1 + confidence) / 2, POWER], groups - 1)

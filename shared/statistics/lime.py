@@ -37,10 +37,8 @@ def weights(masks: Floats) -> Floats:
 
 def coefficients(masks: Floats, probabilities: Floats) -> Floats:
     """Return (E,) β of min over β, c of Σ w (p - c - zβ)² + |β|²: signed probability of each unit.
-
     masks: (S, E) of 0 and 1. probabilities: (S,) of the target, [0, 1]. Solved as β = (Z'WZ + I)⁻¹
-    Z'Wp with Z and p less their weighted means; the intercept c is free.
-    """
+    Z'Wp with Z and p less their weighted means; the intercept c is free."""
     weight = weights(masks)
     centred = masks - np.average(masks, axis=0, weights=weight)
     raised = probabilities - np.average(probabilities, weights=weight)

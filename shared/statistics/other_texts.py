@@ -25,18 +25,14 @@ STRATA = ((4, 7), (8, 11), (12, 14), (15, 18))  # numbers of other placements th
 
 
 def standings(values: Floats) -> Floats:
-    """Return the standing of each value among all: (x - mean) / (sd + 0.1).
-
-    values: (M,) of all placements including the observed one; higher = better.
-    """
+    """Return the standing of each value among all: (x - mean) / (sd + 0.1). values: (M,) of all
+    placements including the observed one; higher = better."""
     return np.asarray((values - np.mean(values)) / (np.std(values) + SOFTENING), dtype=np.float64)
 
 
 def removal_standings(without: Floats) -> Floats:
     """Return the standing of each placement by the fall of the log odds when it is removed.
-
-    without: (M,) P without each placement, [0, 1]; higher standing = larger fall.
-    """
+    without: (M,) P without each placement, [0, 1]; higher standing = larger fall."""
     p = without.clip(LEAST_ODDS, 1 - LEAST_ODDS)
     return standings(-np.log(p / (1 - p)))
 
@@ -51,11 +47,9 @@ class OtherText:
 
 @dataclass(frozen=True)
 class CalibratedP:
-    """A p-value calibrated on other texts.
-
-    p_value: the share of random passages of the other texts that stand out as far, with the +1.
-    p_anti: the other side. texts: number of other texts with `least` to `most` other placements.
-    """
+    """A p-value calibrated on other texts. p_value: the share of random passages of the other texts
+    that stand out as far, with the +1. p_anti: the other side. texts: number of other texts with
+    `least` to `most` other placements."""
 
     p_value: float
     p_anti: float
@@ -67,11 +61,8 @@ class CalibratedP:
 def calibrated_p(
     standing: float, placements: int, words: int, reference: Sequence[OtherText]
 ) -> CalibratedP | None:
-    """Return the p of one explanation, or None if there is no comparable text.
-
-    standing: as in `standings`. placements: number besides the observed one. words: of the longest
-    passage.
-    """
+    """Return the p of one explanation, or None if there is no comparable text. standing: as in
+    `standings`. placements: number besides the observed one. words: of the longest passage."""
     stratum = next((ends for ends in STRATA if ends[0] <= placements <= ends[1]), None)
     if stratum is None:
         return None

@@ -55,10 +55,8 @@ class Subsets(Placements):
 
 @dataclass(frozen=True)
 class Words(Placements):
-    """All sets of `words` whole words with `tokens` tokens in total.
-
-    sizes: tokens of each word of the text, each >= 1.
-    """
+    """All sets of `words` whole words with `tokens` tokens in total. sizes: tokens of each word of
+    the text, each >= 1."""
 
     sizes: tuple[int, ...]
     words: int
@@ -121,11 +119,9 @@ class Words(Placements):
 
 @dataclass(frozen=True)
 class Runs(Placements):
-    """Runs of these lengths in any order, separated by at least one free unit.
-
-    A set of units has one list of maximal runs, and k separated runs occupy k of the f + 1 gaps
-    between f free units. So each set of units is counted once.
-    """
+    """Runs of these lengths in any order, separated by at least one free unit. A set of units has
+    one list of maximal runs, and k separated runs occupy k of the f + 1 gaps between f free units.
+    So each set of units is counted once."""
 
     units: int
     lengths: tuple[int, ...]
@@ -161,10 +157,8 @@ class Runs(Placements):
 
 @dataclass(frozen=True)
 class RunsWithGaps(Placements):
-    """Runs of these lengths and with these inner gaps, each in any order, at any position.
-
-    gaps: free units between neighbours, one fewer than runs, each >= 1.
-    """
+    """Runs of these lengths and with these inner gaps, each in any order, at any position. gaps:
+    free units between neighbours, one fewer than runs, each >= 1."""
 
     units: int
     lengths: tuple[int, ...]
@@ -214,10 +208,8 @@ class Product(Placements):
 
 
 def strata(labels: Sequence[str], observed: Places) -> Product:
-    """Return the sets with as many units of each stratum as the observed one.
-
-    labels: the stratum of each unit.
-    """
+    """Return the sets with as many units of each stratum as the observed one. labels: the stratum
+    of each unit."""
     counts = Counter(labels[index] for index in observed)
     members = {
         name: tuple(index for index, label in enumerate(labels) if label == name)
@@ -242,7 +234,6 @@ def overlap(first: Places, second: Places) -> float:
 
 
 def overlaps(observed: Places, placements: Iterable[Places]) -> list[float]:
-    """Return `overlap` with each of the placements."""
     ours, size = frozenset(observed), len(observed)
     shared = ((len(ours.intersection(theirs)), len(theirs)) for theirs in placements)
     return [both / (size + their - both) if size or their else 0.0 for both, their in shared]

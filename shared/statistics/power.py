@@ -15,11 +15,8 @@ def draws_needed(
     beat_rate: float, power: float = 0.8, alpha: float = 0.05, *, sides: int = 2
 ) -> int | None:
     """Return the fewest draws with which a test of this beat rate reaches its power, up to
-    `MOST_DRAWS`.
-
-    beat_rate: probability that the explanation beats a random one, [0, 1], without ties. None if it
-    is at most 1 - alpha / sides, or if more draws would be needed.
-    """
+    `MOST_DRAWS`. beat_rate: probability that the explanation beats a random one, [0, 1], without
+    ties. None if it is at most 1 - alpha / sides, or if more draws would be needed."""
     tail = alpha / sides
     if beat_rate <= 1 - tail:
         return None
@@ -53,11 +50,9 @@ def texts_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int 
 
 
 def equal_texts_needed(reach: float, alpha: float = 0.05) -> int:
-    """Return the number of equal values after which their mean is at most `reach` away.
-
-    reach: as a share of the distance to the end of the quantity's range, > 0. The bound is that of
-    a share of 0: 1 − (α/2)^(1/n) (Clopper–Pearson).
-    """
+    """Return the number of equal values after which their mean is at most `reach` away. reach: as a
+    share of the distance to the end of the quantity's range, > 0. The bound is that of a share of
+    0: 1 − (α/2)^(1/n) (Clopper–Pearson)."""
     if reach <= 0:
         raise ValueError("a reach is greater than 0")
     return 2 if reach >= 1 else max(2, math.ceil(math.log(alpha / 2) / math.log1p(-reach)))
@@ -72,10 +67,8 @@ def _t_power(effect: float, texts: int, alpha: float) -> float:
 
 def spread_upper(spread: float, texts: int, confidence: float = 0.8) -> float | None:
     """Return the upper end of a one-sided interval of a standard deviation of normal values.
-
     Source: Browne (1995), Statistics in Medicine 14. A study planned with a pilot's sd has its
-    power in half of all cases, and with this end in 80 %. None for fewer than two texts.
-    """
+    power in half of all cases, and with this end in 80 %. None for fewer than two texts."""
     if texts < 2:
         return None
     return spread * math.sqrt((texts - 1) / float(stats.chi2.ppf(1 - confidence, texts - 1)))

@@ -23,10 +23,7 @@ TIE = 1e-12  # scores: equal in theory, unequal in floats
 
 def win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
     """Return the mid-rank: share of the null below the observed score, ties half; [0, 1], chance is
-    0.5.
-
-    observed: higher = better. null: (M,) random scores, same units.
-    """
+    0.5. observed: higher = better. null: (M,) random scores, same units."""
     _finite(observed, null)
     if null.size == 0:
         return None
@@ -48,10 +45,8 @@ def tie_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
 
 def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
     """Return the one-sided P(null >= observed) with the +1, (0, 1]; ties count against the
-    observed.
-
-    The p is exact if the null holds all other placements: the observed one is among the M + 1.
-    """
+    observed. The p is exact if the null holds all other placements: the observed one is among the M
+    + 1."""
     _finite(observed, null)
     if null.size == 0:
         return None
@@ -81,16 +76,13 @@ def attainable_p(draws: int, *, sides: int = 1) -> float:
 
 def chance_sd(draws: int) -> float:
     """Return the exact sd of a mid-rank win rate without ties: under the null M W is uniform on
-    0..M.
-    """
+    0..M."""
     return math.sqrt((draws + 2) / (12 * draws))
 
 
 def null_fields(observed: float, null: Floats) -> dict[str, Any]:
-    """Return the fields of a report's `Null` for the observed value among these draws.
-
-    All draws count for the win rate. null: (M,), M >= 1.
-    """
+    """Return the fields of a report's `Null` for the observed value among these draws. All draws
+    count for the win rate. null: (M,), M >= 1."""
     above, below = p_value(observed, null), p_anti(observed, null)
     return {
         "draws": null.size,
@@ -106,10 +98,8 @@ def null_fields(observed: float, null: Floats) -> dict[str, Any]:
 
 
 def null_summary(null: Floats, ddof: int = 1) -> dict[str, Any]:
-    """Return mean, sd, deciles and histogram of (M,) scores; None and () for an empty null.
-
-    ddof: of the sd.
-    """
+    """Return mean, sd, deciles and histogram of (M,) scores; None and () for an empty null. ddof:
+    of the sd."""
     return {
         "mean": float(np.mean(null)) if null.size else None,
         "sd": float(np.std(null, ddof=ddof)) if null.size > ddof else None,
@@ -138,11 +128,8 @@ def histogram_of(values: Floats, bins: int = BINS) -> dict[str, Any] | None:
 def bin_counts(
     values: Floats, edges: Sequence[float], closed: Literal["left", "right"] = "left"
 ) -> tuple[int, ...]:
-    """Count the (N,) values in each bin between (B + 1,) ascending edges.
-
-    closed: the closed side of a bin: [a, b), or (a, b]. Values at or beyond the outer edges are in
-    the outer bins.
-    """
+    """Count the (N,) values in each bin between (B + 1,) ascending edges. closed: the closed side
+    of a bin: [a, b), or (a, b]. Values at or beyond the outer edges are in the outer bins."""
     side: Literal["left", "right"] = "right" if closed == "left" else "left"
     indices = np.searchsorted(np.asarray(edges[1:-1]), values, side=side)
     return tuple(np.bincount(indices, minlength=len(edges) - 1).tolist())

@@ -29,9 +29,7 @@ def confidence_sequence(
     values: Sequence[float] | Floats, alpha: float = 0.05
 ) -> ConfidenceSequence:
     """Return the sequence for the mean of values in [0, 1], one per cluster, in order of arrival.
-
-    Raises ValueError for values outside.
-    """
+    Raises ValueError for values outside."""
     x = finite(values)
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise ValueError("a confidence sequence is of values in [0, 1]")

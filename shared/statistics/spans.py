@@ -16,10 +16,8 @@ FOUND_FROM = 0.5  # intersection over union
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
-    """Return the same characters as disjoint spans, in order, without empty spans.
-
-    Spans that only touch stay separate, since they may be two marks.
-    """
+    """Return the same characters as disjoint spans, in order, without empty spans. Spans that only
+    touch stay separate, since they may be two marks."""
     result: list[Span] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
         if result and start < result[-1][1]:
@@ -57,11 +55,9 @@ def character_f1(predicted: Sequence[Span], gold: Sequence[Span]) -> float | Non
 
 
 def chance_f1(predicted: Sequence[Span], gold: Sequence[Span], length: int) -> float | None:
-    """Return the mean of `character_f1` over all circular shifts of the prediction in the text.
-
-    It is exact: each predicted character coincides once with each gold character in `length`
-    shifts. None if both sides are empty. Raises ValueError for a span beyond the text.
-    """
+    """Return the mean of `character_f1` over all circular shifts of the prediction in the text. It
+    is exact: each predicted character coincides once with each gold character in `length` shifts.
+    None if both sides are empty. Raises ValueError for a span beyond the text."""
     if any(end > length for _, end in (*predicted, *gold)):
         raise ValueError("a span ends beyond the text")
     ours, theirs = size(predicted), size(gold)
@@ -69,10 +65,8 @@ def chance_f1(predicted: Sequence[Span], gold: Sequence[Span], length: int) -> f
 
 
 def span_f1(predicted: Sequence[Span], gold: Sequence[Span]) -> float | None:
-    """Return the F1 of spans, [0, 1]; None if both sides are empty.
-
-    A span is found if it and a span of the other side share at least half of their union.
-    """
+    """Return the F1 of spans, [0, 1]; None if both sides are empty. A span is found if it and a
+    span of the other side share at least half of their union."""
     ours, theirs = merged(predicted), merged(gold)
     if not ours and not theirs:
         return None

@@ -26,11 +26,8 @@ WORDS = ("no", "yes")
 @dataclass(frozen=True)
 class ThresholdEstimate:
     """A threshold; scores from it on mean yes. decided: (n,) 0 or 1, by the thresholds of other
-    folds.
-
-    low, high: None if too many resamples have only yes or only no. obstacle: the reason if all is
-    None.
-    """
+    folds. low, high: None if too many resamples have only yes or only no. obstacle: the reason if
+    all is None."""
 
     value: float | None = None
     low: float | None = None
@@ -41,10 +38,8 @@ class ThresholdEstimate:
 
 def best_threshold(scores: Floats, labels: Floats) -> float:
     """Return the threshold: midway between two scores, the lowest score, or above all scores.
-
     scores: (n,). labels: (n,) 0 or 1. Among equally good thresholds the middle one is returned, of
-    two the lower. NaN if all labels are equal.
-    """
+    two the lower. NaN if all labels are equal."""
     values, indices = np.unique(scores, return_inverse=True)
     yes = np.bincount(indices, weights=labels, minlength=values.size)
     no = np.bincount(indices, weights=1 - labels, minlength=values.size)
@@ -88,11 +83,8 @@ def _obstacle(rows: Floats, codes: Integers) -> str | None:
 
 
 def _decisions(name: str, rows: Floats, codes: Integers, groups: int, how: Resampling) -> Floats:
-    """Return the (n,) decisions by the thresholds of the other folds.
-
-    Clusters with a yes and clusters without are assigned to folds separately, so that every fold
-    has both.
-    """
+    """Return the (n,) decisions by the thresholds of the other folds. Clusters with a yes and
+    clusters without are assigned to folds separately, so that every fold has both."""
     random = generator(how.seed, "folds", name, groups)
     with_yes = np.bincount(codes, weights=rows[:, 1], minlength=groups) > 0
     folds = np.empty(groups, dtype=np.int64)

@@ -11,11 +11,8 @@ Z_95 = 1.959963984540054  # of a two-sided interval of level 0.95
 
 
 def wilson(rate: float, count: float, quantile: float) -> tuple[float, float]:
-    """Return the interval of a rate among `count` > 0 rows, within [0, 1].
-
-    Despite rounding the low end is exactly 0 at a rate of 0, and the high end exactly 1 at a rate
-    of 1.
-    """
+    """Return the interval of a rate among `count` > 0 rows, within [0, 1]. Despite rounding the low
+    end is exactly 0 at a rate of 0, and the high end exactly 1 at a rate of 1."""
     squared = quantile * quantile
     centre = rate + squared / (2 * count)
     half = _unscaled_half(rate, count, quantile)

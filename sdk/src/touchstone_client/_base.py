@@ -27,10 +27,8 @@ class Message(BaseModel):
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Make missing fields None, for older services.
-
-        Requests and fields that identify a message stay as declared.
-        """
+        """Make missing fields None, for older services. Requests and fields that identify a message
+        stay as declared."""
         super().__init_subclass__(**options)
         if cls.model_config.get("extra") == "forbid":
             return

@@ -76,12 +76,9 @@ def batch_file(
     columns: Columns | None = None,
     reading: Reading = AS_NAMED,
 ) -> Iterator[tuple[str, BinaryIO]]:
-    """Yield (name, content) of a file of batch lines; plain requests become lines.
-
-    `custom_id`, or else `id`, or else the line's number is the custom_id. Raises ValueError for
-    invalid JSON, unless `reading` skips it, for a table with unknown columns, and for a file
-    without requests.
-    """
+    """Yield (name, content) of a file of batch lines; plain requests become lines. `custom_id`, or
+    else `id`, or else the line's number is the custom_id. Raises ValueError for invalid JSON,
+    unless `reading` skips it, for a table with unknown columns, and for a file without requests."""
     if not isinstance(source, str | PathLike | io.IOBase):
         requests = cast("Iterable[Fields | BaseModel]", source)
         with TemporaryFile() as lines_file:
@@ -162,8 +159,7 @@ class Numbered:
 
     def write(self, number: int, line: Fields) -> bool:
         """Write a line and return True, or skip it. Raises ValueError with the number of an invalid
-        line.
-        """
+        line."""
         try:
             raw = encoded(line)
         except (ValueError, RecursionError) as error:

@@ -199,10 +199,8 @@ def part_means(report: Any) -> Iterator[tuple[str, Any]]:
 
 
 def parts_without(report: Any) -> Iterator[tuple[str, int, int]]:
-    """Yield the numbers of results without a part: undefined, and not applicable.
-
-    Parts that all results have are skipped.
-    """
+    """Yield the numbers of results without a part: undefined, and not applicable. Parts that all
+    results have are skipped."""
     for name, part in (getattr(report, "parts", None) or {}).items():
         if part.undefined or part.not_applicable:
             yield name, part.undefined, part.not_applicable

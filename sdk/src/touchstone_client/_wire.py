@@ -39,10 +39,8 @@ def encoded(value: Any) -> bytes:
 
 
 def part_of(selection: str) -> dict[str, Any]:
-    """Return the fields of a report for a batch or a part of it.
-
-    A part is `batch_…:metadata.KEY=VALUE` or `batch_…:model=NAME`. Raises ValueError for others.
-    """
+    """Return the fields of a report for a batch or a part of it. A part is
+    `batch_…:metadata.KEY=VALUE` or `batch_…:model=NAME`. Raises ValueError for others."""
     batch, _, part = selection.partition(":")
     key, sign, value = part.partition("=")
     metadata_key = key.removeprefix("metadata.")

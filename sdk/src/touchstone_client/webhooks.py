@@ -46,11 +46,9 @@ def verify(
     *,
     tolerance: float = TOLERANCE_SECONDS,
 ) -> Event | OtherEvent:
-    """Return the event if the holder of the secret sent it recently.
-
-    body: the raw body, before any parsing; headers: in any case; secret: `whsec_…`; tolerance:
-    seconds by which the two clocks may differ. Raises InvalidSignature.
-    """
+    """Return the event if the holder of the secret sent it recently. body: the raw body, before any
+    parsing; headers: in any case; secret: `whsec_…`; tolerance: seconds by which the two clocks may
+    differ. Raises InvalidSignature."""
     by_name = {name.lower(): value for name, value in headers.items()}
     try:
         id, moment, signatures = (

@@ -27,11 +27,9 @@ class LastResponse:
 
 @dataclass(frozen=True)
 class ModelHistory:
-    """The activity of models in the jobs of the last day.
-
-    answered: model → its last answer. away: (metric, requested model; None: the metric's default) →
-    jobs that failed because something was away.
-    """
+    """The activity of models in the jobs of the last day. answered: model → its last answer. away:
+    (metric, requested model; None: the metric's default) → jobs that failed because something was
+    away."""
 
     answered: dict[str, LastResponse]
     away: dict[tuple[str, str | None], int]
@@ -49,7 +47,6 @@ class JobCounts(NamedTuple):
 
 
 def counts(connection: Connection, tenant: str) -> JobCounts:
-    """Count this tenant's jobs."""
     of_tenant = jobs.c.tenant == tenant
     ended = _counts(connection, of_tenant, jobs.c.id > _oldest(), jobs.c.status.in_(FINAL))
     unfinished = _counts(connection, of_tenant, IS_OPEN)
@@ -57,11 +54,9 @@ def counts(connection: Connection, tenant: str) -> JobCounts:
 
 
 def oldest_seconds(connection: Connection) -> dict[str, float]:
-    """Map each metric to the time that its oldest interactive job has been queued, in seconds.
-
-    It uses the database's clock. Jobs that wait for their model do not count: `GET /v1/models`
-    shows why they wait.
-    """
+    """Map each metric to the time that its oldest interactive job has been queued, in seconds. It
+    uses the database's clock. Jobs that wait for their model do not count: `GET /v1/models` shows
+    why they wait."""
     since = func.extract("epoch", func.now() - func.min(jobs.c.created_at))
     rows = connection.execute(
         select(jobs.c.metric, since)

@@ -99,16 +99,13 @@ class ResultFilter:
 
     @property
     def batch_filter(self) -> ResultFilter:
-        """Return a filter for all rows of the batch."""
         return ResultFilter(tenant=self.tenant, batch_id=self.batch_id, parts=self.parts)
 
 
 @dataclass(frozen=True)
 class ResultOrder:
     """An order. by: `surprise`, `why`, `text`, `judged`, a column, a part, or `metadata.<key>`.
-
-    after: the key of the last row.
-    """
+    after: the key of the last row."""
 
     by: str = "surprise"
     descending: bool = False
@@ -208,11 +205,8 @@ def _reason() -> ColumnElement[Any]:
 
 def _word(name: str) -> ColumnElement[Any]:
     """Return a value to sort by: in lower case, then by code point, so that `Zebra` follows
-    `apple`.
-
-    There is no language-specific order: the embedded PostgreSQL has no ICU, and pages of one batch
-    must not depend on the database.
-    """
+    `apple`. There is no language-specific order: the embedded PostgreSQL has no ICU, and pages of
+    one batch must not depend on the database."""
     key = name.partition(".")[2]
     value = FACTS.metadata[key].astext if name.startswith("metadata.") else FACTS[name]
     return func.lower(func.coalesce(value, ""), type_=Text).collate("C")
@@ -257,7 +251,6 @@ def _after_row(
 
 
 def filters(selection: ResultFilter) -> list[ColumnElement[bool]]:
-    """Return conditions for `where`."""
     conditions = [FACTS.tenant == selection.tenant, FACTS.batch_id == selection.batch_id]
     conditions += [
         FACTS[name] == value for name, value in selection.equal.items() if name in COUNTED
@@ -293,8 +286,7 @@ def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
 
 def readings_of(pair: str) -> list[tuple[str, str]]:
     """Split `key=value` into all possible (key, value), shortest key first; only values may be
-    empty.
-    """
+    empty."""
     pieces = pair.split("=")
     ends = range(1, min(len(pieces), MOST_SIGNS + 1))
     return [(key, "=".join(pieces[end:])) for end in ends if (key := "=".join(pieces[:end]))]
@@ -347,10 +339,8 @@ class ResultCounts:
 def counts_of(
     connection: Connection, selection: ResultFilter, edges: Sequence[float]
 ) -> ResultCounts:
-    """Count with two statements, each over the batch once.
-
-    edges: of the bins, ascending; the last edge belongs to the last bin.
-    """
+    """Count with two statements, each over the batch once. edges: of the bins, ascending; the last
+    edge belongs to the last bin."""
     inner = type_coerce(literal(list(edges[:-1]), ARRAY(Double)), ARRAY(Double))
     bucket = func.width_bucket(FACTS.score, inner).label("bucket")
     numbers = _numbers(selection.parts)
@@ -416,10 +406,8 @@ def metadata_keys(connection: Connection, selection: ResultFilter) -> dict[str, 
 def metadata_values(
     connection: Connection, selection: ResultFilter, keys: Mapping[str, int]
 ) -> dict[str, dict[str, int]]:
-    """Return key → value → rows of the batch, for keys with 2 to 50 values to choose from.
-
-    A cell may list several values, as `women, migrants`; each counts separately.
-    """
+    """Return key → value → rows of the batch, for keys with 2 to 50 values to choose from. A cell
+    may list several values, as `women, migrants`; each counts separately."""
     some = [key for key, values in keys.items() if 1 < values <= MOST_CELLS]
     pair = func.jsonb_each_text(FACTS.metadata).table_valued("key", "value").lateral("pair")
     parts = func.regexp_split_to_table(pair.c.value, SEPARATORS).label("part")
@@ -535,11 +523,9 @@ def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, 
 
 @dataclass(frozen=True)
 class ResultSummary:
-    """The summary of a whole batch, for any filter.
-
-    why: reason code → results not tested. keys: metadata key → number of values. provenance: of the
-    first result. choices: as `metadata_values` returns them.
-    """
+    """The summary of a whole batch, for any filter. why: reason code → results not tested. keys:
+    metadata key → number of values. provenance: of the first result. choices: as `metadata_values`
+    returns them."""
 
     counts: ResultCounts
     why: Mapping[str, int]
@@ -556,11 +542,8 @@ def summary_of(
     previous: ResultSummary | None = None,
 ) -> ResultSummary:
     """Return the summary. previous: a recent one, which is valid while the number of rows is the
-    same.
-
-    Its seven statements over all rows dominate the cost of a page, and filters and orders do not
-    change it.
-    """
+    same. Its seven statements over all rows dominate the cost of a page, and filters and orders do
+    not change it."""
     if previous is not None and previous.counts.rows == count_of(
         connection, selection.batch_filter
     ):

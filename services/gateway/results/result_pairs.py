@@ -49,10 +49,8 @@ HASHED, LOOPED = (
 @dataclass(frozen=True)
 class PairFilter:
     """Selects pairs. verdicts, scores, models and metadata: of the left and right side; None: any.
-
     differences: right - left. right: a filter of the right line. by_label: True to pair a text only
-    under the same explained label.
-    """
+    under the same explained label."""
 
     tenant: str
     batches: tuple[str, str]
@@ -272,7 +270,6 @@ def _top_pairs(
 
 
 def _results(side: FromClause, selection: PairFilter, index: int) -> list[ColumnElement[bool]]:
-    """Return conditions on the results of a side."""
     conditions = [
         side.c.tenant == selection.tenant,
         side.c.batch_id == selection.batches[index],
@@ -293,10 +290,8 @@ def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:
 
 
 def _free(mine: CTE, partners: CTE) -> Subquery:
-    """Return the first result of each text and label without a partner by custom_id.
-
-    Its score is the mean of all of them.
-    """
+    """Return the first result of each text and label without a partner by custom_id. Its score is
+    the mean of all of them."""
     facts = mine.c
     partner = select(partners.c.line).where(_is_named(mine, partners)).correlate(mine)
     # the least of rows that begin with the job: sorting all of them by text takes longer

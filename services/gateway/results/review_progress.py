@@ -25,11 +25,8 @@ from shared.ledger.judgements import judgements
 
 @dataclass(frozen=True)
 class ReviewProgress:
-    """The progress of one reviewer or of all.
-
-    left: lines that the reviewer, or anybody, may still get. seconds: the median time per judgement
-    of the queue.
-    """
+    """The progress of one reviewer or of all. left: lines that the reviewer, or anybody, may still
+    get. seconds: the median time per judgement of the queue."""
 
     done: int
     skipped: int
@@ -40,7 +37,6 @@ class ReviewProgress:
 def progress(
     connection: Connection, queue: ReviewQueue, reviewer: str | None = None
 ) -> ReviewProgress:
-    """Return the progress of this reviewer, or of all."""
     if reviewer is None:
         return progress_by_queue(connection, [queue.id])[queue.id]
     is_done = ITEMS.done_at.is_not(None)
@@ -57,7 +53,6 @@ def progress(
 
 
 def progress_by_queue(connection: Connection, ids: Sequence[str]) -> dict[str, ReviewProgress]:
-    """Return the progress of all reviewers, by queue."""
     is_done = ITEMS.done_at.is_not(None)
     counts = _counts(
         done=is_done,

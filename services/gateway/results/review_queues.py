@@ -100,11 +100,9 @@ class UnknownQueue(NotThere):
 def make(
     connection: Connection, selection: ResultFilter, order: ResultOrder, values: Mapping[str, Any]
 ) -> ReviewQueue:
-    """Create a queue over the filtered results, or return the queue of a known key.
-
-    values: the fields of the row including `key`, and `most`: the number of lines. Raises BadInput
-    if no result is left, KeyReused for a key of another queue, QuotaExceeded.
-    """
+    """Create a queue over the filtered results, or return the queue of a known key. values: the
+    fields of the row including `key`, and `most`: the number of lines. Raises BadInput if no result
+    is left, KeyReused for a key of another queue, QuotaExceeded."""
     fields = dict(values)
     most, key = fields.pop("most"), fields.get("key")
     if key is not None:  # a second request at the same time waits here for the first
@@ -164,10 +162,8 @@ def _select_lines(
 
 
 def _border(selection: ResultFilter) -> ColumnElement[Any]:
-    """Return the midpoint of the mean scores with and without a problem, or the median.
-
-    A metric's own border is no number, since it depends on chance.
-    """
+    """Return the midpoint of the mean scores with and without a problem, or the median. A metric's
+    own border is no number, since it depends on chance."""
     facts = filters(selection.batch_filter)
     holding, failing = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)
@@ -260,11 +256,8 @@ def take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> None
 
 
 def finish(connection: Connection, queue: ReviewQueue, job_id: str, reviewer: str) -> bool:
-    """Record that the reviewer has judged this line.
-
-    Return False if others were faster after the ten minutes. Raises BadInput if the queue has no
-    such line.
-    """
+    """Record that the reviewer has judged this line. Return False if others were faster after the
+    ten minutes. Raises BadInput if the queue has no such line."""
     take_turn(connection, queue, reviewer)  # or a double click would take two places
     mine = (ITEMS.queue_id == queue.id, ITEMS.job_id == job_id)
     again = select(ITEMS.place).where(*mine, ITEMS.who == reviewer, ITEMS.done_at.is_not(None))
@@ -321,7 +314,6 @@ def close(connection: Connection, queue_id: str, tenant: str) -> ReviewQueue:
 
 
 def jobs_of(connection: Connection, queue: ReviewQueue) -> Sequence[str]:
-    """Return the jobs of its lines, in order."""
     query = select(ITEMS.job_id).where(ITEMS.queue_id == queue.id, ITEMS.place == 1)
     return connection.execute(query.order_by(ITEMS.position)).scalars().all()
 

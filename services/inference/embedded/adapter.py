@@ -167,9 +167,7 @@ def new_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
 
 def new_e5_adapter(base: E5File, labels: tuple[str, ...], config: LoraConfig) -> Any:
     """Return the multilingual base with an untrained adapter and head, as `new_adapter`.
-
-    `layers_to_transform` of `config` gives the number of layers: later layers are dropped.
-    """
+    `layers_to_transform` of `config` gives the number of layers: later layers are dropped."""
     layers = config.layers_to_transform
     model = e5_model(base, labels, 1 + max(layers) if isinstance(layers, list) else None)
     return _with_adapter(model, config)
@@ -194,8 +192,7 @@ def save_adapter(model: Any, folder: Path, base: str = BASE_NAME) -> str:
 
 def load_adapter(folder: Path, note: EmbeddedMetadata) -> tuple[Any, Any]:
     """Return the base with this adapter merged, and the tokenizer. Raises ValueError for changed
-    files.
-    """
+    files."""
     if note.base_sha256 not in (BASE_SHA256, E5_SHA256):
         raise ValueError(f"the adapter in {folder} was trained on another base")
     if file_sha256(folder / WEIGHTS) != note.adapter_sha256:
@@ -232,10 +229,7 @@ def tokenize(
     examples: Sequence[TrainingExample], longest: int, tokenizer: Any = None
 ) -> list[TokenRow]:
     """Return a row for each example, cut to `longest` tokens. Raises ValueError if only some are
-    pairs.
-
-    tokenizer: that of all-MiniLM-L6-v2 if absent.
-    """
+    pairs. tokenizer: that of all-MiniLM-L6-v2 if absent."""
     tokenizer = tokenizer or minilm_tokenizer()
     texts = [example.text for example in examples]
     pairs = [example.text_pair for example in examples if example.text_pair is not None]
@@ -251,8 +245,7 @@ def token_range(
     examples: Sequence[TrainingExample], longest: int, tokenizer: Any = None
 ) -> tuple[int, int]:
     """Return the 1st and 99th percentile of the texts' tokens, cut to `longest`; both lengths
-    occur.
-    """
+    occur."""
     lengths = sorted(len(row.ids) for row in tokenize(examples, longest, tokenizer))
     last = len(lengths) - 1
     return lengths[round(0.01 * last)], lengths[round(0.99 * last)]

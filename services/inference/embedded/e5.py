@@ -104,8 +104,7 @@ def dequantize(blocks: torch.Tensor) -> torch.Tensor:
 
 def scales_and_pairs(blocks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Split (..., B, 18) bytes into (..., B, 1) float16 scales and (..., B, 16) bytes of two
-    numbers.
-    """
+    numbers."""
     return blocks[..., :2].contiguous().view(torch.float16), blocks[..., 2:].contiguous()
 
 
@@ -117,9 +116,7 @@ def scaled(scales: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
 
 class BlockEmbedding(torch.nn.Module):
     """Word vectors that stay in 4 bits: 54 MB instead of 384. ids (..., T) to (..., T, hidden).
-
-    Scales and numbers are separate, since OpenVINO cannot read bytes as a float.
-    """
+    Scales and numbers are separate, since OpenVINO cannot read bytes as a float."""
 
     scales: torch.Tensor
     pairs: torch.Tensor
@@ -182,10 +179,8 @@ class E5ForSequenceClassification(BertPreTrainedModel):  # type: ignore[misc]
 def e5_model(
     file: E5File, labels: tuple[str, ...], layers: int | None = None
 ) -> E5ForSequenceClassification:
-    """Return the base with an untrained head, drawn from torch's global generator.
-
-    layers: number of its twelve layers to keep, from the first; None: all.
-    """
+    """Return the base with an untrained head, drawn from torch's global generator. layers: number
+    of its twelve layers to keep, from the first; None: all."""
     config = BertConfig.from_dict(
         file.config.to_dict()
         | {"num_hidden_layers": layers or file.config.num_hidden_layers}

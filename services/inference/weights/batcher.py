@@ -60,8 +60,7 @@ class BatchMetrics(Protocol):
 
     def batch(self, rows: int) -> None: ...
 
-    def measure(self, stage: Stage) -> AbstractContextManager[object]:
-        """Observe the duration of the stage."""
+    def measure(self, stage: Stage) -> AbstractContextManager[object]: ...
 
 
 class InferenceMetrics:
@@ -174,7 +173,6 @@ class MicroBatcher(Generic[Row, Answer]):
         self._metrics.set_queue_size(self.waiting())
 
     def _next_batch(self) -> list[PendingRow[Row, Answer]]:
-        """Return rows of the next party and kind, or none."""
         waiting = {kind: queue.parties() for kind, queue in self._queues.items()}
         self._queues = {kind: queue for kind, queue in self._queues.items() if waiting[kind]}
         party = self._parties.next(
@@ -193,10 +191,8 @@ class MicroBatcher(Generic[Row, Answer]):
     def _fill_batch(
         self, queue: RowQueue[Row, Answer], first: Party, waiting: list[Party]
     ) -> list[PendingRow[Row, Answer]]:
-        """Return rows of this party and of similar ones, up to the budget.
-
-        Rows of other parties fill the remaining space of a short pass.
-        """
+        """Return rows of this party and of similar ones, up to the budget. Rows of other parties
+        fill the remaining space of a short pass."""
         cost = self._device.cost(queue.first().row)
         ranked = [first, *(other for other in self._parties.sort(waiting) if other != first)]
         alike = [other for other in ranked if other.batch == first.batch]
@@ -243,8 +239,7 @@ class MicroBatcher(Generic[Row, Answer]):
 
     def _one_by_one(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
         """Run each caller's rows in a separate pass, so that only failing callers get the
-        exception.
-        """
+        exception."""
         ordered = sorted(batch, key=lambda waiting: id(waiting.call))
         callers = [list(rows) for _, rows in groupby(ordered, lambda waiting: id(waiting.call))]
         if len(callers) == 1:
@@ -337,7 +332,6 @@ class RowQueue(Generic[Row, Answer]):
         self._of.setdefault(waiting.call.party, PartyRows()).add(waiting)
 
     def parties(self) -> list[Party]:
-        """Return the parties with waiting rows."""
         self._of = {party: calls for party, calls in self._of.items() if calls.first()}
         return list(self._of)
 
@@ -379,10 +373,8 @@ def padded_width(length: int, step: int, least: int = 1, longest: int | None = N
 
 def classifier_row_kind(length: int, longest: int, device: str = "cpu") -> tuple[int, bool]:
     """Return (padded width, whether nothing is padded); rows of equal kind may share a batch.
-
     device: the type, `cpu` or `cuda`. Rows without padding have their own kind: attention uses
-    another path if no token is masked.
-    """
+    another path if no token is masked."""
     width = padded_width(length, WIDTH_STEP[device], LEAST_WIDTH, longest)
     return width, length == width
 
@@ -418,10 +410,8 @@ def tokens_for_memory(free: float, bytes_per_token: float) -> int:
 
 @contextmanager
 def device_run(model: str) -> Iterator[None]:
-    """Observe a run of attributions or generation, which use the device without the batcher.
-
-    Raises Unavailable if the device is full, since it may have memory later.
-    """
+    """Observe a run of attributions or generation, which use the device without the batcher. Raises
+    Unavailable if the device is full, since it may have memory later."""
     try:
         with measure_stage(model, "run"):
             yield

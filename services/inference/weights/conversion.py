@@ -82,7 +82,6 @@ def _block_event(event: str, _arguments: tuple[Any, ...]) -> None:
 
 
 def convert(folder: Path, target: Path, commit: str) -> None:
-    """Write the converted folder, atomically."""
     import torch
     from safetensors.torch import save_file
 

@@ -94,8 +94,7 @@ def _demand_shards(entry: ModelEntry, folder: Path) -> None:
 
 def demand_usable(folder: Path) -> None:
     """Raises ValueError for weights that are quantised, damaged or unreadable, and for models that
-    need their own code.
-    """
+    need their own code."""
     if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
         raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
     demand_readable(folder)
@@ -110,11 +109,9 @@ def demand_usable(folder: Path) -> None:
 
 
 def demand_readable(folder: Path) -> None:
-    """Raises ValueError for incomplete files and for files that are not safetensors.
-
-    Eight bytes hold the length of the header, JSON with the end of each tensor. Source:
-    https://github.com/huggingface/safetensors, "Format".
-    """
+    """Raises ValueError for incomplete files and for files that are not safetensors. Eight bytes
+    hold the length of the header, JSON with the end of each tensor. Source:
+    https://github.com/huggingface/safetensors, "Format"."""
     for file in sorted(folder.glob("*.safetensors")):
         try:
             fault = _unreadable(file)
@@ -175,11 +172,9 @@ def downloaded_size(snapshot: Path) -> int | None:
 
 
 def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> None:
-    """Raises ValueError if the configuration describes another network than the files.
-
-    Missing weights would be random, and unused ones would be lost. report: from Transformers'
-    `from_pretrained`. network: names of the loaded network's weights.
-    """
+    """Raises ValueError if the configuration describes another network than the files. Missing
+    weights would be random, and unused ones would be lost. report: from Transformers'
+    `from_pretrained`. network: names of the loaded network's weights."""
     if missing := sorted(report["missing_keys"]):
         if all(name.startswith(HEADS) for name in missing):
             head = ", ".join(missing)
@@ -200,8 +195,6 @@ def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> No
 
 
 def _layers(names: Iterable[str]) -> set[str]:
-    """Return the layers of weights: `layer.0` for `bert.encoder.layer.0.output.dense.weight`.
-
-    Heads have none.
-    """
+    """Return the layers of weights: `layer.0` for `bert.encoder.layer.0.output.dense.weight`. Heads
+    have none."""
     return {match["layer"] for name in names if (match := LAYER.search(name))}

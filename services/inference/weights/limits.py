@@ -56,10 +56,8 @@ def counts_positions(model: Any) -> bool:
 
 
 def demand_same_tokens(model: Any, tokenizer: Any) -> None:
-    """Raises ValueError if the tokenizer has words without a row in the weights.
-
-    A text with such a word would fail, and on a GPU would crash the process.
-    """
+    """Raises ValueError if the tokenizer has words without a row in the weights. A text with such a
+    word would fail, and on a GPU would crash the process."""
     try:
         words = model.get_input_embeddings()
     except NotImplementedError:  # CANINE hashes characters
@@ -81,10 +79,8 @@ def demand_same_tokens(model: Any, tokenizer: Any) -> None:
 
 @torch.inference_mode()
 def demand_numbers(model: Any) -> None:
-    """Raises ValueError for NaN weights: texts with the affected word would have no answer.
-
-    A sum that includes NaN is NaN, and takes no memory.
-    """
+    """Raises ValueError for NaN weights: texts with the affected word would have no answer. A sum
+    that includes NaN is NaN, and takes no memory."""
     broken = [name for name, parameter in model.named_parameters() if parameter.sum().isnan()]
     if broken:
         raise ValueError(f"its weights are damaged, NaN in {listed(broken)}: fetch them again")
@@ -92,8 +88,7 @@ def demand_numbers(model: Any) -> None:
 
 def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
     """Return (T,) ids of the longest text, with the tokenizer's special tokens, which some heads
-    need.
-    """
+    need."""
     length = longest if longest <= LONGEST_PROOF else 8  # no table of positions is so long
     encoded = tokenizer(WORD, return_special_tokens_mask=True, verbose=False)
     ids, special = list(encoded["input_ids"]), list(encoded["special_tokens_mask"])
@@ -106,8 +101,7 @@ def max_length_ids(tokenizer: Any, longest: int) -> list[int]:
 @torch.inference_mode()
 def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) -> None:
     """Run the longest text. Raises ValueError if the model reads less than it states, or if its
-    head has another number of outputs or returns NaN.
-    """
+    head has another number of outputs or returns NaN."""
     try:
         output = model(input_ids=torch.tensor([ids], device=model.device))
     except torch.OutOfMemoryError:

@@ -248,8 +248,7 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
 @contextmanager
 def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
     """Raises LoadingError if files changed after they were hashed; jobs then wait for the new
-    files.
-    """
+    files."""
     folder = model_folder(catalogue, entry)
     before = files_state(folder)
     yield
@@ -312,10 +311,8 @@ _library = RLock()
 
 @contextmanager
 def without_progress() -> Iterator[None]:
-    """Suppress transformers' load report and progress bars, since we check the weights.
-
-    One load at a time: the library uses process-wide settings (dtype, initialisers).
-    """
+    """Suppress transformers' load report and progress bars, since we check the weights. One load at
+    a time: the library uses process-wide settings (dtype, initialisers)."""
     with _library:
         verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
         logging.set_verbosity_error()
@@ -344,9 +341,7 @@ def _from_folder(folder: Path, kind: Any) -> Any:
 
 def _demand_stated_size(folder: Path) -> None:
     """Raises ValueError if the configuration describes a far larger network than the files hold.
-
-    Otherwise random numbers would fill the memory before sizes are compared.
-    """
+    Otherwise random numbers would fill the memory before sizes are compared."""
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         with without_progress(), torch.device("meta"):  # nothing is allocated
@@ -363,8 +358,7 @@ def _demand_stated_size(folder: Path) -> None:
 
 def _tokenizer(folder: Path) -> Any:
     """Load the tokenizer. Raises ValueError without files: the library would make one without
-    words.
-    """
+    words."""
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True
@@ -402,8 +396,7 @@ def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
 
 def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
     """Move the model to its device without gradients of its weights, which attributions do not
-    need.
-    """
+    need."""
     demand_numbers(model)
     with _own_memory(model, entry):
         model = model.to(device=torch.device(use.device), dtype=_weights_dtype(use))
@@ -412,11 +405,9 @@ def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
 
 @contextmanager
 def _own_memory(model: Any, entry: ModelEntry) -> Iterator[None]:
-    """Copy tensors that are still mapped from a file after the model was moved.
-
-    Overwriting the file would change the answers under the old hash, or end the process (SIGBUS).
-    Models that ship with us share the memory of one file, which nobody replaces.
-    """
+    """Copy tensors that are still mapped from a file after the model was moved. Overwriting the
+    file would change the answers under the old hash, or end the process (SIGBUS). Models that ship
+    with us share the memory of one file, which nobody replaces."""
     is_ours = entry.scheme == "embedded"
     mapped = set() if is_ours else {tensor.data_ptr() for tensor in _numbers(model)}
     yield

@@ -35,11 +35,9 @@ class Unsupported(ValueError):
 
 
 class OpenVinoNetwork(nn.Module):
-    """The network as a function of ids, mask and segments; no parameters, one caller at a time.
-
-    The output has the network's type with one tensor `output`, (N, K) of a head or (N, T, d) of an
-    encoder, float32.
-    """
+    """The network as a function of ids, mask and segments; no parameters, one caller at a time. The
+    output has the network's type with one tensor `output`, (N, K) of a head or (N, T, d) of an
+    encoder, float32."""
 
     def __init__(self, network: nn.Module, output: str, dtype: str) -> None:
         """Raises Unsupported if the network cannot be converted, or OpenVINO is not installed."""
@@ -96,11 +94,9 @@ _conversion = Lock()  # tracing and the library's own patches of torch are of th
 def converted(
     network: nn.Module, tokenizer: Any, longest: int, *, output: str, dtype: str
 ) -> OpenVinoNetwork:
-    """Return the network, computed by OpenVINO.
-
-    tokenizer, longest: of the model, for the comparison. Raises Unsupported if OpenVINO is not
-    installed, cannot convert the network, or gives other outputs than torch.
-    """
+    """Return the network, computed by OpenVINO. tokenizer, longest: of the model, for the
+    comparison. Raises Unsupported if OpenVINO is not installed, cannot convert the network, or
+    gives other outputs than torch."""
     with _conversion:
         compiled = OpenVinoNetwork(network, output, dtype)
     for rows, width in COMPARED:

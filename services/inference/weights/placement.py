@@ -63,10 +63,8 @@ def torch_dtype(dtype: str) -> torch.dtype:
 
 
 def parameters(folder: Path) -> int:
-    """Count the numbers in the safetensors files of a folder, from their headers.
-
-    Raises OSError, and ValueError for a file that is not safetensors.
-    """
+    """Count the numbers in the safetensors files of a folder, from their headers. Raises OSError,
+    and ValueError for a file that is not safetensors."""
     total = 0
     for file in folder.glob("*.safetensors"):
         try:

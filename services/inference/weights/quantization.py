@@ -51,10 +51,8 @@ def _to_int8(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def quantize(network: nn.Module) -> None:
-    """Replace every linear layer of an encoder except its pooler and head, in place.
-
-    Raises ValueError for an encoder without linear layers.
-    """
+    """Replace every linear layer of an encoder except its pooler and head, in place. Raises
+    ValueError for an encoder without linear layers."""
     if not _quantize(network):
         raise ValueError("dtype int8: it has no linear layers that could be quantised")
 

@@ -218,10 +218,7 @@ class AsyncTouchstone:
         **fields: Unpack[_requests.ExplanationsRequest],
     ) -> list[models.ExplanationsResult]:
         """Explain `items` (up to 32) with `draws` (up to 16), each in a separate job; return the
-        results in order.
-
-        Raises the first exception of `explain`.
-        """
+        results in order. Raises the first exception of `explain`."""
         begun = time.monotonic()
         sent = fields_of(request, fields)
         answer = await self._api.post(endpoint_of("explanations"), sent, wait=0.0)
@@ -271,10 +268,8 @@ class AsyncTouchstone:
         **fields: Any,
     ) -> Any:
         """Return the metric's result. request: a message or a dict; fields may also be given by
-        name.
-
-        wait: seconds; None: no limit. Raises BadRequest, JobFailed, TimedOut (the job goes on).
-        """
+        name. wait: seconds; None: no limit. Raises BadRequest, JobFailed, TimedOut (the job goes
+        on)."""
         return await self._score(metric, request, wait, fields)
 
     async def _score(

@@ -76,10 +76,8 @@ class AsyncJob(Generic[R]):
         return self
 
     async def wait(self, timeout: float | None = None) -> R:
-        """Return the result. timeout: seconds; None: no limit.
-
-        Raises JobFailed, JobCancelled, TimedOut (the job goes on).
-        """
+        """Return the result. timeout: seconds; None: no limit. Raises JobFailed, JobCancelled,
+        TimedOut (the job goes on)."""
         if not self.is_final:
             self.data = job_of(await self._api.ended_job(self.id, timeout))
         if self.status == "cancelled":
@@ -152,10 +150,8 @@ class AsyncBatch(BatchFields):
     async def wait(
         self, timeout: float | None = None, *, progress: Progressing = True
     ) -> AsyncBatch:
-        """Wait for the end and return the batch. timeout: seconds; None: no limit.
-
-        Raises BatchFailed for an invalid file, TimedOut (the batch goes on).
-        """
+        """Wait for the end and return the batch. timeout: seconds; None: no limit. Raises
+        BatchFailed for an invalid file, TimedOut (the batch goes on)."""
         with progress_of(progress, self.request_counts.total or None) as shown:
 
             def see(batch: Fields) -> None:
@@ -172,8 +168,7 @@ class AsyncBatch(BatchFields):
 
     async def cancel(self) -> AsyncBatch:
         """Cancel the batch and return it; running jobs may still end. Raises Conflict if it has
-        ended.
-        """
+        ended."""
         answer = await self._api.post(f"/v1/batches/{self.id}/cancel", {})
         return self._updated(json.loads(answer.body))
 
@@ -215,10 +210,8 @@ class AsyncBatch(BatchFields):
                 return copied(lines, written) if form == "jsonl" else as_table(lines, written, form)
 
     async def report(self, timeout: float | None = None) -> Any:
-        """Return the metric's report, as in `HatexscoreBatchReport`.
-
-        Raises Conflict without results, JobFailed, TimedOut.
-        """
+        """Return the metric's report, as in `HatexscoreBatchReport`. Raises Conflict without
+        results, JobFailed, TimedOut."""
         return await report_at(self._api, f"/v1/batches/{self.id}/report", timeout)
 
     async def report_html(self, timeout: float | None = None) -> str:

@@ -80,10 +80,8 @@ class AsyncJudgements(AsyncResource):
         self, lines: str | PathLike[str] | Iterable[Mapping[str, Any]], source: str
     ) -> models.Import:
         """Import up to 5,000 judgements with `job_id`, `reviewer` and `verdict`: all or none.
-
         Existing judgements stay. lines: a file of JSON Lines, or the judgements. source: their
-        origin. Raises BadRequest.
-        """
+        origin. Raises BadRequest."""
         if isinstance(lines, str | PathLike):
             with opened(lines) as stream:
                 body = stream.read()
@@ -123,10 +121,8 @@ class AsyncReviewQueues(AsyncResource):
         self, queue_id: str, *, reviewer: str | None = None, skip: int | None = None
     ) -> models.NextReview:
         """Return the next line to judge, held for ten minutes; `item` is None if nothing is left.
-
         Judge it with `judgements.give(item.job_id, …, queue=queue_id)`. skip: position of a line
-        that this reviewer does not want again; others may still judge it.
-        """
+        that this reviewer does not want again; others may still judge it."""
         body = fields_of(None, {"reviewer": reviewer, "skip": skip})
         return read(models.NextReview, await self._api.post(f"{QUEUES}/{queue_id}/lease", body))
 
@@ -137,8 +133,5 @@ class AsyncReviewQueues(AsyncResource):
 
     async def agreement(self, queue_id: str, timeout: float | None = None) -> Any:
         """Return the metric's report on the queue's lines with `agreement`, of people with each
-        other and with the metric.
-
-        Raises Conflict, TimedOut.
-        """
+        other and with the metric. Raises Conflict, TimedOut."""
         return await report_at(self._api, f"{QUEUES}/{queue_id}/agreement", timeout)

@@ -90,8 +90,7 @@ class AsyncJobs(AsyncResource):
 
     async def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[AsyncJob[Any]]:
         """Return jobs in this order. wait: seconds until all have ended, at most 30. Raises
-        NotFound.
-        """
+        NotFound."""
         by_id: dict[str, Fields] = {}
         for start in range(0, len(ids), MOST_A_PAGE):
             some = list(dict.fromkeys(ids[start : start + MOST_A_PAGE]))
@@ -101,11 +100,9 @@ class AsyncJobs(AsyncResource):
     async def create_many(
         self, metric: str, requests: Sequence[dict[str, Any]], *, key: str = ""
     ) -> Sequence[str]:
-        """Create up to 1,000 jobs, all or none; return their ids in this order.
-
-        key: the `Idempotency-Key`; set it if another process may repeat the call. Raises BadRequest
-        with a pointer (`/requests/17/…`) to each fault.
-        """
+        """Create up to 1,000 jobs, all or none; return their ids in this order. key: the
+        `Idempotency-Key`; set it if another process may repeat the call. Raises BadRequest with a
+        pointer (`/requests/17/…`) to each fault."""
         body = {"metric": metric, "requests": [dict(request) for request in requests]}
         answer = await self._api.post("/v1/scores:batchCreate", body, key=key)
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]

@@ -64,9 +64,7 @@ class Api:
 
     def ask(self, request: Request, *, patience: float = 0.0, again: bool = True) -> Answer:
         """Return a successful answer. again: True if the call may be repeated after a lost answer.
-
-        Raises ApiError, ConnectionFailed.
-        """
+        Raises ApiError, ConnectionFailed."""
         request = replace(request, seconds=max(request.seconds, self._timeout))
         tries = Tries(patience)
         while True:
@@ -93,10 +91,8 @@ class Api:
     def post(
         self, path: str, body: Any, *, wait: float = 0.0, patience: float = 0.0, key: str = ""
     ) -> Answer:
-        """Send a POST that is safe to repeat, since retries share one key.
-
-        wait: seconds that the service may wait before it answers.
-        """
+        """Send a POST that is safe to repeat, since retries share one key. wait: seconds that the
+        service may wait before it answers."""
         headers = {"Idempotency-Key": key or new_key()}
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         if seconds > 0:
@@ -117,10 +113,8 @@ class Api:
     def events(
         self, path: str, deadline: float | None = None
     ) -> Iterator[ServerSentEvent]:
-        """Yield events until the last one. deadline: of `time.monotonic`.
-
-        Raises StreamLost if no events arrive, or if the deadline is near.
-        """
+        """Yield events until the last one. deadline: of `time.monotonic`. Raises StreamLost if no
+        events arrive, or if the deadline is near."""
         parser = EventParser()
         broken = 0
         while broken < MOST_BROKEN:
@@ -190,10 +184,8 @@ class Api:
             pause = min(2 * pause, POLL_SECONDS[1])
 
     def jobs(self, ids: Sequence[str], *, wait: float = 0.0) -> list[Fields]:
-        """Return these jobs, at most 100, in any order. wait: seconds until all have ended.
-
-        Raises NotFound if one no longer exists.
-        """
+        """Return these jobs, at most 100, in any order. wait: seconds until all have ended. Raises
+        NotFound if one no longer exists."""
         query = urlencode([("expand", "result"), *(("id", id) for id in ids)])
         seconds = min(int(wait), MOST_WAIT_SECONDS)
         headers = {"Prefer": f"wait={seconds}"} if seconds > 0 else {}

@@ -219,10 +219,7 @@ class Touchstone:
         **fields: Unpack[_requests.ExplanationsRequest],
     ) -> list[models.ExplanationsResult]:
         """Explain `items` (up to 32) with `draws` (up to 16), each in a separate job; return the
-        results in order.
-
-        Raises the first exception of `explain`.
-        """
+        results in order. Raises the first exception of `explain`."""
         begun = time.monotonic()
         sent = fields_of(request, fields)
         answer = self._api.post(endpoint_of("explanations"), sent, wait=0.0)
@@ -272,10 +269,8 @@ class Touchstone:
         **fields: Any,
     ) -> Any:
         """Return the metric's result. request: a message or a dict; fields may also be given by
-        name.
-
-        wait: seconds; None: no limit. Raises BadRequest, JobFailed, TimedOut (the job goes on).
-        """
+        name. wait: seconds; None: no limit. Raises BadRequest, JobFailed, TimedOut (the job goes
+        on)."""
         return self._score(metric, request, wait, fields)
 
     def _score(

@@ -77,10 +77,8 @@ class Job(Generic[R]):
         return self
 
     def wait(self, timeout: float | None = None) -> R:
-        """Return the result. timeout: seconds; None: no limit.
-
-        Raises JobFailed, JobCancelled, TimedOut (the job goes on).
-        """
+        """Return the result. timeout: seconds; None: no limit. Raises JobFailed, JobCancelled,
+        TimedOut (the job goes on)."""
         if not self.is_final:
             self.data = job_of(self._api.ended_job(self.id, timeout))
         if self.status == "cancelled":
@@ -153,10 +151,8 @@ class Batch(BatchFields):
     def wait(
         self, timeout: float | None = None, *, progress: Progressing = True
     ) -> Batch:
-        """Wait for the end and return the batch. timeout: seconds; None: no limit.
-
-        Raises BatchFailed for an invalid file, TimedOut (the batch goes on).
-        """
+        """Wait for the end and return the batch. timeout: seconds; None: no limit. Raises
+        BatchFailed for an invalid file, TimedOut (the batch goes on)."""
         with progress_of(progress, self.request_counts.total or None) as shown:
 
             def see(batch: Fields) -> None:
@@ -173,8 +169,7 @@ class Batch(BatchFields):
 
     def cancel(self) -> Batch:
         """Cancel the batch and return it; running jobs may still end. Raises Conflict if it has
-        ended.
-        """
+        ended."""
         answer = self._api.post(f"/v1/batches/{self.id}/cancel", {})
         return self._updated(json.loads(answer.body))
 
@@ -216,10 +211,8 @@ class Batch(BatchFields):
                 return copied(lines, written) if form == "jsonl" else as_table(lines, written, form)
 
     def report(self, timeout: float | None = None) -> Any:
-        """Return the metric's report, as in `HatexscoreBatchReport`.
-
-        Raises Conflict without results, JobFailed, TimedOut.
-        """
+        """Return the metric's report, as in `HatexscoreBatchReport`. Raises Conflict without
+        results, JobFailed, TimedOut."""
         return report_at(self._api, f"/v1/batches/{self.id}/report", timeout)
 
     def report_html(self, timeout: float | None = None) -> str:

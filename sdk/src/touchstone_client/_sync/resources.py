@@ -91,8 +91,7 @@ class Jobs(Resource):
 
     def get_many(self, ids: Sequence[str], *, wait: float = 0.0) -> Sequence[Job[Any]]:
         """Return jobs in this order. wait: seconds until all have ended, at most 30. Raises
-        NotFound.
-        """
+        NotFound."""
         by_id: dict[str, Fields] = {}
         for start in range(0, len(ids), MOST_A_PAGE):
             some = list(dict.fromkeys(ids[start : start + MOST_A_PAGE]))
@@ -102,11 +101,9 @@ class Jobs(Resource):
     def create_many(
         self, metric: str, requests: Sequence[dict[str, Any]], *, key: str = ""
     ) -> Sequence[str]:
-        """Create up to 1,000 jobs, all or none; return their ids in this order.
-
-        key: the `Idempotency-Key`; set it if another process may repeat the call. Raises BadRequest
-        with a pointer (`/requests/17/…`) to each fault.
-        """
+        """Create up to 1,000 jobs, all or none; return their ids in this order. key: the
+        `Idempotency-Key`; set it if another process may repeat the call. Raises BadRequest with a
+        pointer (`/requests/17/…`) to each fault."""
         body = {"metric": metric, "requests": [dict(request) for request in requests]}
         answer = self._api.post("/v1/scores:batchCreate", body, key=key)
         return [str(job["id"]) for job in json.loads(answer.body)["data"]]

@@ -59,8 +59,7 @@ class Tools:
     def score_explanation(self, metric: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Score one explanation. metric: of list_metrics; fields: of its request, such as text,
         explanation and predicted_label. It waits up to a minute; later, get_result returns the
-        answer.
-        """
+        answer."""
         job = self._ts.jobs.create(metric, fields)
         try:
             job.wait(60)

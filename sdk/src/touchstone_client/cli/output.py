@@ -63,10 +63,8 @@ class Output:
         return word if code is None else f"\x1b[{code}m{word}\x1b[0m"
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Print aligned columns within the width of the terminal.
-
-        The widest is cut, but never the first, which has the id. head: omitted if empty.
-        """
+        """Print aligned columns within the width of the terminal. The widest is cut, but never the
+        first, which has the id. head: omitted if empty."""
         if self.is_json:
             return
         width = shutil.get_terminal_size((UNBOUNDED, 24)).columns

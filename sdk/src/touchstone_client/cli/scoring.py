@@ -205,10 +205,7 @@ class Submission:
 
     def send_valid(self, content: BinaryIO, name: str, unread: Mapping[int, str]) -> Batch:
         """Submit without the lines that the service refuses, and print these with the unreadable
-        ones.
-
-        The batch fails if no line is left, or if each upload has more refused lines.
-        """
+        ones. The batch fails if no line is left, or if each upload has more refused lines."""
         refused = dict(unread)
         batch = self.send(content, name)
         for _ in range(MOST_UPLOADS):

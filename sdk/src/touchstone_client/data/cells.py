@@ -150,8 +150,7 @@ def holds_nul(value: Any) -> bool:
 
 def may_be_formula(text: str) -> bool:
     """Return True if a spreadsheet might run it after dropping invisible characters, as in the
-    service.
-    """
+    service."""
     for character in text:
         if character in BREAKS:
             return True

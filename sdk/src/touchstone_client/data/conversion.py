@@ -88,11 +88,9 @@ def convert(
     how: Reading = AS_NAMED,
     form: Form | None = None,
 ) -> int:
-    """Write `source` into `target`, in the format of its name; return the number of rows.
-
-    metric, columns: of a table from elsewhere; columns as in `score_many`. form: of the target.
-    Raises ValueError with the line of a fault, OSError.
-    """
+    """Write `source` into `target`, in the format of its name; return the number of rows. metric,
+    columns: of a table from elsewhere; columns as in `score_many`. form: of the target. Raises
+    ValueError with the line of a fault, OSError."""
     conversion = Conversion(source, metric, columns, how)
     target_format = form or target_form(target)
     if conversion.holds_answers():
@@ -153,10 +151,8 @@ def kind_of(field: str) -> Kind:
 
 
 def row_of_record(record: Record, columns: Mapping[str, Kind], is_csv: bool) -> dict[str, Any]:
-    """Return the cells, and in the last one the values that no cell can express.
-
-    is_csv: numbers stay numbers there.
-    """
+    """Return the cells, and in the last one the values that no cell can express. is_csv: numbers
+    stay numbers there."""
     row: dict[str, Any] = {}
     rest: dict[str, Any] = {}
     for name, value in record.items():

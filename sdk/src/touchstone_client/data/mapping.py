@@ -45,11 +45,8 @@ class ColumnMapping:
 
     @classmethod
     def of(cls, columns: Columns | None, metric: str | None, names: Sequence[str]) -> ColumnMapping:
-        """Return the mapping for these columns. Raises ValueError.
-
-        columns: None: map all columns that the browser would map. Required fields without a mapping
-        are also guessed.
-        """
+        """Return the mapping for these columns. Raises ValueError. columns: None: map all columns
+        that the browser would map. Required fields without a mapping are also guessed."""
         request = request_of(metric)
         if request is None and columns is None:
             problem = (
@@ -116,10 +113,8 @@ class ColumnMapping:
         return fields
 
     def unclear(self, fields: Mapping[str, Any]) -> str:
-        """Return the problem of an ambiguous request of this table, or "".
-
-        A number in a field of text is unclear, such as a class label of Parquet.
-        """
+        """Return the problem of an ambiguous request of this table, or "". A number in a field of
+        text is unclear, such as a class label of Parquet."""
         for field, source in self.columns.items():
             value = fields.get(field)
             is_number = isinstance(value, int | float) and math.isfinite(value)

@@ -44,9 +44,7 @@ NEEDED = "Parquet and Arrow need pyarrow: pip install 'path/to/sdk[data]'"
 @dataclass(frozen=True)
 class Reading:
     """Options of reading that the file's name does not show. delimiter: of CSV; split: of a folder.
-
-    refused: receives skipped lines, number → reason; None: such a line is an error.
-    """
+    refused: receives skipped lines, number → reason; None: such a line is an error."""
 
     form: Form | None = None
     delimiter: str | None = None
@@ -64,11 +62,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Table:
-    """An open file. names: of its columns; None for JSON Lines.
-
-    rows: (line of the file, or row of Parquet and Arrow, from 1; row). is_ours: True if it has the
-    column that `convert` writes.
-    """
+    """An open file. names: of its columns; None for JSON Lines. rows: (line of the file, or row of
+    Parquet and Arrow, from 1; row). is_ours: True if it has the column that `convert` writes."""
 
     names: Sequence[str] | None
     rows: Iterator[tuple[int, Row]]
@@ -143,10 +138,8 @@ def _refused(constant: str) -> Any:
 
 
 def _require_delimiter(first: str, usual: str | None) -> None:
-    """Raises ValueError for an empty file, and for a line with another delimiter only.
-
-    usual: the default delimiter, if none was given.
-    """
+    """Raises ValueError for an empty file, and for a line with another delimiter only. usual: the
+    default delimiter, if none was given."""
     if not first:
         raise ValueError("the file is empty")
     other = next(
@@ -285,8 +278,7 @@ def _folder(folder: Place, how: Reading) -> Table:
 
 def _saved_splits(folder: Place, files: Sequence[str]) -> dict[str, list[str]]:
     """Return the splits of `Dataset.save_to_disk` and `DatasetDict.save_to_disk` from their state
-    files.
-    """
+    files."""
     splits: dict[str, list[str]] = {}
     for state in (file for file in files if file.rpartition("/")[2] == "state.json"):
         base = state.removesuffix("state.json")

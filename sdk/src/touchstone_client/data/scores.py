@@ -25,10 +25,8 @@ Answers = Callable[
 
 
 def columns_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return score, verdict, sentence and scalar parts of a JSON result.
-
-    For `explanations` return outcome, decision, and the score of each metric.
-    """
+    """Return score, verdict, sentence and scalar parts of a JSON result. For `explanations` return
+    outcome, decision, and the score of each metric."""
     return {
         "score": result.get("score"),
         "verdict": result.get("verdict"),
@@ -147,10 +145,8 @@ def _widest(kinds: set[Kind]) -> Kind:
 
 
 def write_answers(answers: Answers, stream: BinaryIO, form: Form) -> int:
-    """Write a table of these lines; return their number.
-
-    They are read twice: first to find the columns.
-    """
+    """Write a table of these lines; return their number. They are read twice: first to find the
+    columns."""
     summary = Summary()
     for raw in answers():
         summary.see(json.loads(raw))

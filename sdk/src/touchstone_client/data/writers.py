@@ -40,10 +40,8 @@ def table_writer(
     cell: Callable[[Any], str] = quoted,
     notes: Mapping[str, str] = NO_NOTES,
 ) -> Iterator[Put]:
-    """Yield a function that writes rows; missing columns are empty.
-
-    cell: of CSV; notes: metadata of the schema of Parquet and Arrow.
-    """
+    """Yield a function that writes rows; missing columns are empty. cell: of CSV; notes: metadata
+    of the schema of Parquet and Arrow."""
     if form in ("csv", "tsv"):
         yield from _separated(stream, "\t" if form == "tsv" else ",", list(columns), cell)
     else:

@@ -75,7 +75,6 @@ END $$;
 
 
 def upgrade() -> None:
-    """Create the schema."""
     # named, so that each module has registered its tables
     [metadata] = {table.metadata for table in (tables.jobs, keys.api_keys, judgements.judgements)}
     metadata.create_all(op.get_bind())
